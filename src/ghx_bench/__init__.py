@@ -1,0 +1,1 @@
+"""A test bench for AI agents that work on GitHub."""

@@ -1,0 +1,84 @@
+"""What crosses a process boundary: frozen records with camelCase names that write back what they read."""
+
+from typing import Annotated, Any, ClassVar, Self, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
+from pydantic.alias_generators import to_camel
+
+
+def _refuse_booleans(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("expected a number, got a boolean")  # noqa: TRY004 - pydantic wants ValueError
+    return value
+
+
+StrictInt = Annotated[int, Strict()]
+Count = Annotated[StrictInt, Field(ge=0)]
+"""How many; strict: neither `"3"` nor `true` nor `3.0`."""
+
+Number = Annotated[int | float, Field(union_mode="smart"), BeforeValidator(_refuse_booleans)]
+"""A JSON number; an integer stays an integer, so that files round-trip to the letter."""
+
+JsonObject = dict[str, JsonValue]
+
+OMITTABLE = "omittable"
+"""Marks a key that is absent, rather than `null`, while there is nothing to say: `Annotated[str | None, OMITTABLE]`."""
+
+
+class WireModel(BaseModel):
+    """A frozen record; snake_case in Python, camelCase on the wire, both accepted when reading.
+
+    A record writes exactly the keys it was given, so a file read and written again is JSON-equal. A key that was
+    never given is not written; a value that is not known is given as `None` and written as `null`.
+    Unknown keys are refused here; `ForeignModel` keeps them.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        frozen=True,
+        extra="forbid",
+        ser_json_inf_nan="null",
+    )
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Dump by alias and without unset keys unless told otherwise."""
+        options.setdefault("exclude_unset", True)
+        return super().model_dump(**options)
+
+    def model_dump_json(self, **options: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Dump to JSON by alias and without unset keys unless told otherwise."""
+        options.setdefault("exclude_unset", True)
+        return super().model_dump_json(**options)
+
+    def to_wire(self) -> JsonObject:
+        """Return the JSON value that is written to files."""
+        return self.model_dump(mode="json")
+
+    def spelled_out(self) -> Self:
+        """Return the same record, all the way down, with every key written: `null` where nothing is known.
+
+        For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset.
+        """
+        omittable = {name for name, field in type(self).model_fields.items() if OMITTABLE in field.metadata}
+        values: dict[str, Any] = {name: _spell_out(value) for name, value in self}
+        written = (set(values) - omittable) | self.model_fields_set
+        return self.model_construct(_fields_set=written, **values)
+
+
+def _spell_out(value: object) -> object:
+    match value:
+        case WireModel():
+            return value.spelled_out()
+        case tuple():
+            return tuple(map(_spell_out, cast("tuple[object, ...]", value)))
+        case _:
+            return value
+
+
+class ForeignModel(WireModel):
+    """A record that other programs, or later versions of this one, also write: unknown keys are kept."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")

@@ -1,0 +1,1 @@
+"""Measures any agent on any task; knows nothing of GitHub."""

@@ -1,0 +1,68 @@
+"""What analyzers find in a session, in five shapes that any report can show."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ghx_bench._base.wire import ForeignModel, Number
+
+
+class NumberFinding(ForeignModel):
+    """A quantity."""
+
+    type: Literal["number"] = "number"
+    value: Number | None
+    unit: str = ""
+
+
+class StringFinding(ForeignModel):
+    """A word or a sentence."""
+
+    type: Literal["string"] = "string"
+    value: str | None
+
+
+class ListFinding(ForeignModel):
+    """Several words or sentences."""
+
+    type: Literal["list"] = "list"
+    values: tuple[str, ...] = ()
+
+
+class TableFinding(ForeignModel):
+    """Rows under headers."""
+
+    type: Literal["table"] = "table"
+    headers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class RatioFinding(ForeignModel):
+    """A share of a whole, from 0 to 1."""
+
+    type: Literal["ratio"] = "ratio"
+    value: Number | None
+    label: str = ""
+
+
+Finding = Annotated[
+    NumberFinding | StringFinding | ListFinding | TableFinding | RatioFinding, Field(discriminator="type")
+]
+
+
+class AnalysisResult(ForeignModel):
+    """What one analyzer found in one session."""
+
+    analyzer: str
+    findings: dict[str, Finding]
+    summary: str = ""
+
+
+class SessionAnalysisBundle(ForeignModel):
+    """What all analyzers found in one session."""
+
+    session_id: str
+    scenario_id: str
+    mode: str
+    model: str
+    results: dict[str, AnalysisResult]

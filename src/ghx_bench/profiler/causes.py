@@ -1,0 +1,141 @@
+"""Why a cell has no answer, or counts against its agent; and which failures are worth another attempt."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import ClassVar, cast
+
+from ghx_bench._base.errors import GhxBenchError
+
+
+class Cause(StrEnum):
+    """Who stopped a cell. Only the agent's own causes count against it per protocol; intention-to-treat counts all."""
+
+    AGENT_TIMEOUT = "agent_timeout"
+    AGENT_BUDGET = "agent_budget"
+    AGENT_REFUSAL = "agent_refusal"
+    AGENT_CRASH = "agent_crash"
+    MODEL_PROVIDER = "model_provider"
+    ENVIRONMENT = "environment"
+    SCORER = "scorer"
+    BENCH = "bench"
+
+    @property
+    def is_the_agents_own(self) -> bool:
+        """Whether the agent is to blame."""
+        return self in _AGENTS_OWN
+
+
+_AGENTS_OWN = frozenset({Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH})
+
+
+class MeasurementError(GhxBenchError):
+    """Raised by a provider, lifecycle or scorer that knows who is to blame.
+
+    ```
+    MeasurementError
+    ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
+    ├── AgentError            the agent itself broke down
+    ├── ModelProviderError    the model service refused or failed for good
+    └── EnvironmentFailure    what the agent works in could not be prepared
+    ```
+    """
+
+    code: ClassVar[str] = "MEASUREMENT_FAILED"
+    cause: Cause = Cause.BENCH
+
+
+class TransientError(MeasurementError):
+    """Something that may work on another attempt: a dropped connection, a 503, a rate limit."""
+
+    code: ClassVar[str] = "TRANSIENT"
+
+    def __init__(self, message: str, *, cause: Cause = Cause.MODEL_PROVIDER) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class AgentError(MeasurementError):
+    """The agent broke down by itself: it crashed, or spoke a protocol nobody understands."""
+
+    code: ClassVar[str] = "AGENT_FAILED"
+    cause: Cause = Cause.AGENT_CRASH
+
+
+class ModelProviderError(MeasurementError):
+    """The model service will not answer: bad credentials, an unknown model, an empty account."""
+
+    code: ClassVar[str] = "MODEL_PROVIDER_FAILED"
+    cause: Cause = Cause.MODEL_PROVIDER
+
+
+class EnvironmentFailure(MeasurementError):  # noqa: N818 - EnvironmentError is a builtin
+    """What the agent works in could not be prepared."""
+
+    code: ClassVar[str] = "ENVIRONMENT_FAILED"
+    cause: Cause = Cause.ENVIRONMENT
+
+
+_RATE_LIMITED = 429
+_SERVER_ERRORS = range(500, 600)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Say whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure."""
+    return any(_is_transient_itself(each) for each in _chain(error))
+
+
+def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
+    """Name who is to blame for `error`; `otherwise` is to blame where the error does not say."""
+    for each in _chain(error):
+        if isinstance(each, MeasurementError):
+            return each.cause
+    return otherwise
+
+
+def error_code(error: BaseException) -> str:
+    """Return the stable code of our own errors, and the class name of others."""
+    return error.code if isinstance(error, GhxBenchError) else type(error).__name__
+
+
+def describe_error(error: BaseException) -> str:
+    """Return one line for people: the message, or the class where there is none; a group names its members."""
+    members = _members(error)
+    if members:
+        return "; ".join(describe_error(each) for each in members)
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _is_transient_itself(error: BaseException) -> bool:
+    match error:
+        case TransientError() | ConnectionError():
+            return True
+        case _:
+            status = _http_status(error)
+            return status is not None and (status == _RATE_LIMITED or status in _SERVER_ERRORS)
+
+
+def _http_status(error: BaseException) -> int | None:
+    """Read the status off any HTTP library's error: `error.status_code`, or its response's."""
+    for carrier in (error, getattr(error, "response", None)):
+        status = getattr(carrier, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error, or the only member of a group, and what it was raised from."""
+    current: BaseException | None = error
+    while current is not None:
+        members = _members(current)
+        if len(members) == 1:
+            current = members[0]
+            continue
+        yield current
+        current = current.__cause__
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    if not isinstance(error, BaseExceptionGroup):
+        return ()
+    return cast("BaseExceptionGroup[BaseException]", error).exceptions

@@ -1,0 +1,84 @@
+"""The progress of a run as a stream of frozen events; the terminal, the JSON log and any web view are observers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.row import ProfileRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """All is prepared; cells come next. `done` counts the cells that an earlier part of this run already measured."""
+
+    at: datetime
+    run_id: str
+    directory: Path
+    matrix: Matrix
+    provider: str
+    max_concurrency: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryStarted:
+    """A warm-up began; its result will be thrown away."""
+
+    at: datetime
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryFinished:
+    """A warm-up showed that its mode can be measured."""
+
+    at: datetime
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellStarted:
+    """A cell began its first attempt."""
+
+    at: datetime
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRetried:
+    """An attempt failed for a transient reason; the next one comes after a pause."""
+
+    at: datetime
+    cell: Cell
+    attempt: int
+    error: str
+    pause_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFinished:
+    """A cell's row is on disk."""
+
+    at: datetime
+    cell: Cell
+    row: ProfileRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """The run is over: `complete`, `interrupted` or `failed`."""
+
+    at: datetime
+    run_id: str
+    directory: Path
+    status: str
+    measured: int
+    failed: int
+
+
+Event = RunStarted | CanaryStarted | CanaryFinished | CellStarted | CellRetried | CellFinished | RunFinished
+
+Observer = Callable[[Event], None]
+"""Told of every event, in order; must return quickly. What it raises is noted once and changes nothing."""

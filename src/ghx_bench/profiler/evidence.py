@@ -1,0 +1,72 @@
+"""Everything known of one session: the sole input of scorers, collectors and analyzers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Literal
+
+from pydantic import JsonValue
+
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.scenario import S_co
+from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.trace import SessionTrace
+
+CompletionReason = Literal["stop", "timeout", "error", "tool_limit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """The tool set under comparison: what its sessions get on top of what every session gets."""
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    instructions: str | None = None
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """For the provider: MCP servers, tool allow-lists, whatever it understands."""
+    facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Written on every row of this mode under `extensions.mode`, such as a tool server's version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage(Generic[S_co]):
+    """What the lifecycle prepared for one cell."""
+
+    scenario: S_co
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    directory: Path | None = None
+    facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Written on the row under `extensions.stage`."""
+    handles: object = None
+    """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How the agent ended its turn by itself."""
+
+    text: str
+    reason: Literal["stop", "tool_limit", "refusal"] = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Generic[S_co]):
+    """What happened in one session; `scenario` is the consumer's own type, as staged.
+
+    `answer` is `None` when the agent was stopped, `trace` when it could not be exported, `score` until the scorer
+    has spoken. Numbers that nobody told are `None` inside their records.
+    """
+
+    cell: Cell
+    scenario: S_co
+    mode: Mode
+    stage: Stage[S_co]
+    completion_reason: CompletionReason
+    answer: Answer | None = None
+    trace: SessionTrace | None = None
+    tokens: TokenUsage = field(default_factory=TokenUsage)
+    timing: Timing = field(default_factory=Timing)
+    tool_calls: ToolCallSummary = field(default_factory=ToolCallSummary)
+    cost: Cost = field(default_factory=Cost)
+    score: Score | None = None

@@ -1,0 +1,150 @@
+"""How an attempt at a cell ended: `Completed` or `Failed`, and the row that is made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import JsonValue
+
+from ghx_bench._base.clock import timestamp
+from ghx_bench.profiler.analysis import AnalysisResult
+from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_transient
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.evidence import Evidence
+from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.row import ROW_VERSION, Attempt, Problem, ProfileRow
+from ghx_bench.profiler.score import Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ended:
+    cell: Cell
+    started_at: datetime
+    metrics: tuple[CustomMetric, ...] = ()
+    analyses: tuple[AnalysisResult, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def with_problem(self, where: str, error: BaseException) -> Self:
+        """Note something that went wrong beside the result."""
+        problem = Problem(where=where, code=error_code(error), message=describe_error(error))
+        return replace(self, problems=(*self.problems, problem))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed(_Ended):
+    """The agent had its turn and was found right or wrong; `cause` says if it was cut short by its own fault."""
+
+    evidence: Evidence[Any]
+    score: Score
+    cause: Cause | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was done, within the time and budget it had."""
+        return self.score.success and self.cause is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(_Ended):
+    """Something stopped us from finding out; whatever evidence there was is kept."""
+
+    cause: Cause
+    error: BaseException
+    evidence: Evidence[Any] | None = None
+
+    @property
+    def may_work_next_time(self) -> bool:
+        """Whether another attempt, in a fresh session and stage, is worth it.
+
+        A scorer's failure is not: the session was fine and paid for, and can be graded again.
+        """
+        return self.cause is not Cause.SCORER and is_transient(self.error)
+
+
+Outcome = Completed | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowContext:
+    """What a row says of the run it belongs to."""
+
+    run_id: str
+    provider: str
+    start_order: int
+
+
+def attempt_of(outcome: Outcome, number: int) -> Attempt:
+    """Return what one attempt leaves on the row."""
+    evidence = outcome.evidence
+    trouble = _trouble_of(outcome)
+    return Attempt(
+        number=number,
+        started_at=timestamp(outcome.started_at),
+        wall_ms=evidence.timing.wall_ms if evidence else None,
+        session_id=evidence.trace.session_id if evidence and evidence.trace else "",
+        tokens=evidence.tokens if evidence else TokenUsage(),
+        cost_usd=evidence.cost.total_usd if evidence else None,
+        **trouble,
+    )
+
+
+def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime, context: RowContext) -> ProfileRow:
+    """Make the row of a cell from its last attempt, with all attempts on it."""
+    evidence, score = outcome.evidence, outcome.score if isinstance(outcome, Completed) else None
+    trace = evidence.trace if evidence else None
+    optional: dict[str, Any] = dict(_trouble_of(outcome))
+    if outcome.problems:
+        optional["problems"] = outcome.problems
+    return ProfileRow(
+        run_id=context.run_id,
+        scenario_id=outcome.cell.scenario_id,
+        mode=outcome.cell.mode,
+        model=outcome.cell.model,
+        iteration=outcome.cell.iteration,
+        started_at=attempts[0].started_at,
+        completed_at=timestamp(completed_at),
+        tokens=evidence.tokens if evidence else TokenUsage(),
+        timing=evidence.timing if evidence else Timing(),
+        tool_calls=evidence.tool_calls if evidence else ToolCallSummary(),
+        cost=evidence.cost if evidence else Cost(),
+        success=outcome.success if isinstance(outcome, Completed) else None,
+        checkpoints_passed=sum(each.passed for each in score.checkpoints) if score else None,
+        checkpoints_total=len(score.checkpoints) if score else None,
+        checkpoint_details=score.checkpoints if score else (),
+        output_valid=score.output_valid if score else None,
+        provider=context.provider,
+        session_id=trace.session_id if trace else "",
+        agent_turns=trace.summary.total_turns if trace else None,
+        completion_reason=evidence.completion_reason if evidence else "error",
+        extensions=_extensions_of(evidence),
+        metrics=outcome.metrics,
+        attempts=tuple(attempts),
+        start_order=context.start_order,
+        version=ROW_VERSION,
+        **optional,
+    ).spelled_out()
+
+
+def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
+    match outcome:
+        case Failed(cause=cause, error=error):
+            return {"cause": cause, "error": describe_error(error), "error_code": error_code(error)}
+        case Completed(cause=Cause() as cause):
+            return {"cause": cause, "error": _AGENTS_FAULTS[cause], "error_code": cause.name}
+        case Completed():
+            return {}
+
+
+_AGENTS_FAULTS = {
+    Cause.AGENT_TIMEOUT: "the agent did not finish within the scenario's timeoutMs and was stopped",
+    Cause.AGENT_BUDGET: "the agent used up its budget of tool calls before it finished",
+    Cause.AGENT_REFUSAL: "the agent refused the task",
+}
+
+
+def _extensions_of(evidence: Evidence[Any] | None) -> dict[str, JsonValue]:
+    if evidence is None:
+        return {}
+    facts: dict[str, JsonValue] = {"mode": dict(evidence.mode.facts), "stage": dict(evidence.stage.facts)}
+    return {name: value for name, value in facts.items() if value}

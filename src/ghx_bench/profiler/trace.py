@@ -1,0 +1,92 @@
+"""The record of one session: what the agent thought, called, said, and when."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
+from ghx_bench.profiler.metrics import TokenUsage
+
+
+class ReasoningEvent(ForeignModel):
+    """The agent thought aloud."""
+
+    type: Literal["reasoning"] = "reasoning"
+    content: str
+    duration_ms: Number | None = None
+    token_count: Count | None = None
+
+
+class ToolCallEvent(ForeignModel):
+    """The agent called a tool and got an answer, or did not."""
+
+    type: Literal["tool_call"] = "tool_call"
+    name: str
+    input: JsonValue = None
+    output: JsonValue = None
+    duration_ms: Number | None = None
+    success: bool | None = None
+    error: Annotated[str | None, OMITTABLE] = None
+
+
+class TextOutputEvent(ForeignModel):
+    """The agent said something to the user."""
+
+    type: Literal["text_output"] = "text_output"
+    content: str
+    token_count: Count | None = None
+
+
+class TurnBoundaryEvent(ForeignModel):
+    """A turn began."""
+
+    type: Literal["turn_boundary"] = "turn_boundary"
+    turn_number: int
+    timestamp: str | None = None
+
+
+class ErrorEvent(ForeignModel):
+    """Something went wrong outside any tool call."""
+
+    type: Literal["error"] = "error"
+    message: str
+    recoverable: bool | None = None
+
+
+TraceEvent = Annotated[
+    ReasoningEvent | ToolCallEvent | TextOutputEvent | TurnBoundaryEvent | ErrorEvent, Field(discriminator="type")
+]
+
+
+class Turn(ForeignModel):
+    """One step of the agent: what it did between two of its model calls."""
+
+    number: int
+    events: tuple[TraceEvent, ...] = ()
+    start_timestamp: str | None = None
+    end_timestamp: str | None = None
+    duration_ms: Number | None = None
+
+
+class TraceSummary(ForeignModel):
+    """The totals of a session; `total_cost_usd` only where the agent reports a cost of its own."""
+
+    total_turns: Count | None = None
+    total_tool_calls: Count | None = None
+    total_tokens: TokenUsage = TokenUsage()
+    total_duration: Number | None = None
+    total_cost_usd: Annotated[Number | None, OMITTABLE] = None
+
+
+class SessionTrace(ForeignModel):
+    """Everything one session did, in order, and by turn."""
+
+    session_id: str
+    events: tuple[TraceEvent, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    summary: TraceSummary = TraceSummary()
+
+    @property
+    def tool_calls(self) -> tuple[ToolCallEvent, ...]:
+        """The tool calls, in order."""
+        return tuple(event for event in self.events if isinstance(event, ToolCallEvent))
