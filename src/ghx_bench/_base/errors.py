@@ -3,7 +3,8 @@
 ```
 GhxBenchError            code, exit_code, and a message that names the thing and the remedy
 ├── InputError           something a user wrote is wrong: a flag, a file, a name          (exit 2)
-│   └── DocumentError    a file cannot be used; carries every problem found in it
+│   ├── DocumentError    a file cannot be used; carries every problem found in it
+│   └── FlagError        a flag of a command has a value that cannot be used
 └── OperationError       the input was fine, the world was not: a full disk, a lock       (exit 2)
 ```
 
@@ -11,7 +12,11 @@ Packages grow their own branches under these two. Nothing else is caught on purp
 the cell, a plugin call, a server request and the command line.
 """
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
+
+from ghx_bench._base.problems import Problem, one_line
 
 
 class GhxBenchError(Exception):
@@ -21,10 +26,50 @@ class GhxBenchError(Exception):
     exit_code: ClassVar[int] = 2
 
 
+@contextmanager
+def ungrouped() -> Generator[None]:
+    """Raise an error of ours itself where concurrent tasks raised it in a group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours = group.subgroup(GhxBenchError)
+        while isinstance(ours, BaseExceptionGroup):
+            ours = ours.exceptions[0]
+        if ours is None:
+            raise
+        raise ours from None
+
+
 class InputError(GhxBenchError):
     """Something the user wrote is wrong, and the message says what to write instead."""
 
     code: ClassVar[str] = "BAD_INPUT"
+
+
+class DocumentError(InputError):
+    """A file cannot be used; the message has one line for each problem found in it."""
+
+    code: ClassVar[str] = "BAD_DOCUMENT"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type["DocumentError"], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+
+class FlagError(InputError):
+    """A flag of a command has a value that cannot be used."""
+
+    code: ClassVar[str] = "BAD_FLAG"
+
+    def __init__(self, flag: str, reason: str) -> None:
+        super().__init__(one_line(f"{flag}: {reason}"))
+        self.flag, self.reason = flag, reason
+
+    def __reduce__(self) -> tuple[type["FlagError"], tuple[str, str]]:
+        return type(self), (self.flag, self.reason)
 
 
 class OperationError(GhxBenchError):

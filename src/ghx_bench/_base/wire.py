@@ -1,5 +1,6 @@
 """What crosses a process boundary: frozen records with camelCase names that write back what they read."""
 
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
@@ -62,10 +63,17 @@ class WireModel(BaseModel):
 
         For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset.
         """
-        omittable = {name for name, field in type(self).model_fields.items() if OMITTABLE in field.metadata}
-        values: dict[str, Any] = {name: _spell_out(value) for name, value in self}
-        written = (set(values) - omittable) | self.model_fields_set
-        return self.model_construct(_fields_set=written, **values)
+        said = cast("dict[str, object]", self.__dict__)
+        changed = {name: _spell_out(value) for name, value in said.items()}
+        spelled = self.model_copy(update=changed)
+        written = self.model_fields_set | _always_written(type(self))
+        object.__setattr__(spelled, "__pydantic_fields_set__", written)  # it is frozen
+        return spelled
+
+
+@cache
+def _always_written(kind: type[WireModel]) -> frozenset[str]:
+    return frozenset(name for name, field in kind.model_fields.items() if OMITTABLE not in field.metadata)
 
 
 def _spell_out(value: object) -> object:

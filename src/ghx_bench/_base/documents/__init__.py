@@ -1,0 +1,22 @@
+"""Documents that people write: configurations, scenarios, fixtures, seeds; as JSON or YAML, with exact complaints."""
+
+from ghx_bench._base.documents.document import Document, parse_document, problem, read_document
+from ghx_bench._base.documents.text import Position
+from ghx_bench._base.documents.validation import explain, validate_document
+from ghx_bench._base.documents.wording import Finding, RefusedError
+from ghx_bench._base.errors import DocumentError
+from ghx_bench._base.problems import Problem
+
+__all__ = [
+    "Document",
+    "DocumentError",
+    "Finding",
+    "Position",
+    "Problem",
+    "RefusedError",
+    "explain",
+    "parse_document",
+    "problem",
+    "read_document",
+    "validate_document",
+]

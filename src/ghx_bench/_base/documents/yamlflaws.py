@@ -1,0 +1,108 @@
+"""What is wrong with broken YAML, in words for its author rather than for the author of the parser."""
+
+import re
+from collections.abc import Callable
+
+import yaml
+
+from ghx_bench._base.documents.text import Flaw, Lines
+
+QUOTE_TEMPLATE = "put quotes around a value that begins with '{{'"
+"""The remedy for the commonest slip in a scenario: `prompt: {{name}} ...`."""
+
+_QUOTE_IT = "put quotes around it"
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_BARE_TEMPLATE = re.compile(r"[:-]\s+\{\{")
+
+_Explainer = Callable[[int, int, str], Flaw]
+"""Makes a flaw of where the unfinished thing begins, where the parser gave up, and the text."""
+
+
+def explain(error: Exception, text: str) -> Flaw:
+    """Say what is wrong and what to do about it."""
+    if isinstance(error, yaml.reader.ReaderError):
+        return _forbidden_character(text)
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return Flaw(offset=0, reason="this cannot be read as YAML")
+    said, at = error.problem or "", error.problem_mark.index
+    begun = at if error.context_mark is None else error.context_mark.index
+    for words, explainer in _EXPLAINERS:
+        if words in said:
+            return explainer(begun, at, text)
+    return Flaw(offset=at, reason=f"broken YAML: {said}", suggestion="put quotes around text with special characters")
+
+
+def _forbidden_character(text: str) -> Flaw:
+    found = _FORBIDDEN.search(text)
+    offset = found.start() if found else 0
+    reason = f"U+{ord(text[offset]):04X} is not allowed in YAML"
+    return Flaw(offset=offset, reason=reason, suggestion="remove it, or escape it in double quotes")
+
+
+def _saying(reason: str, suggestion: str) -> _Explainer:
+    return lambda _, at, __: Flaw(offset=at, reason=reason, suggestion=suggestion)
+
+
+def _saying_where_it_begins(reason: str, suggestion: str) -> _Explainer:
+    return lambda begun, _, __: Flaw(offset=begun, reason=reason, suggestion=suggestion)
+
+
+def _first_character(_: int, at: int, text: str) -> Flaw:
+    if text[at : at + 1] == "\t":
+        return Flaw(offset=at, reason="a tab cannot indent", suggestion="indent with spaces")
+    return Flaw(offset=at, reason=f"a value cannot begin with {text[at : at + 1]!r}", suggestion=_QUOTE_IT)
+
+
+def _unexpected(_: int, at: int, text: str) -> Flaw:
+    return Flaw(offset=at, reason=f"unexpected {text[at : at + 1]!r}", suggestion=_QUOTE_IT)
+
+
+def _colon(_: int, at: int, text: str) -> Flaw:
+    if ":" in _line_until(at, text):
+        remedy = "put quotes around a value that contains ': '"
+        return Flaw(offset=at, reason="a second ':' on one line", suggestion=remedy)
+    remedy = "correct the indentation, or end the line above with ':'"
+    return Flaw(offset=at, reason="a key cannot stand below a plain value", suggestion=remedy)
+
+
+def _unclosed(begun: int, at: int, text: str) -> Flaw:
+    bracket = text[begun : begun + 1]
+    closing = "]" if bracket == "[" else "}"
+    if not text[at:].strip():
+        return Flaw(offset=begun, reason=f"this {bracket!r} is never closed", suggestion=f"close it with {closing!r}")
+    line = Lines(text).position(begun).line
+    return Flaw(offset=at, reason=f"expected ',' or {closing!r} after the {bracket!r} of line {line}")
+
+
+def _misfit(begun: int, at: int, text: str) -> Flaw:
+    if _BARE_TEMPLATE.search(_line_until(at, text)):
+        return Flaw(offset=at, reason="text after '}'", suggestion=QUOTE_TEMPLATE)
+    reason = f"this does not fit into the block that begins on line {Lines(text).position(begun).line}"
+    return Flaw(offset=at, reason=reason, suggestion="correct the indentation")
+
+
+def _line_until(at: int, text: str) -> str:
+    return text[text.rfind("\n", 0, at) + 1 : at]
+
+
+# Both parsers of PyYAML are covered: the one in C, and the one in Python where that is missing.
+_EXPLAINERS: tuple[tuple[str, _Explainer], ...] = (
+    ("cannot start any token", _first_character),
+    ("mapping values are not allowed", _colon),
+    ("',' or", _unclosed),
+    ("expected key", _misfit),
+    ("'-' indicator", _misfit),
+    ("<block end>", _misfit),
+    ("node content", _unexpected),
+    ("unexpected end of stream", _saying_where_it_begins("this quote is never closed", "close it")),
+    (
+        "expected ':'",
+        _saying_where_it_begins("expected 'key: value'", "add the ':', or indent what continues the line above"),
+    ),
+    ("sequence entries are not allowed", _saying("a list cannot begin here", "put its first '-' on a new line")),
+    ("unknown escape", _saying("unknown escape in double quotes", "write \\\\ for a backslash")),
+    ("escape", _saying("an escape that is no character", "write \\\\ for a backslash")),
+    ("<document start>", _saying("text after the end of the document", "keep one document to a file")),
+    ("directive", _saying("a line cannot begin with '%'", _QUOTE_IT)),
+    ("tag", _saying("a tag that cannot be read", "put quotes around text that begins with '!'")),
+)

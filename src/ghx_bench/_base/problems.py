@@ -1,0 +1,100 @@
+"""What is wrong with something a user wrote: where, why, and what to write instead."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+
+_LONGEST_VALUE = 60
+_MOST_NAMES = 12
+_SHORTEST_BEGINNING = 3
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing to correct in a file; shown as one line that editors can jump to.
+
+    `line` and `column` count from 1, in characters. `pointer` is a JSON pointer (RFC 6901); empty for the document as a
+    whole. `value` is the offending value, shortened.
+    """
+
+    file: str
+    reason: str
+    suggestion: str | None = None
+    line: int | None = None
+    column: int | None = None
+    pointer: str = ""
+    value: str | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        said = self.reason if self.suggestion is None else f"{self.reason}; {self.suggestion}"
+        return one_line(": ".join(part for part in (place, self.pointer, said) if part))
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return what is known, for machines."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def one_line(text: str) -> str:
+    """Escape what would break a line, move a terminal's cursor, or could not be written at all."""
+    return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def pointer_of(tokens: Iterable[str | int]) -> str:
+    """Write keys and indices as a JSON pointer."""
+    return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
+
+
+def tokens_of(pointer: str) -> tuple[str, ...]:
+    """Read a JSON pointer back into keys and indices."""
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
+
+
+def shortened(value: object) -> str:
+    """Write a value on one short line: strings in quotes, everything else as JSON."""
+    if isinstance(value, str):
+        whole = repr(value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…")
+    else:
+        whole = json.dumps(value, ensure_ascii=False, default=str)
+    return whole if len(whole) <= _LONGEST_VALUE + 2 else whole[: _LONGEST_VALUE + 1] + "…"
+
+
+def in_words(value: object) -> str:
+    """Say what kind of JSON value this is, and which, if it is short."""
+    match value:
+        case None | True | False:
+            return shortened(value)
+        case str():
+            return f"the string {shortened(value)}"
+        case int() | float():
+            return f"the number {shortened(value)}"
+        case dict():
+            return "an object"
+        case _:
+            return "a list"
+
+
+def listed(names: Iterable[str]) -> str:
+    """List names for reading, the first dozen if there are many."""
+    every = [repr(name) for name in names]
+    more = len(every) - _MOST_NAMES
+    return ", ".join(every) if more <= 0 else f"{', '.join(every[:_MOST_NAMES])} and {more} more"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant: hardly another spelling, or the only one with this beginning."""
+    spellings = {plain(each): each for each in known}
+    wanted = plain(name)
+    close = get_close_matches(wanted, spellings, n=1, cutoff=0.7)
+    if not close and len(wanted) >= _SHORTEST_BEGINNING:
+        longer = [each for each in spellings if each.startswith(wanted)]
+        close = longer if len(longer) == 1 else []
+    return spellings[close[0]] if close else None
+
+
+def plain(name: str) -> str:
+    """Return a name without what people get wrong first: case, hyphens and underscores."""
+    return re.sub(r"[-_\s]", "", name).casefold()
