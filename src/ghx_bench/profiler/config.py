@@ -1,0 +1,261 @@
+"""What a run is to do: the configuration file of the profiler, and the flags that override it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, overload
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    Strict,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from ghx_bench._base.documents import RefusedError, explain, read_document, validate_document
+from ghx_bench._base.errors import FlagError
+from ghx_bench._base.problems import in_words
+from ghx_bench._base.wire import Count, StrictInt
+from ghx_bench.profiler.cell import Order
+
+Flag = Annotated[bool, Strict()]
+Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+AtLeastOne = Annotated[StrictInt, Field(ge=1)]
+Text = Annotated[str, Strict(), StringConstraints(min_length=1)]
+Name = Annotated[
+    str, Strict(), StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"), Field(examples=["name-001"])
+]
+"""A name that can also name a file."""
+
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    BeforeValidator(lambda level: "warning" if level == "warn" else level),
+]
+AnalysisTarget = Literal["suite", "population"]
+
+
+def _refuse_emptiness(value: object) -> object:
+    if value == "":
+        raise RefusedError("must not be empty", suggestion="write '.' for the current folder")
+    return value
+
+
+Folder = Annotated[Path, BeforeValidator(_refuse_emptiness)]
+
+
+def refuse_duplicates(names: Sequence[str]) -> None:
+    """Refuse a name given twice, also in another case: names become files, and not every disk tells cases apart."""
+    seen: dict[str, str] = {}
+    for index, name in enumerate(names):
+        first = seen.setdefault(name.casefold(), name)
+        if len(seen) == index + 1:
+            continue
+        if first == name:
+            raise RefusedError(f"{name!r} is given twice", at=(index,), suggestion="name it once")
+        raise RefusedError(f"{name!r} differs from {first!r} only in case", at=(index,), suggestion="rename one")
+
+
+class Section(BaseModel):
+    """A part of a configuration file; unknown keys are refused, nothing is converted quietly."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
+
+
+class ModelEntry(Section):
+    """One model to run the agent with; in a file, its id alone will do."""
+
+    id: Text = Field(description="The model as the agent's provider names it.", examples=["openai/gpt-5"])
+    label: Text | None = Field(default=None, description="A shorter name for reports.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_id(cls, value: object) -> object:
+        if isinstance(value, str):
+            return {"id": value}
+        if not isinstance(value, dict | ModelEntry):
+            raise RefusedError(f"expected the id of a model, or an object with 'id' and 'label', got {in_words(value)}")
+        return cast("object", value)
+
+
+class ScenarioChoice(Section):
+    """Which scenarios to run; ids override the set, tags narrow down either."""
+
+    set: Text | None = Field(default=None, description="A named set of scenarios.")
+    ids: tuple[Name, ...] = Field(default=(), description="Scenarios by id, instead of a set.")
+    tags: tuple[Text, ...] = Field(default=(), description="Only scenarios that have one of these tags.")
+
+    @field_validator("ids", "tags")
+    @classmethod
+    def _are_distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        refuse_duplicates(names)
+        return names
+
+
+class Execution(Section):
+    """How the cells are run."""
+
+    repetitions: AtLeastOne = Field(default=5, description="How often each scenario is run in each mode.")
+    warmup: Flag = Field(default=True, description="Run one discarded iteration per mode before measuring.")
+    timeout_default_ms: Annotated[StrictInt, Field(gt=0)] | None = Field(
+        default=None, description="Accepted from older files and not used: scenarios carry their own timeout."
+    )
+    order: Order = Field(
+        default="interleaved", description="Whether modes take turns, or follow one another as a whole."
+    )
+    max_concurrency: AtLeastOne = Field(default=1, description="How many cells run at the same time.")
+    retries: Count | None = Field(
+        default=None,
+        validation_alias=AliasChoices("retries", "allowed_retries"),
+        description="Attempts after a transient failure; unless given, each scenario's own allowedRetries.",
+    )
+    seed: StrictInt = Field(default=0, description="Decides the order in which modes take turns.")
+
+
+class Output(Section):
+    """Where results go and how much is told on the way."""
+
+    results_dir: Folder = Field(default=Path("results"), description="The folder that holds the runs' folders.")
+    reports_dir: Folder | None = Field(default=None, description="A folder for one more copy of the report.")
+    session_export: Flag = Field(default=True, description="Keep the trace of every session.")
+    log_level: LogLevel = Field(default="info", description="The least important messages that are shown.")
+
+
+class AnalysisPlan(Section):
+    """What will be concluded and how, fixed before the first cell runs."""
+
+    target: AnalysisTarget = Field(
+        default="suite", description="What verdicts are about: these scenarios, or all tasks like them."
+    )
+    alpha: Annotated[Real, Field(gt=0, lt=1)] = Field(
+        default=0.05, description="The accepted chance of a false alarm over all primary comparisons."
+    )
+    margin_pct: Annotated[Real, Field(gt=0)] = Field(
+        default=10, description="The difference in percent below which two modes count as equivalent."
+    )
+    primary: Annotated[tuple[Text, ...], Field(min_length=1)] = Field(
+        default=("success", "tokens_active", "latency_wall_ms", "cost_total_usd"),
+        description="The metrics that verdicts are given on; all others are exploratory.",
+    )
+
+    @field_validator("primary")
+    @classmethod
+    def _are_distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        refuse_duplicates(names)
+        return names
+
+
+class ProfileConfig(Section):
+    """What a run is to do. Flags override the file, the file overrides the defaults."""
+
+    FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "--mode": ("modes",),
+        "--model": ("models",),
+        "--set": ("scenarios", "set"),
+        "--scenario": ("scenarios", "ids"),
+        "--tag": ("scenarios", "tags"),
+        "--repetitions": ("execution", "repetitions"),
+        "--warmup": ("execution", "warmup"),
+        "--order": ("execution", "order"),
+        "--max-concurrency": ("execution", "max_concurrency"),
+        "--retries": ("execution", "retries"),
+        "--seed": ("execution", "seed"),
+        "--results-dir": ("output", "results_dir"),
+        "--reports-dir": ("output", "reports_dir"),
+        "--session-export": ("output", "session_export"),
+        "--log-level": ("output", "log_level"),
+        "--target": ("analysis", "target"),
+        "--alpha": ("analysis", "alpha"),
+        "--margin-pct": ("analysis", "margin_pct"),
+        "--primary": ("analysis", "primary"),
+    }
+
+    modes: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
+        description="The modes to compare.", examples=[["baseline", "ghx"]]
+    )
+    models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)] = Field(
+        default=(ModelEntry(id="none"),), description="The models to run the agent with; control agents need none."
+    )
+    scenarios: ScenarioChoice = Field(default=ScenarioChoice(), description="Which scenarios to run.")
+    execution: Execution = Field(default=Execution(), description="How the cells are run.")
+    output: Output = Field(default=Output(), description="Where results go.")
+    analysis: AnalysisPlan = Field(default=AnalysisPlan(), description="What will be concluded, and how.")
+    extensions: dict[str, JsonValue] = Field(default={}, description="Data for plugins, passed on unchanged.")
+
+    @field_validator("modes")
+    @classmethod
+    def _modes_are_distinct(cls, modes: tuple[str, ...]) -> tuple[str, ...]:
+        refuse_duplicates(modes)
+        return modes
+
+    @field_validator("models")
+    @classmethod
+    def _models_are_distinct(cls, models: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
+        refuse_duplicates([model.id for model in models])
+        return models
+
+    @property
+    def model_ids(self) -> tuple[str, ...]:
+        """The models by id, in the order of the file."""
+        return tuple(model.id for model in self.models)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what in this configuration does not do what its author may think."""
+        notes: list[str] = []
+        if self.execution.timeout_default_ms is not None:
+            notes.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
+        if self.scenarios.set and self.scenarios.ids:
+            notes.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
+        if self.execution.repetitions == 1 and self.analysis.target == "suite":
+            notes.append("execution.repetitions is 1: no difference between modes can be told from chance")
+        return tuple(notes)
+
+    def override(self, **flags: object) -> Self:
+        """Return this configuration with flags applied, named as in Python: `max_concurrency=4`."""
+        return self.with_overrides({f"--{name.replace('_', '-')}": value for name, value in flags.items()})
+
+    def with_overrides(self, flags: Mapping[str, object]) -> Self:
+        """Return this configuration with flags applied, named as on the command line; `None` and `()` are not given.
+
+        The result is validated as a whole; a value that cannot be used raises `FlagError`.
+        """
+        given = {flag: value for flag, value in flags.items() if value is not None and value not in ([], ())}
+        values = self.model_dump(mode="json", exclude_unset=True)
+        if "--set" in given and "--scenario" not in given:
+            values.get("scenarios", {}).pop("ids", None)  # ids of the file would win over the set of the flag
+        for flag, value in given.items():
+            _put(values, self.FLAGS[flag], value)
+        try:
+            return self.model_validate(values)
+        except ValidationError as error:
+            raise self._blame(given, error, values) from None
+
+    def _blame(self, given: Mapping[str, object], error: ValidationError, values: object) -> FlagError:
+        finding = explain(error, type(self), values)[0]
+        guilty = [flag for flag in given if finding.tokens[: len(self.FLAGS[flag])] == self.FLAGS[flag]]
+        return FlagError(", ".join(guilty or given), str(finding))
+
+
+def _put(values: dict[str, Any], path: Sequence[str], value: object) -> None:
+    *sections, key = path
+    for section in sections:
+        values = values.setdefault(section, {})
+    values[key] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
+
+
+C = TypeVar("C", bound=ProfileConfig)
+
+
+@overload
+def load_config(path: str | os.PathLike[str]) -> ProfileConfig: ...
+@overload
+def load_config(path: str | os.PathLike[str], model: type[C]) -> C: ...
+def load_config(path: str | os.PathLike[str], model: type[ProfileConfig] = ProfileConfig) -> ProfileConfig:
+    """Read a configuration from a YAML or JSON file; raise `DocumentError` with everything wrong with it."""
+    return validate_document(read_document(path), model)

@@ -1,0 +1,106 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ghx_bench._base.errors import DocumentError, FlagError
+from ghx_bench.eval.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
+
+
+def load(folder: Path, text: str) -> EvalConfig:
+    path = folder / "eval.config.yaml"
+    path.write_text(text)
+    return load_eval_config(path)
+
+
+def test_a_file_of_the_older_tools_loads_unchanged(shared: Path) -> None:
+    config = load_eval_config(shared / "compat" / "eval.config.yaml")
+
+    assert config.modes == ("baseline", "mcp", "ghx")
+    assert config.scenarios.set == "default"
+    assert (config.execution.repetitions, config.execution.warmup) == (5, True)
+    assert (config.output.results_dir, config.output.reports_dir) == (Path("results"), Path("reports"))
+    assert (config.provider.id, config.provider.port) == ("opencode", 3001)
+    assert [(model.id, model.label) for model in config.models] == [("openai/gpt-5.3-codex", "Codex 5.3")]
+    assert config.fixtures.repo == "aryeko/ghx-bench-fixtures"
+    assert config.fixtures.manifest == Path("fixtures/latest.json")
+    assert config.fixtures.seed_if_missing
+    assert config.fixtures.reseed_between_modes
+    assert config.notes() == ("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",)
+
+
+def test_by_default_the_reference_agent_runs_without_a_model_and_touches_no_repository(tmp_path: Path) -> None:
+    config = load(tmp_path, "modes: [ghx]")
+
+    assert (config.provider.id, config.provider.port, config.provider.options) == ("reference", None, {})
+    assert config.model_ids == ("none",)
+    assert config.fixtures.repo is None
+    assert not config.fixtures.seed_if_missing
+    assert not config.fixtures.reseed_between_modes
+
+
+def test_an_empty_repository_is_none(tmp_path: Path) -> None:
+    assert load(tmp_path, "modes: [ghx]\nfixtures: {repo: ''}").fixtures.repo is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "fixtures: {repo: octocat}",
+            "2:18: /fixtures/repo: 'octocat' does not have the form of 'octocat/hello-world'; the pattern is ",
+        ),
+        (
+            "fixtures: {repo: https://github.com/octocat/hello-world}",
+            "2:18: /fixtures/repo: 'https://github.com/octocat/hello-world' does not have the form of "
+            "'octocat/hello-world'; the pattern is ",
+        ),
+        (
+            "fixtures: {author_token_env: a-b}",
+            "2:30: /fixtures/author_token_env: 'a-b' does not have the form of 'AUTHOR_TOKEN'; the pattern is ",
+        ),
+        ("fixtures: {manifest: ''}", "2:22: /fixtures/manifest: must not be empty"),
+        ("provider: opencode", "2:11: /provider: expected an object, got the string 'opencode'"),
+        ("provider: {port: 70000}", "2:18: /provider/port: must be at least 1 and at most 65535, not 70000"),
+        ("provider: {idd: x}", "2:12: /provider/idd: unknown key 'idd'; did you mean 'id'?"),
+        ("fixture: {}", "2:1: /fixture: unknown key 'fixture'; did you mean 'fixtures'?"),
+        ("port: 3001", "2:1: /port: unknown key 'port'; it belongs into /provider"),
+    ],
+)
+def test_each_fault_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, f"modes: [ghx]\n{text}\n")
+
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{tmp_path}/eval.config.yaml:{message}")
+
+
+def test_a_token_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, "modes: [ghx]\nfixtures:\n  author_token_env: ghp_0123456789abcdef\n")
+
+    (problem,) = caught.value.problems
+    assert "ghp_" not in str(problem) + json.dumps(problem.to_dict())
+    assert problem.reason == "this is a token, not the name of a variable"
+    assert (problem.line, problem.column) == (3, 3)
+
+
+def test_flags_reach_the_keys_of_the_evaluation() -> None:
+    config = EvalConfig(modes=("ghx",)).override(agent="opencode", repo="a/b", repetitions=2)
+
+    assert (config.provider.id, config.fixtures.repo, config.execution.repetitions) == ("opencode", "a/b", 2)
+    with pytest.raises(FlagError, match=r"^--repo: 'x' does not have the form of 'octocat/hello-world'"):
+        config.override(repo="x")
+
+
+def test_every_flag_leads_to_a_key() -> None:
+    for path in EvalConfig.FLAGS.values():
+        model: type | None = EvalConfig
+        for key in path:
+            model = model.model_fields[key].annotation
+
+
+def test_every_key_says_what_it_is_for() -> None:
+    sections = (EvalConfig, ProviderChoice, FixtureChoice)
+
+    assert all(field.description for section in sections for field in section.model_fields.values())
