@@ -36,7 +36,8 @@ class MeasurementError(GhxBenchError):
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
     ├── ModelProviderError    the model service refused or failed for good
-    └── EnvironmentFailure    what the agent works in could not be prepared
+    ├── EnvironmentFailure    what the agent works in could not be prepared
+    └── OverranError          the bench's own work at the cell took too long
     ```
     """
 
@@ -49,9 +50,12 @@ class TransientError(MeasurementError):
 
     code: ClassVar[str] = "TRANSIENT"
 
-    def __init__(self, message: str, *, cause: Cause = Cause.MODEL_PROVIDER) -> None:
+    def __init__(
+        self, message: str, *, cause: Cause = Cause.MODEL_PROVIDER, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(message)
         self.cause = cause
+        self.retry_after_s = retry_after_s
 
 
 class AgentError(MeasurementError):
@@ -75,6 +79,16 @@ class EnvironmentFailure(MeasurementError):  # noqa: N818 - EnvironmentError is 
     cause: Cause = Cause.ENVIRONMENT
 
 
+class OverranError(MeasurementError):
+    """A part of the bench's own work at a cell took longer than it may."""
+
+    code: ClassVar[str] = "OVERRAN"
+    cause: Cause = Cause.ENVIRONMENT
+
+    def __init__(self, doing: str, what: str) -> None:
+        super().__init__(f"{doing} {what} took longer than it may and was cancelled")
+
+
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
 
@@ -90,6 +104,12 @@ def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
         if isinstance(each, MeasurementError):
             return each.cause
     return otherwise
+
+
+def pause_asked_for_s(error: BaseException) -> float:
+    """Return how long the service asked to be left alone, 0 where it did not say."""
+    asked = (each.retry_after_s for each in _chain(error) if isinstance(each, TransientError))
+    return next(asked, None) or 0.0
 
 
 def error_code(error: BaseException) -> str:

@@ -1,49 +1,90 @@
 """What a session cost: as the agent reports it, else from its tokens and a price table."""
 
+import math
+from datetime import datetime
 from decimal import Decimal
 
 from ghx_bench.profiler.metrics import Cost, TokenUsage
 from ghx_bench.profiler.trace import SessionTrace
 
 
-def cost_of(trace: SessionTrace, model: str) -> Cost:
+def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> Cost:
     """Return the cost the agent reports, else the one its tokens would have, else a cost that is not known."""
     reported = trace.summary.total_cost_usd
-    if reported is not None:
+    if reported is not None and math.isfinite(reported) and reported >= 0:
         return Cost(total_usd=reported, source="reported")
-    return price_of(trace.summary.total_tokens, model) or Cost()
+    tokens, requests = trace.summary.total_tokens, trace.summary.total_turns
+    return price_of(tokens, model, requests=requests, at=at) or Cost()
 
 
-def price_of(tokens: TokenUsage, model: str) -> Cost | None:
-    """Look up what these tokens cost with this model; `None` if the model, or its token counts, are not known.
+def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at: datetime | None = None) -> Cost | None:
+    """Look up what these tokens cost with this model; `None` if the model, its prices or its tokens are not known.
 
-    The model is an id as agents take it, `provider/model` or `model` alone. Reasoning is billed as output.
+    The model is an id as agents take it, `provider/model` or `model` alone. Many models charge more for long requests,
+    so the tokens are taken as spent in `requests` model calls of equal size. `at` is the moment whose prices count,
+    now unless told. Cached tokens are in `input_usd`; without a count of reasoning tokens `output_usd` holds them too.
     """
-    if tokens.input is None or tokens.output is None:
+    calls = requests or 1
+    usage = _usage_per_call(tokens, calls)
+    if usage is None:
         return None
-    # Imported here: the price table is large, and most sessions that need no price never load it.
-    from genai_prices import Usage, calc_price  # noqa: PLC0415
+    # Imported here: the price table is large, and sessions that need no price never load it.
+    from genai_prices import Usage, __version__, calc_price  # noqa: PLC0415 - see above
 
     provider, _, name = model.partition("/") if "/" in model else ("", "", model)
-    reasoning = tokens.reasoning or 0
-    usage = Usage(
-        # The table counts cached tokens as part of the input, our records do not.
-        input_tokens=tokens.input + (tokens.cache_read or 0) + (tokens.cache_write or 0),
-        cache_read_tokens=tokens.cache_read or 0,
-        cache_write_tokens=tokens.cache_write or 0,
-        output_tokens=tokens.output + reasoning,
-    )
     try:
-        price = calc_price(usage, name, provider_id=provider or None)
+        price = calc_price(Usage(**usage), name, provider_id=provider or None, genai_request_timestamp=at)
     except LookupError:
         return None
-    output_usd = price.output_price
-    reasoning_usd = output_usd * reasoning / Decimal(tokens.output + reasoning) if reasoning else Decimal(0)
+    rates = price.model_price
+    # The table also lists models without their prices, and would count those tokens as free.
+    if (usage["input_tokens"] and rates.input_mtok is None) or (usage["output_tokens"] and rates.output_mtok is None):
+        return None
+    # A model may charge for reasoning apart: its share is what the session would not have cost without it.
+    spoken = rates.calc_price(Usage(**_without_reasoning(usage)))["output_price"]
     return Cost(
-        total_usd=float(price.total_price),
-        input_usd=float(price.input_price),
-        output_usd=float(output_usd - reasoning_usd),
-        reasoning_usd=float(reasoning_usd),
+        total_usd=_dollars(price.total_price * calls),
+        input_usd=_dollars(price.input_price * calls),
+        output_usd=_dollars(spoken * calls),
+        reasoning_usd=None if tokens.reasoning is None else _dollars((price.output_price - spoken) * calls),
         source="computed",
-        prices=f"{price.provider.id}/{price.model.id}",
+        prices=f"genai-prices {__version__}: {price.provider.id}/{price.model.id}",
     )
+
+
+_SMALLEST = Decimal("1e-12")
+_MOST_TOKENS = 10**12
+
+
+def _usage_per_call(tokens: TokenUsage, calls: int) -> dict[str, Decimal] | None:
+    """Return the mean model call in the table's words, in which cached tokens are input and reasoning is output."""
+    if tokens.input is None or tokens.output is None or _are_absurd(tokens):
+        return None
+
+    def mean(count: int | None) -> Decimal:
+        # Rounded, so that the parts of a whole add up to it.
+        return (Decimal(count or 0) / calls).quantize(_SMALLEST)
+
+    cache_read, cache_write, reasoning = mean(tokens.cache_read), mean(tokens.cache_write), mean(tokens.reasoning)
+    return {
+        "input_tokens": mean(tokens.input) + cache_read + cache_write,
+        "cache_read_tokens": cache_read,
+        "cache_write_tokens": cache_write,
+        "output_tokens": mean(tokens.output) + reasoning,
+        "output_reasoning_tokens": reasoning,
+    }
+
+
+def _are_absurd(tokens: TokenUsage) -> bool:
+    """Say whether a count is beyond what any session can spend: an agent's slip, and no ground for a price."""
+    parts = (tokens.input, tokens.output, tokens.reasoning, tokens.cache_read, tokens.cache_write)
+    return any(part is not None and part > _MOST_TOKENS for part in parts)
+
+
+def _without_reasoning(usage: dict[str, Decimal]) -> dict[str, Decimal]:
+    spoken = usage["output_tokens"] - usage["output_reasoning_tokens"]
+    return usage | {"output_tokens": spoken, "output_reasoning_tokens": Decimal(0)}
+
+
+def _dollars(amount: Decimal) -> float:
+    return float(amount.quantize(_SMALLEST))

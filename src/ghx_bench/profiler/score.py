@@ -1,10 +1,11 @@
 """What a scorer and a judge say of a session."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import OMITTABLE, ForeignModel, Number
+from ghx_bench.profiler.causes import Cause, MeasurementError
 
 
 class CheckpointDetail(ForeignModel):
@@ -29,6 +30,17 @@ class Score(ForeignModel):
     def of(cls, checkpoints: tuple[CheckpointDetail, ...], *, output_valid: bool = True) -> "Score":
         """Return the verdict that all of these checks have to hold."""
         return cls(success=all(each.passed for each in checkpoints), checkpoints=checkpoints, output_valid=output_valid)
+
+
+class PartialScoreError(MeasurementError):
+    """Some scorers could not find out; `checkpoints` holds what the others found, for the row."""
+
+    code: ClassVar[str] = "PARTIAL_SCORE"
+    cause: Cause = Cause.SCORER
+
+    def __init__(self, message: str, *, checkpoints: tuple[CheckpointDetail, ...]) -> None:
+        super().__init__(message)
+        self.checkpoints = checkpoints
 
 
 class Judgement(ForeignModel):

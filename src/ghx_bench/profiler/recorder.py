@@ -1,0 +1,260 @@
+"""Writing down a session as it happens, for whoever brings an agent of their own."""
+
+import math
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pydantic import BaseModel, JsonValue
+
+from ghx_bench._base.clock import Clock, SystemClock, timestamp
+from ghx_bench.profiler.causes import describe_error
+from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.trace import (
+    ErrorEvent,
+    ReasoningEvent,
+    SessionTrace,
+    TextOutputEvent,
+    ToolCallEvent,
+    TraceEvent,
+    TraceSummary,
+    Turn,
+    TurnBoundaryEvent,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingCall:
+    """A tool call that is going on; whoever makes it sets what comes of it."""
+
+    output: object = None
+    success: bool | None = True
+    error: str | None = None
+
+
+class TraceRecorder:
+    """Collects what an agent does, in order, and gives the trace of it at any moment.
+
+    A turn begins with `begin_turn`, once for each call of the model, and ends with `end_turn` or where the next one
+    begins; what the agent does outside any turn begins one. `trace` may be called while a turn or a tool call is still
+    going on, as it is after a cancellation: both then end at that moment in the trace, and go on in the recorder.
+    Inputs and outputs are copied, and what JSON cannot hold is written as text.
+
+    `session_id` may be set later, where only the agent's first answer tells it.
+    """
+
+    def __init__(self, *, session_id: str = "", clock: Clock | None = None) -> None:
+        self.session_id = session_id
+        self._clock = clock or SystemClock()
+        self._early: list[ErrorEvent] = []
+        self._turns: list[_Turn] = []
+        self._usage: TokenUsage | None = None
+        self._costs: list[float | None] = []
+
+    def begin_turn(self) -> None:
+        """Begin the next turn, and end the one that is going on."""
+        now = self._now()
+        if self._turns:
+            self._turns[-1].end(now)
+        self._turns.append(_Turn(number=len(self._turns), began=now))
+
+    def end_turn(self) -> None:
+        """End the turn that is going on, if there is one."""
+        if self._turns:
+            self._turns[-1].end(self._now())
+
+    def reasoning(self, text: str, *, tokens: int | None = None, duration_ms: float | None = None) -> None:
+        """Note that the agent thought aloud."""
+        self._add(ReasoningEvent(content=_clean(text), token_count=tokens, duration_ms=duration_ms))
+
+    def text(self, content: str, *, tokens: int | None = None) -> None:
+        """Note that the agent said something to the user."""
+        self._add(TextOutputEvent(content=_clean(content), token_count=tokens))
+
+    def tool_call(
+        self,
+        name: str,
+        input: object = None,  # noqa: A002 - the wire's own word
+        output: object = None,
+        *,
+        success: bool | None = None,
+        duration_ms: float | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Note a tool call that is over; `success` is `None` where the agent does not tell."""
+        self._add(_call_event(name, input, output=output, success=success, duration_ms=duration_ms, error=error))
+
+    @contextmanager
+    def timed_tool_call(self, name: str, input: object = None) -> Generator[PendingCall]:  # noqa: A002 - the same
+        """Note the tool call that is made inside the block, and time it.
+
+        Set `output` on what the block gets, and `success` or `error` where the tool reports a failure by itself. An
+        exception is a failure, and goes on; of a call that is cancelled nobody knows whether it succeeded.
+        """
+        timed = _TimedCall(name=name, input=_as_json(input), began=self._clock.monotonic())
+        self._add(timed)
+        call = timed.call
+        try:
+            yield call
+        except Exception as error:
+            call.success, call.error = False, call.error or describe_error(error)
+            raise
+        except BaseException:
+            call.success = None
+            raise
+        finally:
+            call.output, timed.ended = _as_json(call.output), self._clock.monotonic()
+
+    def error(self, message: str, *, recoverable: bool | None = None) -> None:
+        """Note something that went wrong outside any tool call; before the first turn it begins none."""
+        event = ErrorEvent(message=_clean(message), recoverable=recoverable)
+        if self._turns:
+            self._add(event)
+        else:
+            self._early.append(event)
+
+    def add_usage(self, usage: TokenUsage) -> None:
+        """Add the tokens of one model call; a part that one call does not tell is not known of the session."""
+        self._usage = usage if self._usage is None else _sum_of(self._usage, usage)
+
+    def cost(self, usd: float | None) -> None:
+        """Add what the agent says one step cost; with a `None` among them the cost of the session is not known.
+
+        Of an agent that tells a running total, hand in the last one only.
+        """
+        self._costs.append(usd)
+
+    def trace(self) -> SessionTrace:
+        """Return all that was noted so far, as a trace of its own."""
+        now = self._now()
+        turns = tuple(turn.as_of(now) for turn in self._turns)
+        events: list[TraceEvent] = list(self._early)
+        for turn in turns:
+            events.append(TurnBoundaryEvent(turn_number=turn.number, timestamp=turn.start_timestamp))
+            events.extend(turn.events)
+        trace = SessionTrace(
+            session_id=self.session_id, events=tuple(events), turns=turns, summary=self._summary(events, now)
+        )
+        return trace.spelled_out()
+
+    def _summary(self, events: list[TraceEvent], now: "_Moment") -> TraceSummary:
+        told: dict[str, Any] = {}
+        costs = [usd for usd in self._costs if usd is not None]
+        if costs and len(costs) == len(self._costs):
+            told["total_cost_usd"] = math.fsum(costs)
+        if self._turns:
+            told["total_duration"] = (self._turns[-1].ended or now).ms_since(self._turns[0].began)
+        return TraceSummary(
+            total_turns=len(self._turns),
+            total_tool_calls=sum(isinstance(event, ToolCallEvent) for event in events),
+            total_tokens=self._usage or TokenUsage(),
+            **told,
+        )
+
+    def _add(self, entry: "TraceEvent | _TimedCall") -> None:
+        if not self._turns or self._turns[-1].ended is not None:
+            # Something happens, so a turn is going on, whoever forgot to say so.
+            self.begin_turn()
+        self._turns[-1].entries.append(entry)
+
+    def _now(self) -> "_Moment":
+        return _Moment(stamp=timestamp(self._clock.now()), seconds=self._clock.monotonic())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    stamp: str
+    seconds: float
+
+    def ms_since(self, other: "_Moment") -> int:
+        return round((self.seconds - other.seconds) * 1000)
+
+
+@dataclass(slots=True, kw_only=True)
+class _TimedCall:
+    name: str
+    input: JsonValue
+    began: float
+    call: PendingCall = field(default_factory=PendingCall)
+    ended: float | None = None
+
+    def as_of(self, now: _Moment) -> ToolCallEvent:
+        ended, call = self.ended, self.call
+        return _call_event(
+            self.name,
+            self.input,
+            output=call.output,
+            success=None if ended is None else call.success and call.error is None,
+            duration_ms=round(((now.seconds if ended is None else ended) - self.began) * 1000),
+            error=call.error,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    number: int
+    began: _Moment
+    ended: _Moment | None = None
+    entries: list[TraceEvent | _TimedCall] = field(default_factory=list["TraceEvent | _TimedCall"])
+
+    def end(self, now: _Moment) -> None:
+        self.ended = self.ended or now
+
+    def as_of(self, now: _Moment) -> Turn:
+        ended = self.ended or now
+        return Turn(
+            number=self.number,
+            events=tuple(entry.as_of(now) if isinstance(entry, _TimedCall) else entry for entry in self.entries),
+            start_timestamp=self.began.stamp,
+            end_timestamp=ended.stamp,
+            duration_ms=ended.ms_since(self.began),
+        )
+
+
+def _call_event(
+    name: str,
+    given: object,
+    *,
+    output: object,
+    success: bool | None,
+    duration_ms: float | None,
+    error: str | None,
+) -> ToolCallEvent:
+    told: dict[str, Any] = {} if error is None else {"error": _clean(error)}
+    return ToolCallEvent(
+        name=_clean(name),
+        input=_as_json(given),
+        output=_as_json(output),
+        duration_ms=duration_ms,
+        success=success,
+        **told,
+    )
+
+
+def _sum_of(one: TokenUsage, other: TokenUsage) -> TokenUsage:
+    parts = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "active")
+    pairs = {part: (getattr(one, part), getattr(other, part)) for part in parts}
+    return TokenUsage(**{part: None if None in pair else sum(pair) for part, pair in pairs.items()})
+
+
+def _as_json(value: object) -> JsonValue:
+    """Copy a value into what JSON can hold; text where it cannot."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case BaseModel():
+            return _as_json(value.model_dump(mode="json"))
+        case Mapping():
+            return {_clean(str(key)): _as_json(item) for key, item in cast("Mapping[object, object]", value).items()}
+        case list() | tuple() | set() | frozenset():
+            return [_as_json(item) for item in cast("list[object]", value)]
+        case _:
+            return _clean(value.decode(errors="replace") if isinstance(value, bytes) else str(value))
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which agents' output decoded with `surrogateescape` has and no file can hold."""
+    return text.encode(errors="replace").decode()
