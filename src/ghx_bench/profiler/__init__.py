@@ -1,1 +1,130 @@
 """Measures any agent on any task; knows nothing of GitHub."""
+
+from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
+from ghx_bench.profiler.causes import (
+    AgentError,
+    Cause,
+    EnvironmentFailure,
+    MeasurementError,
+    ModelProviderError,
+    TransientError,
+)
+from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.config import ProfileConfig, load_config
+from ghx_bench.profiler.contracts import (
+    Analyzer,
+    Collector,
+    Executor,
+    Judge,
+    Lifecycle,
+    ModeResolver,
+    NoLifecycle,
+    Scorer,
+    Session,
+    SessionProvider,
+    SessionRequest,
+    ToolClassifier,
+)
+from ghx_bench.profiler.events import Event, Observer
+from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
+from ghx_bench.profiler.instruments import Backoff, Instruments
+from ghx_bench.profiler.metrics import (
+    Cost,
+    CustomMetric,
+    Timing,
+    TimingSegment,
+    TokenUsage,
+    ToolCallRecord,
+    ToolCallSummary,
+)
+from ghx_bench.profiler.modes import ModeTable
+from ghx_bench.profiler.phases import Limits
+from ghx_bench.profiler.profile import Profile
+from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.row import Attempt, ProfileRow
+from ghx_bench.profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
+from ghx_bench.profiler.score import CheckpointDetail, Judgement, PartialScoreError, Score
+from ghx_bench.profiler.scorers import AnswerScorer, CompositeScorer, PredicateScorer
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+from ghx_bench.profiler.trace import (
+    ErrorEvent,
+    ReasoningEvent,
+    SessionTrace,
+    TextOutputEvent,
+    ToolCallEvent,
+    TraceEvent,
+    TraceSummary,
+    Turn,
+    TurnBoundaryEvent,
+)
+
+__all__ = [
+    "AgentError",
+    "AnalysisResult",
+    "Analyzer",
+    "Answer",
+    "AnswerScorer",
+    "Attempt",
+    "Backoff",
+    "BaseScenario",
+    "Cause",
+    "Cell",
+    "CheckpointDetail",
+    "Collector",
+    "CompositeScorer",
+    "Cost",
+    "CustomMetric",
+    "EnvironmentFailure",
+    "ErrorEvent",
+    "Event",
+    "Evidence",
+    "Executor",
+    "Instruments",
+    "Judge",
+    "Judgement",
+    "Lifecycle",
+    "Limits",
+    "Matrix",
+    "MeasurementError",
+    "Mode",
+    "ModeResolver",
+    "ModeTable",
+    "ModelProviderError",
+    "NoLifecycle",
+    "Observer",
+    "PartialScoreError",
+    "PredicateScorer",
+    "Profile",
+    "ProfileConfig",
+    "ProfileRow",
+    "ReasoningEvent",
+    "ScenarioLoader",
+    "ScenarioSets",
+    "Score",
+    "Scorer",
+    "Session",
+    "SessionAnalysisBundle",
+    "SessionProvider",
+    "SessionRequest",
+    "SessionTrace",
+    "Stage",
+    "SuiteResult",
+    "TextOutputEvent",
+    "Timing",
+    "TimingSegment",
+    "TokenUsage",
+    "ToolCallEvent",
+    "ToolCallRecord",
+    "ToolCallSummary",
+    "ToolClassifier",
+    "TraceEvent",
+    "TraceRecorder",
+    "TraceSummary",
+    "TransientError",
+    "Turn",
+    "TurnBoundaryEvent",
+    "load_config",
+    "read_rows",
+    "run_profile_suite",
+]

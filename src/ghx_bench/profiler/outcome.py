@@ -13,8 +13,8 @@ from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_tran
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.row import ROW_VERSION, Attempt, Problem, ProfileRow
-from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
+from ghx_bench.profiler.score import PartialScoreError, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,11 @@ class _Ended:
     started_at: datetime
     metrics: tuple[CustomMetric, ...] = ()
     analyses: tuple[AnalysisResult, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Incident, ...] = ()
 
     def with_problem(self, where: str, error: BaseException) -> Self:
         """Note something that went wrong beside the result."""
-        problem = Problem(where=where, code=error_code(error), message=describe_error(error))
+        problem = Incident(where=where, code=error_code(error), message=describe_error(error))
         return replace(self, problems=(*self.problems, problem))
 
 
@@ -91,11 +91,7 @@ def attempt_of(outcome: Outcome, number: int) -> Attempt:
 
 def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime, context: RowContext) -> ProfileRow:
     """Make the row of a cell from its last attempt, with all attempts on it."""
-    evidence, score = outcome.evidence, outcome.score if isinstance(outcome, Completed) else None
-    trace = evidence.trace if evidence else None
-    optional: dict[str, Any] = dict(_trouble_of(outcome))
-    if outcome.problems:
-        optional["problems"] = outcome.problems
+    problems: dict[str, Any] = {"problems": outcome.problems} if outcome.problems else {}
     return ProfileRow(
         run_id=context.run_id,
         scenario_id=outcome.cell.scenario_id,
@@ -104,26 +100,48 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         iteration=outcome.cell.iteration,
         started_at=attempts[0].started_at,
         completed_at=timestamp(completed_at),
-        tokens=evidence.tokens if evidence else TokenUsage(),
-        timing=evidence.timing if evidence else Timing(),
-        tool_calls=evidence.tool_calls if evidence else ToolCallSummary(),
-        cost=evidence.cost if evidence else Cost(),
-        success=outcome.success if isinstance(outcome, Completed) else None,
-        checkpoints_passed=sum(each.passed for each in score.checkpoints) if score else None,
-        checkpoints_total=len(score.checkpoints) if score else None,
-        checkpoint_details=score.checkpoints if score else (),
-        output_valid=score.output_valid if score else None,
         provider=context.provider,
-        session_id=trace.session_id if trace else "",
-        agent_turns=trace.summary.total_turns if trace else None,
-        completion_reason=evidence.completion_reason if evidence else "error",
-        extensions=_extensions_of(evidence),
         metrics=outcome.metrics,
         attempts=tuple(attempts),
         start_order=context.start_order,
         version=ROW_VERSION,
-        **optional,
+        **_session_of(outcome.evidence),
+        **_verdict_of(outcome),
+        **_trouble_of(outcome),
+        **problems,
     ).spelled_out()
+
+
+def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
+    """Return what the session did and spent; all of it unknown where there was none."""
+    trace = evidence.trace if evidence else None
+    return {
+        "tokens": evidence.tokens if evidence else TokenUsage(),
+        "timing": evidence.timing if evidence else Timing(),
+        "tool_calls": evidence.tool_calls if evidence else ToolCallSummary(),
+        "cost": evidence.cost if evidence else Cost(),
+        "session_id": trace.session_id if trace else "",
+        "agent_turns": trace.summary.total_turns if trace else None,
+        "completion_reason": evidence.completion_reason if evidence else "error",
+        "extensions": _extensions_of(evidence),
+    }
+
+
+def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
+    """Return success and checkpoints; without a score both are unknown, unless the agent itself is to blame."""
+    match outcome:
+        case Completed(score=score):
+            success, checkpoints, output_valid = outcome.success, score.checkpoints, score.output_valid
+        case Failed(cause=cause, error=error):
+            success, output_valid = False if cause.is_the_agents_own else None, None
+            checkpoints = error.checkpoints if isinstance(error, PartialScoreError) else None
+    return {
+        "success": success,
+        "checkpoints_passed": None if checkpoints is None else sum(each.passed for each in checkpoints),
+        "checkpoints_total": None if checkpoints is None else len(checkpoints),
+        "checkpoint_details": checkpoints or (),
+        "output_valid": output_valid,
+    }
 
 
 def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:

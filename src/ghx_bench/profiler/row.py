@@ -29,7 +29,7 @@ class Attempt(ForeignModel):
     error_code: Annotated[str | None, OMITTABLE] = None
 
 
-class Problem(ForeignModel):
+class Incident(ForeignModel):
     """Something that went wrong beside the result, and did not change it: a clean-up, a collector, an export."""
 
     where: str
@@ -66,7 +66,7 @@ class ProfileRow(ForeignModel):
     cause: Annotated[Cause | None, OMITTABLE] = None
     metrics: Annotated[tuple[CustomMetric, ...], OMITTABLE] = ()
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
-    problems: Annotated[tuple[Problem, ...], OMITTABLE] = ()
+    problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
     start_order: Annotated[Count | None, OMITTABLE] = None
     version: Annotated[Count | None, OMITTABLE] = None
 

@@ -1,0 +1,207 @@
+"""A run on its way: scopes, canaries, cells, and how it ended."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic
+
+import anyio
+
+from ghx_bench._base.errors import OperationError
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.causes import describe_error, error_code
+from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.contracts import Executor
+from ghx_bench.profiler.errors import CanaryError, ScopeError
+from ghx_bench.profiler.events import (
+    CanaryFinished,
+    CanaryStarted,
+    CellFinished,
+    CellRetried,
+    CellStarted,
+    Event,
+    Observer,
+    RunFinished,
+    RunStarted,
+)
+from ghx_bench.profiler.evidence import Evidence, Mode
+from ghx_bench.profiler.instruments import Instruments
+from ghx_bench.profiler.iteration import Task, iterate
+from ghx_bench.profiler.outcome import Failed, Outcome, RowContext, row_of
+from ghx_bench.profiler.phases import allow
+from ghx_bench.profiler.row import Attempt, Incident
+from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.store.record import Interruption, RunStatus
+from ghx_bench.profiler.store.run import CellFiles, RunStore
+
+
+@dataclass(slots=True, kw_only=True)
+class Running(Generic[S]):
+    """A run whose plan is checked and whose store is open."""
+
+    config: ProfileConfig
+    matrix: Matrix
+    scenarios: Mapping[str, S]
+    modes: Mapping[str, Mode]
+    instruments: Instruments[S]
+    observers: Sequence[Observer]
+    executor: Executor
+    store: RunStore
+    _interrupted: list[Evidence[Any]] = field(default_factory=list[Evidence[Any]])
+    _problems: list[Incident] = field(default_factory=list[Incident])
+
+    async def run(self) -> None:
+        """Run to the end, and say on disk how it ended."""
+        try:
+            await self._run_in_scopes()
+        except anyio.get_cancelled_exc_class():
+            self._finish("interrupted")
+            raise
+        except BaseException:
+            self._finish("failed")
+            raise
+        self._finish("complete")
+
+    async def _run_in_scopes(self) -> None:
+        """Run the cells inside the scopes of the run and its modes; a failing clean-up is noted, not raised."""
+        is_done = False
+        with anyio.CancelScope() as scope:
+            try:
+                async with AsyncExitStack() as scopes:
+                    try:
+                        await self._enter(scopes)
+                        await self._run_cells()
+                        is_done = True
+                    finally:
+                        allow(scope, self.instruments.limits.cleanup_s, shielded=True)
+            except Exception as error:
+                if not is_done:
+                    raise
+                self._note("run scope", error)
+        if scope.cancelled_caught:
+            self._note("run scope", TimeoutError("clearing away took longer than it may and was cancelled"))
+
+    async def _enter(self, scopes: AsyncExitStack) -> None:
+        lifecycle, what = self.instruments.lifecycle, "the run"
+        try:
+            await scopes.enter_async_context(lifecycle.run(self.store.directory.path))
+            for mode in self.modes.values():
+                what = f"mode {mode.name!r}"
+                await scopes.enter_async_context(lifecycle.mode(mode))
+        except Exception as error:
+            raise ScopeError(f"{what} could not be prepared, no cell was started: {describe_error(error)}") from error
+
+    async def _run_cells(self) -> None:
+        order = {cell: place for place, cell in enumerate(self.matrix.cells())}
+        left = [cell for cell in order if cell not in self.store.done]
+        self._tell(
+            RunStarted(
+                at=self._now(),
+                run_id=self.store.record.run_id,
+                directory=self.store.directory.path,
+                matrix=self.matrix,
+                provider=self.instruments.provider.name,
+                max_concurrency=self.config.execution.max_concurrency,
+                done=len(self.store.done),
+            )
+        )
+        if self.config.execution.warmup:
+            await self._warm_up(left)
+
+        async def work(cell: Cell) -> None:
+            await self._run_cell(cell, order[cell])
+
+        await self.executor.run(left, work)
+
+    async def _warm_up(self, left: Sequence[Cell]) -> None:
+        """Measure the first cell of each mode and throw the result away; a wrong answer is fine, a failure is not."""
+        first = {cell.mode: cell for cell in reversed(left)}
+        for mode in filter(first.__contains__, self.modes):
+            cell = Cell(
+                model=first[mode].model, mode=mode, scenario_id=first[mode].scenario_id, iteration=0, is_canary=True
+            )
+            self._tell(CanaryStarted(at=self._now(), cell=cell))
+            outcome, _attempts = await self._iterate(cell)
+            if isinstance(outcome, Failed):
+                raise CanaryError(
+                    f"the warm-up of mode {mode!r} with scenario {cell.scenario_id!r} could not be measured, no cell "
+                    f"was started: {describe_error(outcome.error)} ({outcome.cause})"
+                )
+            self._tell(CanaryFinished(at=self._now(), cell=cell))
+
+    async def _run_cell(self, cell: Cell, start_order: int) -> None:
+        self._tell(CellStarted(at=self._now(), cell=cell))
+        outcome, attempts = await self._iterate(cell)
+        run_id, provider = self.store.record.run_id, self.instruments.provider.name
+        context = RowContext(run_id=run_id, provider=provider, start_order=start_order)
+        row = row_of(outcome, attempts, self._now(), context)
+        trace = outcome.evidence.trace if outcome.evidence and self.config.output.session_export else None
+        await self.store.add(CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome)))
+        self._tell(CellFinished(at=self._now(), cell=cell, row=row))
+
+    async def _iterate(self, cell: Cell) -> tuple[Outcome, tuple[Attempt, ...]]:
+        scenario = self.scenarios[cell.scenario_id]
+        task = Task(cell=cell, scenario=scenario, mode=self.modes[cell.mode], instruments=self.instruments)
+        retries = self.config.execution.retries
+
+        def retrying(attempt: int, error: str, pause_s: float) -> None:
+            self._tell(CellRetried(at=self._now(), cell=cell, attempt=attempt, error=error, pause_s=pause_s))
+
+        return await iterate(
+            task,
+            retries=scenario.allowed_retries if retries is None else retries,
+            retrying=retrying,
+            interrupted=self._interrupted.append,
+        )
+
+    def _finish(self, status: RunStatus) -> None:
+        """Write down how the run ended; if even that fails, resuming still finds every row."""
+        interruptions = tuple(map(Interruption.of, self._interrupted))
+        with suppress(OperationError):
+            for evidence in self._interrupted:
+                if evidence.trace is not None and not evidence.cell.is_canary and self.config.output.session_export:
+                    self.store.keep_session(evidence.cell, evidence.trace)
+            self.store.update(
+                status=status,
+                interruptions=(*self.store.record.interruptions, *interruptions),
+                problems=(*self.store.record.problems, *self._problems),
+            )
+        self._tell(
+            RunFinished(
+                at=self._now(),
+                run_id=self.store.record.run_id,
+                directory=self.store.directory.path,
+                status=status,
+                measured=self.store.measured,
+                failed=len(self.store.done) - self.store.measured,
+            )
+        )
+
+    def _tell(self, event: Event) -> None:
+        for observer in self.observers:
+            try:
+                observer(event)
+            except Exception as error:  # noqa: BLE001 - plugin call: a broken display must not cost the run
+                self._note(f"observer {getattr(observer, '__qualname__', type(observer).__name__)}", error)
+
+    def _note(self, where: str, error: BaseException) -> None:
+        problem = Incident(where=where, code=error_code(error), message=describe_error(error))
+        if problem not in self._problems:
+            self._problems.append(problem)
+
+    def _now(self) -> datetime:
+        return self.instruments.clock.now()
+
+
+def _bundle_of(outcome: Outcome) -> SessionAnalysisBundle | None:
+    if not outcome.analyses or outcome.evidence is None or outcome.evidence.trace is None:
+        return None
+    return SessionAnalysisBundle(
+        session_id=outcome.evidence.trace.session_id,
+        scenario_id=outcome.cell.scenario_id,
+        mode=outcome.cell.mode,
+        model=outcome.cell.model,
+        results={result.analyzer: result for result in outcome.analyses},
+    )

@@ -1,0 +1,63 @@
+"""Which scenarios a run is about: a set or ids, narrowed by tags, brought by the consumer's loader."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ghx_bench.profiler.config import ScenarioChoice
+from ghx_bench.profiler.errors import BadMatrixError, ScenarioMismatchError, UnknownNameError
+from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
+
+DEFAULT_SET = "default"
+
+
+async def select_scenarios(
+    choice: ScenarioChoice, loader: ScenarioLoader[S], sets: ScenarioSets | None = None
+) -> tuple[S, ...]:
+    """Resolve the choice to ids, call the loader once, check what it brought, and narrow it by tags."""
+    ids = _ids_of(choice, sets or ScenarioSets({}))
+    scenarios = tuple(await loader(ids))
+    _check_brought(ids, [scenario.id for scenario in scenarios])
+    in_order = {scenario.id: scenario for scenario in scenarios}
+    return _narrow(tuple(in_order[each] for each in ids), choice.tags)
+
+
+def _ids_of(choice: ScenarioChoice, sets: ScenarioSets) -> tuple[str, ...]:
+    if choice.ids:
+        return _distinct(choice.ids, "the scenarios asked for")
+    name = choice.set or DEFAULT_SET
+    ids = sets.get(name)
+    if ids is None:
+        raise UnknownNameError("scenario set", name, known=sets.names())
+    if not ids:
+        raise BadMatrixError(f"scenario set {name!r} is empty; name scenarios in it, or choose another set")
+    return _distinct(ids, f"scenario set {name!r}")
+
+
+def _distinct(ids: Sequence[str], where: str) -> tuple[str, ...]:
+    for repeated in _repeated(ids):
+        raise BadMatrixError(f"scenario {repeated!r} is given twice in {where}; name it once")
+    return tuple(ids)
+
+
+def _repeated(ids: Sequence[str]) -> list[str]:
+    return [each for each, times in Counter(ids).items() if times > 1]
+
+
+def _check_brought(asked: Sequence[str], brought: Sequence[str]) -> None:
+    wanted, there = set(asked), set(brought)
+    missing = [each for each in asked if each not in there]
+    foreign = [each for each in brought if each not in wanted]
+    complaints = (("did not return", missing), ("returned unasked", foreign), ("returned twice", _repeated(brought)))
+    for complaint, ids in complaints:
+        if ids:
+            raise ScenarioMismatchError(f"the scenario loader {complaint}: {', '.join(ids)}")
+
+
+def _narrow(scenarios: tuple[S, ...], tags: Sequence[str]) -> tuple[S, ...]:
+    if not tags:
+        return scenarios
+    known = {tag for scenario in scenarios for tag in scenario.tags}
+    for tag in tags:
+        if tag not in known:
+            raise UnknownNameError("tag", tag, known=known)
+    return tuple(scenario for scenario in scenarios if set(tags) & set(scenario.tags))

@@ -1,0 +1,1 @@
+"""Runs on disk: the directory, its rows, its record, its lock."""

@@ -1,0 +1,111 @@
+"""The rows file: appended to durably, read one row at a time, repaired after a crash."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ghx_bench.profiler.errors import BadRowsError
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.files import sync_directory, unusable
+
+
+def read_rows(path: Path) -> Iterator[ProfileRow]:
+    """Yield the rows of a file, one at a time; a last line torn by a crash is left out.
+
+    Raises `BadRowsError` for a damaged line elsewhere, naming it.
+    """
+    for row, _end in _scan(path):
+        yield row
+
+
+def _scan(path: Path) -> Iterator[tuple[ProfileRow, int]]:
+    """Yield every row with the offset at which its line ends."""
+    end = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                row = _parse(path, number, line)
+                end += len(line)
+                if row is not None:
+                    yield row, end
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
+    """Read one line; `None` for a blank one, or for one that a crash cut off before its end."""
+    if line.isspace():
+        return None
+    try:
+        return ProfileRow.model_validate_json(line)
+    except ValidationError as error:
+        if not line.endswith(b"\n"):
+            return None
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadRowsError(
+            f"{path}:{number}: this is not a row ({where + ': ' if where else ''}{first['msg']}); "
+            "restore the file, or remove that line to lose that row alone"
+        ) from error
+
+
+class RowsFile:
+    """The rows of a run that goes on; a row counts once `append` has returned."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._end = os.fstat(self._handle).st_size
+            sync_directory(path.parent)
+        except OSError as error:
+            raise unusable(path, error) from error
+
+    def recover(self) -> Iterator[ProfileRow]:
+        """Yield the rows that are there, then cut off what a crash left of a last line."""
+        good = 0
+        for row, end in _scan(self._path):
+            good = end
+            yield row
+        self._mend(good)
+
+    def append(self, rows: Iterable[ProfileRow]) -> None:
+        """Put rows on disk; if that fails, the file is as it was before."""
+        content = b"".join(row.model_dump_json().encode() + b"\n" for row in rows)
+        try:
+            self._write(content)
+            os.fsync(self._handle)
+        except OSError as error:
+            self._cut()
+            raise unusable(self._path, error) from error
+        self._end += len(content)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
+
+    def _write(self, content: bytes) -> None:
+        written = 0
+        while written < len(content):
+            written += os.pwrite(self._handle, content[written:], self._end + written)
+
+    def _cut(self) -> None:
+        try:
+            os.ftruncate(self._handle, self._end)
+        except OSError:
+            # The torn line stays; whoever resumes the run cuts it off.
+            return
+
+    def _mend(self, good: int) -> None:
+        """Make the file end after its last whole row, with the newline that a crash may have kept from it."""
+        try:
+            os.ftruncate(self._handle, good)
+            self._end = good
+            if good and os.pread(self._handle, 1, good - 1) != b"\n":
+                self._write(b"\n")
+                self._end += 1
+            os.fsync(self._handle)
+        except OSError as error:
+            raise unusable(self._path, error) from error

@@ -1,0 +1,134 @@
+"""A run that goes on: its cells are done when their rows are on disk."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunMismatchError
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.files import unusable, write_atomically
+from ghx_bench.profiler.store.lock import locked
+from ghx_bench.profiler.store.record import RunRecord, read_record, write_record
+from ghx_bench.profiler.store.rows import RowsFile
+from ghx_bench.profiler.trace import SessionTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFiles:
+    """What one cell leaves on disk."""
+
+    row: ProfileRow
+    trace: SessionTrace | None = None
+    analysis: SessionAnalysisBundle | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunStore:
+    """Writes one run; get one from `new_run` or `resumed_run`, which also hold its lock."""
+
+    directory: RunDirectory
+    record: RunRecord
+    rows: RowsFile
+    done: set[Cell] = field(default_factory=set[Cell])
+    measured: int = 0
+    _waiting: list[CellFiles] = field(default_factory=list[CellFiles])
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def add(self, files: CellFiles) -> None:
+        """Put a cell's files on disk, its row last; the cell is done when this returns.
+
+        Concurrent calls share one write: whoever comes first writes for all who wait.
+        """
+        with anyio.CancelScope(shield=True):
+            self._waiting.append(files)
+            async with self._turn:
+                batch, self._waiting = self._waiting, []
+                if batch:
+                    await to_thread.run_sync(self._write, batch)
+        if files.row.cell not in self.done:
+            raise RunDirectoryError(f"{self.directory.rows}: the row of {files.row.cell} could not be written")
+
+    def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
+        """Write the trace of a cell that has no row, because the run was interrupted."""
+        self._write_json(self.directory.session(cell), trace)
+
+    def update(self, **changes: object) -> None:
+        """Change the state of the run on disk; the plan stays as it is."""
+        self.record = self.record.model_copy(update=changes)
+        write_record(self.directory.record, self.record)
+
+    def note(self, row: ProfileRow) -> None:
+        """Count a row that is on disk."""
+        self.done.add(row.cell)
+        self.measured += row.was_measured
+
+    def _write(self, batch: Sequence[CellFiles]) -> None:
+        for files in batch:
+            cell = files.row.cell
+            if files.trace is not None:
+                self._write_json(self.directory.session(cell), files.trace)
+            if files.analysis is not None:
+                self._write_json(self.directory.analysis(cell), files.analysis)
+        self.rows.append(files.row for files in batch)
+        for files in batch:
+            self.note(files.row)
+
+    def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
+        try:
+            write_atomically(path, record.model_dump_json().encode() + b"\n")
+        except OSError as error:
+            raise unusable(path, error) from error
+
+
+@contextmanager
+def new_run(results: Path, record: RunRecord) -> Generator[RunStore]:
+    """Make a run directory below `results`, write the plan, and hold the lock."""
+    directory = RunDirectory(results / record.run_id)
+    try:
+        directory.path.mkdir(parents=True)
+    except OSError as error:
+        raise unusable(directory.path, error) from error
+    with _held(directory, record) as store:
+        write_record(directory.record, record)
+        yield store
+
+
+@contextmanager
+def resumed_run(path: Path, plan: RunRecord) -> Generator[RunStore]:
+    """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows."""
+    directory = RunDirectory(path)
+    record = read_record(directory.record)
+    differences = record.differences(plan)
+    if differences:
+        raise RunMismatchError(
+            f"{path}: this run was started with another plan (different: {', '.join(differences)}); "
+            "resume it with the same settings, or start a new run"
+        )
+    with _held(directory, record) as store:
+        for row in store.rows.recover():
+            if row.cell in store.done:
+                raise BadRowsError(f"{directory.rows}: cell {row.cell} has two rows; remove one of them")
+            store.note(row)
+        store.update(status="running")
+        yield store
+
+
+@contextmanager
+def _held(directory: RunDirectory, record: RunRecord) -> Generator[RunStore]:
+    try:
+        lock = locked(directory.lock)
+        with lock:
+            rows = RowsFile(directory.rows)
+            try:
+                yield RunStore(directory=directory, record=record, rows=rows)
+            finally:
+                rows.close()
+    except PermissionError as error:
+        raise unusable(directory.lock, error) from error

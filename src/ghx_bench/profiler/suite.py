@@ -1,0 +1,121 @@
+"""The whole run: every cell of the matrix, measured once, its row on disk, come what may."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghx_bench._base.clock import timestamp
+from ghx_bench._base.errors import ungrouped
+from ghx_bench.profiler.cell import Matrix
+from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.contracts import Executor, ModeResolver
+from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.executors import LocalExecutor
+from ghx_bench.profiler.instruments import Instruments
+from ghx_bench.profiler.running import Running
+from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
+from ghx_bench.profiler.selection import select_scenarios
+from ghx_bench.profiler.store.record import MatrixRecord, RunRecord, host_here, versions_here
+from ghx_bench.profiler.store.run import RunStore, new_run, resumed_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult:
+    """What a run came to; the rows are in its directory."""
+
+    run_id: str
+    directory: Path
+    total: int
+    measured: int
+
+    @property
+    def failed(self) -> int:
+        """How many cells could not be measured."""
+        return self.total - self.measured
+
+
+async def run_profile_suite(
+    config: ProfileConfig,
+    *,
+    loader: ScenarioLoader[S],
+    modes: ModeResolver,
+    instruments: Instruments[S],
+    sets: ScenarioSets | None = None,
+    observers: Sequence[Observer] = (),
+    executor: Executor | None = None,
+    resume: Path | None = None,
+    run_id: str | None = None,
+) -> SuiteResult:
+    """Measure every scenario in every mode with every model, and write one durable row for each.
+
+    1. Everything a user may have got wrong is checked before a directory is made: the selection of scenarios (the
+       loader is called once), the modes, the matrix.
+    2. The run directory is made, or with `resume` taken up, and locked. The plan is in `run.json` before any cell.
+    3. The run's and the modes' scopes are entered; if that fails, no cell is started.
+    4. One canary per mode is measured and thrown away; if one cannot be measured, no cell is started.
+    5. The executor runs the cells that have no row yet; each ends with its row on disk, however it went.
+
+    Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
+    run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest.
+    """
+    chosen = await select_scenarios(config.scenarios, loader, sets)
+    scenarios = {scenario.id: scenario for scenario in chosen}
+    matrix = _matrix_of(config, scenarios)
+    resolved = {name: await modes.resolve(name) for name in config.modes}
+    record = _record_of(config, matrix, scenarios, instruments, run_id)
+    with _open_store(config, record, resume) as store, ungrouped():
+        running = Running(
+            config=config,
+            matrix=matrix,
+            scenarios=scenarios,
+            modes=resolved,
+            instruments=instruments,
+            observers=observers,
+            executor=executor or LocalExecutor(config.execution.max_concurrency),
+            store=store,
+        )
+        await running.run()
+        return SuiteResult(
+            run_id=store.record.run_id, directory=store.directory.path, total=len(matrix), measured=store.measured
+        )
+
+
+def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> Matrix:
+    return Matrix(
+        models=config.model_ids,
+        modes=config.modes,
+        scenario_ids=tuple(scenarios),
+        repetitions=config.execution.repetitions,
+        order=config.execution.order,
+        seed=config.execution.seed,
+    )
+
+
+def _record_of(
+    config: ProfileConfig,
+    matrix: Matrix,
+    scenarios: Mapping[str, BaseScenario],
+    instruments: Instruments[Any],
+    run_id: str | None,
+) -> RunRecord:
+    """Freeze the plan: what is to be run, and how it will be judged."""
+    now = timestamp(instruments.clock.now())
+    moment = "".join(filter(str.isalnum, now[:19]))
+    return RunRecord(
+        run_id=run_id or f"run_{moment}_{secrets.token_hex(3)}",
+        created_at=now,
+        provider=instruments.provider.name,
+        matrix=MatrixRecord.of(matrix),
+        analysis=config.analysis.model_dump(mode="json"),
+        config=config.model_dump(mode="json"),
+        scenarios=tuple(scenario.to_wire() for scenario in scenarios.values()),
+        versions=versions_here(),
+        host=host_here(),
+    )
+
+
+def _open_store(config: ProfileConfig, record: RunRecord, resume: Path | None) -> AbstractContextManager[RunStore]:
+    return new_run(config.output.results_dir, record) if resume is None else resumed_run(resume, record)

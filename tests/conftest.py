@@ -1,0 +1,78 @@
+"""What all tests share: the `shared` folder, the async backends, hypothesis, and the mode in which skipping fails.
+
+`GHX_BENCH_NO_SKIPS=1` (or `--no-skips`) turns every skipped test into a failed one that tells the reason. One reason
+is excused: the `shared` fixture did not find its folder, which lies beside the repository and not in it.
+"""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["pytester"]
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+SHARED_IS_MISSING = "../shared is not there"
+
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True, database=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference material beside the repository; the test is skipped where there is none."""
+    if not SHARED.is_dir():
+        pytest.skip(SHARED_IS_MISSING)
+    return SHARED
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """asyncio for every `@pytest.mark.anyio` test; `@pytest.mark.both_backends` adds trio."""
+    return "asyncio"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="fail tests that would be skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "both_backends: run this async test on asyncio and on trio")
+    if config.getoption("no_skips") or os.environ.get("GHX_BENCH_NO_SKIPS", "0") not in {"", "0"}:
+        config.pluginmanager.register(NoSkips(), "no-skips")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.get_closest_marker("both_backends"):
+        metafunc.parametrize("anyio_backend", ["asyncio", "trio"], scope="module")
+
+
+class NoSkips:
+    """Turns skips into failures, of single tests and of whole modules."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        # An expected failure also reports as skipped, but it ran.
+        if not hasattr(report, "wasxfail"):
+            _refuse_skip(report)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        _refuse_skip(report)
+        return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped:
+        return
+    _, _, message = report.longrepr
+    reason = message.removeprefix("Skipped: ")
+    if reason != SHARED_IS_MISSING:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and skips are not allowed here: {reason}"

@@ -1,0 +1,255 @@
+"""Rows on disk: torn lines, crashes between writes, locks, damaged files, full disks."""
+
+import json
+import os
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from profiler_fakes import config, profile, scenario
+
+from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
+from ghx_bench.profiler.store import run as run_module
+from ghx_bench.profiler.store.files import write_atomically
+from ghx_bench.profiler.store.lock import locked
+from ghx_bench.profiler.store.rows import RowsFile, read_rows
+from ghx_bench.profiler.suite import SuiteResult
+
+
+class Tells:
+    """An analyzer, so that cells leave all three kinds of files."""
+
+    name = "tells"
+
+    def analyze(self, _evidence: object) -> AnalysisResult:
+        return AnalysisResult(analyzer="tells", findings={"word": StringFinding(value="ü")})
+
+
+SUBJECT = profile(scenarios=(scenario("a-001"), scenario("b-001")), modes=("plain", "fancy"), analyzers=(Tells(),))
+CELLS = {(s, m) for s in ("a-001", "b-001") for m in ("plain", "fancy")}
+
+
+def run(results: Path, *, resume: Path | None = None, **sections: Any) -> SuiteResult:
+    settings = config(results, modes=["plain", "fancy"], **sections)
+    return anyio.run(lambda: SUBJECT.run(settings, resume=resume))
+
+
+def cells_in(directory: Path) -> list[tuple[str, str]]:
+    return [(row.scenario_id, row.mode) for row in read_rows(directory / "rows.jsonl")]
+
+
+def test_every_byte_prefix_of_a_rows_file_resumes_to_each_cell_exactly_once(tmp_path: Path) -> None:
+    whole = run(tmp_path).directory / "rows.jsonl"
+    content = whole.read_bytes()
+    ends = [index + 1 for index, byte in enumerate(content) if byte == ord("\n")]
+    # Every prefix is read and mended; the run itself is resumed from a few of each kind, which takes longer.
+    resumed_from = {0, 1, *ends, *(end - 1 for end in ends), *(end + 1 for end in ends[:-1]), len(content) // 2}
+    for length in range(len(content) + 1):
+        whole.write_bytes(content[:length])
+        rows = RowsFile(whole)
+        kept = list(rows.recover())
+        rows.close()
+        # A row whose bytes are all there counts, with or without the newline behind it.
+        assert len(kept) == sum(length >= end - 1 for end in ends)
+        assert whole.read_bytes() == content[: ends[len(kept) - 1] if kept else 0]
+        if length in resumed_from:
+            whole.write_bytes(content[:length])
+            run(tmp_path, resume=whole.parent)
+            assert sorted(cells_in(whole.parent)) == sorted(CELLS)
+
+
+class Crash(BaseException):
+    """The process is gone: nothing after this happens."""
+
+
+def crash_points() -> list[str]:
+    cell_writes = [f"{kind} {when}" for kind in ("sessions", "analysis") for when in ("before", "half", "after")]
+    return [*cell_writes, "row before", "row half", "row after"]
+
+
+@pytest.mark.parametrize("cell_number", [1, 3])
+@pytest.mark.parametrize("point", crash_points())
+def test_a_crash_between_any_two_writes_resumes_to_each_cell_exactly_once(
+    point: str, cell_number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        _crash_at(point, cell_number, patch)
+        with pytest.raises(BaseException) as caught:  # noqa: PT011 - a crash inside a task group comes as a group
+            run(tmp_path)
+        assert _is_crash(caught.value)
+    [directory] = tmp_path.iterdir()
+
+    result = run(tmp_path, resume=directory)
+
+    assert sorted(cells_in(directory)) == sorted(CELLS)
+    assert result.measured == 4
+    for kind in ("sessions", "analysis"):
+        written = [path for path in (directory / kind).rglob("*.json") if not path.name.startswith(".")]
+        assert len(written) == 4
+        assert all(json.loads(path.read_text()) for path in written)
+
+
+def _is_crash(error: BaseException) -> bool:
+    return isinstance(error, Crash) or (isinstance(error, BaseExceptionGroup) and error.subgroup(Crash) is not None)
+
+
+def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
+    """Make the process vanish before, in the middle of, or after one write of one cell."""
+    kind, when = point.split()
+    seen = 0
+
+    def reached(this: str) -> bool:
+        nonlocal seen
+        seen += this == kind
+        return this == kind and seen == cell_number
+
+    def write(path: Path, content: bytes) -> None:
+        if not reached(path.parents[3].name):
+            return write_atomically(path, content)
+        if when == "half":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_name(f".{path.name}.tmp").write_bytes(content[: len(content) // 2])
+        if when == "after":
+            write_atomically(path, content)
+        raise Crash
+
+    def write_row(self: RowsFile, content: bytes) -> None:
+        if not reached("row"):
+            return plain_write(self, content)
+        if when == "half":
+            plain_write(self, content[: len(content) // 2])
+        if when == "after":
+            plain_write(self, content)
+        raise Crash
+
+    plain_write: Callable[[RowsFile, bytes], None] = RowsFile._write
+    patch.setattr(run_module, "write_atomically", write)
+    patch.setattr(RowsFile, "_write", write_row)
+
+
+def test_a_damaged_line_in_the_middle_is_named_and_nothing_is_touched(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    lines = rows.read_text().splitlines(keepends=True)
+    damaged = lines[0] + '{"runId": 3}\n' + "".join(lines[1:])
+    rows.write_text(damaged)
+
+    with pytest.raises(BadRowsError, match=r"rows\.jsonl:2: this is not a row"):
+        run(tmp_path, resume=rows.parent)
+    assert rows.read_text() == damaged
+
+
+def test_two_rows_of_one_cell_are_refused(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join([*lines, lines[0]]))
+
+    with pytest.raises(BadRowsError, match="has two rows"):
+        run(tmp_path, resume=rows.parent)
+
+
+def test_a_second_process_on_the_same_run_is_refused_and_told_by_whom(tmp_path: Path) -> None:
+    directory = run(tmp_path).directory
+    with locked(directory / "run.lock"), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
+        run(tmp_path, resume=directory)
+
+
+def test_resuming_a_finished_run_runs_nothing(tmp_path: Path) -> None:
+    directory = run(tmp_path).directory
+    before = (directory / "rows.jsonl").read_bytes()
+
+    result = run(tmp_path, resume=directory)
+
+    assert result.measured == result.total == 4
+    assert (directory / "rows.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"execution": {"repetitions": 2}}, "matrix"), ({"analysis": {"alpha": 0.01}}, "analysis")],
+    ids=["repetitions", "alpha"],
+)
+def test_a_run_resumed_with_another_plan_is_refused(changed: dict[str, Any], named: str, tmp_path: Path) -> None:
+    directory = run(tmp_path).directory
+
+    with pytest.raises(RunMismatchError, match=f"different: {named}"):
+        run(tmp_path, resume=directory, **changed)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda path: None, "holds no run.json"),
+        (lambda path: (path / "run.json").write_text("{"), "not a run record"),
+        (lambda path: (path / "run.json").mkdir(), "run.json"),
+    ],
+    ids=["missing", "broken", "a folder"],
+)
+def test_resuming_what_is_no_run_says_so(prepare: Callable[[Path], object], words: str, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    prepare(tmp_path / "x")
+
+    with pytest.raises(RunDirectoryError, match=words):
+        run(tmp_path, resume=tmp_path / "x")
+
+
+def test_a_full_disk_stops_the_run_keeps_every_row_and_can_be_resumed(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    lines = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(lines[0])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # No file may grow past this: the next row does not fit any more, as on a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(lines[0]) + 100, hard))
+    try:
+        with pytest.raises(RunDirectoryError, match="free some space"):
+            run(tmp_path, resume=rows.parent)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert rows.read_bytes() == lines[0]
+
+    run(tmp_path, resume=rows.parent)
+    assert sorted(cells_in(rows.parent)) == sorted(CELLS)
+
+
+def test_a_results_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RunDirectoryError, match="Not a directory"):
+        run(tmp_path / "file")
+
+
+def test_files_of_a_cell_never_leave_the_run_directory() -> None:
+    from ghx_bench.profiler.store.directory import RunDirectory
+
+    for model in ("../../etc", "..", ".", "a/b", "openai/gpt-5", "%2e%2e", "~", "\x00"):
+        path = RunDirectory(Path("/r")).session(Cell(model=model, mode="m", scenario_id="s", iteration=0))
+        assert path.parts[:3] == ("/", "r", "sessions")
+        assert len(path.parts) == 7
+        assert ".." not in path.parts
+
+
+def test_models_that_look_alike_have_different_files() -> None:
+    from ghx_bench.profiler.store.directory import RunDirectory
+
+    models = ["a/b", "a%2Fb", "a_b", "..", "%2E.", ".", "%2E"]
+    paths = {
+        RunDirectory(Path("r")).session(Cell(model=model, mode="m", scenario_id="s", iteration=0)) for model in models
+    }
+    assert len(paths) == len(models)
+
+
+def test_a_large_rows_file_is_read_one_row_at_a_time(tmp_path: Path) -> None:
+    line = (run(tmp_path).directory / "rows.jsonl").read_bytes().splitlines(keepends=True)[0]
+    large = tmp_path / "large.jsonl"
+    large.write_bytes(line * 3)
+    with large.open("ab") as file:
+        file.seek(1 << 40)  # a hole of a terabyte: reading it whole would end here
+        file.write(b"\n")
+
+    rows = read_rows(large)
+
+    assert [next(rows).scenario_id for _ in range(3)] == [next(read_rows(large)).scenario_id] * 3

@@ -1,0 +1,521 @@
+"""The rules of a whole run."""
+
+import json
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from profiler_fakes import (
+    FakeLifecycle,
+    FakeProvider,
+    FakeSession,
+    SaysThree,
+    answers_three,
+    config,
+    instruments,
+    profile,
+    scenario,
+)
+
+from ghx_bench.profiler.causes import AgentError
+from ghx_bench.profiler.cell import Matrix
+from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.errors import (
+    BadMatrixError,
+    CanaryError,
+    ScenarioMismatchError,
+    ScopeError,
+    UnknownNameError,
+)
+from ghx_bench.profiler.events import (
+    CanaryFinished,
+    CellFinished,
+    CellRetried,
+    CellStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+)
+from ghx_bench.profiler.evidence import Answer, Evidence, Mode
+from ghx_bench.profiler.modes import ModeTable
+from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
+from ghx_bench.profiler.scorers import CompositeScorer
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+
+pytestmark = pytest.mark.anyio
+
+
+def rows_of(result: SuiteResult) -> list[Any]:
+    return list(read_rows(result.directory / "rows.jsonl"))
+
+
+def record_of(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "run.json").read_text())
+
+
+async def test_every_cell_of_the_matrix_leaves_one_row_and_one_session(tmp_path: Path) -> None:
+    subject = profile(scenarios=(scenario("a-001"), scenario("b-001")), modes=("plain", "fancy"))
+    settings = config(
+        tmp_path, modes=["plain", "fancy"], models=[{"id": "x/one"}, {"id": "two"}], execution={"repetitions": 3}
+    )
+
+    result = await subject.run(settings)
+
+    rows = rows_of(result)
+    assert len(rows) == len({row.cell for row in rows}) == 2 * 2 * 2 * 3 == result.measured
+    assert len(list((result.directory / "sessions").rglob("*.json"))) == 24
+    assert (result.directory / "sessions/x%2Fone/plain/a-001/2.json").is_file()
+    assert record_of(result.directory)["status"] == "complete"
+
+
+# Rule 1: selection
+
+
+async def test_a_set_resolves_to_ids_and_the_loader_is_called_once(tmp_path: Path) -> None:
+    asked: list[Sequence[str]] = []
+
+    async def loader(ids: Sequence[str]) -> Sequence[BaseScenario]:
+        asked.append(ids)
+        return [scenario(each) for each in reversed(ids)]
+
+    result = await _run(tmp_path, loader, sets={"quick": ["b-001", "a-001"]}, scenarios={"set": "quick"})
+
+    assert asked == [("b-001", "a-001")]
+    assert [row.scenario_id for row in rows_of(result)] == ["b-001", "a-001"]
+
+
+async def test_ids_override_the_set(tmp_path: Path) -> None:
+    result = await _run(tmp_path, _load_any, sets={"quick": ["a-001"]}, scenarios={"set": "quick", "ids": ["z-001"]})
+
+    assert [row.scenario_id for row in rows_of(result)] == ["z-001"]
+
+
+async def test_tags_filter(tmp_path: Path) -> None:
+    subject = profile(scenarios=(scenario("a-001", tags=("pr",)), scenario("b-001", tags=("issue",))))
+
+    result = await subject.run(config(tmp_path, scenarios={"tags": ["issue"]}))
+
+    assert [row.scenario_id for row in rows_of(result)] == ["b-001"]
+
+
+@pytest.mark.parametrize(
+    ("selected", "error", "words"),
+    [
+        ({"set": "quik"}, UnknownNameError, r"no scenario set 'quik'; did you mean 'quick'\? known: default, quick"),
+        ({"tags": ["prr"]}, UnknownNameError, r"no tag 'prr'; did you mean 'pr'\? known: pr"),
+        ({"set": "empty"}, BadMatrixError, "scenario set 'empty' is empty"),
+        ({"set": "twice"}, BadMatrixError, "scenario 'a-001' is given twice in scenario set 'twice'"),
+    ],
+)
+async def test_a_selection_that_cannot_be_met_says_what_is_known(
+    selected: dict[str, Any], error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    async def loader(ids: Sequence[str]) -> Sequence[BaseScenario]:
+        return [scenario(each, tags=("pr",)) for each in ids]
+
+    sets = {"default": ["a-001"], "quick": ["a-001"]}
+    known = {**sets, "empty": [], "twice": ["a-001", "a-001"]} if selected.get("set") in ("empty", "twice") else sets
+    with pytest.raises(error, match=words):
+        await _run(tmp_path / "results", loader, sets=known, scenarios=selected)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("brought", "words"),
+    [
+        (["a-001"], "did not return: b-001"),
+        (["a-001", "b-001", "c-001"], "returned unasked: c-001"),
+        (["a-001", "b-001", "b-001"], "returned twice: b-001"),
+    ],
+)
+async def test_a_loader_that_returns_other_scenarios_is_an_error_that_names_them(
+    brought: list[str], words: str, tmp_path: Path
+) -> None:
+    async def loader(_ids: Sequence[str]) -> Sequence[BaseScenario]:
+        return [scenario(each) for each in brought]
+
+    with pytest.raises(ScenarioMismatchError, match=words):
+        await _run(tmp_path, loader, sets={"default": ["a-001", "b-001"]})
+
+
+async def test_an_unknown_mode_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="no mode 'plian'; did you mean 'plain'"):
+        await profile().run(config(tmp_path / "results", modes=["plian"]))
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("bad", ["../../etc/x", "a b", ".hidden", "x" * 129, "a/b", "nul\x00"])
+async def test_a_scenario_id_that_cannot_be_a_file_name_is_refused(bad: str, tmp_path: Path) -> None:
+    good = scenario()
+    subject = profile(scenarios=(good.model_copy(update={"id": bad}),))
+
+    with pytest.raises(BadMatrixError, match="cannot name a file"):
+        await subject.run(config(tmp_path / "results"))
+    assert not (tmp_path / "results").exists()
+
+
+def test_names_that_differ_only_in_case_are_refused_because_some_disks_cannot_tell_them_apart() -> None:
+    with pytest.raises(BadMatrixError, match="differ only in case"):
+        Matrix(models=("none",), modes=("plain", "Plain"), scenario_ids=("a",), repetitions=1)
+
+
+# Rule 2: order
+
+
+def test_blocks_hold_every_mode_once_in_an_order_that_the_seed_decides() -> None:
+    matrix = Matrix(
+        models=("one", "two"),
+        modes=("a", "b", "c"),
+        scenario_ids=("s", "t"),
+        repetitions=20,
+        order="interleaved",
+        seed=7,
+    )
+    cells = list(matrix.cells())
+
+    blocks = [cells[start : start + 3] for start in range(0, len(cells), 3)]
+    assert len(cells) == len(set(cells)) == len(matrix) == 240
+    for block in blocks:
+        assert {cell.mode for cell in block} == {"a", "b", "c"}
+        assert len({(cell.model, cell.scenario_id, cell.iteration) for cell in block}) == 1
+    assert len({tuple(cell.mode for cell in block) for block in blocks}) == 6
+    assert list(matrix.cells()) == cells
+    other_seed = Matrix(models=("one", "two"), modes=("a", "b", "c"), scenario_ids=("s", "t"), repetitions=20, seed=8)
+    assert list(other_seed.cells()) != cells
+
+
+def test_sequential_runs_mode_after_mode() -> None:
+    matrix = Matrix(models=("m",), modes=("b", "a"), scenario_ids=("s", "t"), repetitions=2, order="sequential")
+
+    assert [cell.mode for cell in matrix.cells()] == ["b"] * 4 + ["a"] * 4
+
+
+async def test_cells_run_one_at_a_time_unless_asked(tmp_path: Path) -> None:
+    running = most = 0
+
+    async def counts(session: FakeSession, text: str) -> Answer:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+        running -= 1
+        return await answers_three(session, text)
+
+    subject = profile(FakeProvider(counts))
+    await subject.run(config(tmp_path, execution={"repetitions": 6}))
+    assert most == 1
+    await subject.run(config(tmp_path, execution={"repetitions": 6, "max_concurrency": 3}))
+    assert most == 3
+
+
+# Rule 3: environment
+
+
+class PrintsVariable:
+    """Runs a real program in each session, which says what it sees."""
+
+    name = "prints"
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator[FakeSession]:
+        async def behave(_session: FakeSession, _text: str) -> Answer:
+            await anyio.lowlevel.checkpoint()
+            result = await anyio.run_process(["env"], env=dict(request.environment))
+            return Answer(text=result.stdout.decode())
+
+        yield FakeSession(request=request, behave=behave, number=1)
+
+
+async def test_two_modes_with_different_environments_run_at_once_and_neither_sees_the_others(tmp_path: Path) -> None:
+    seen: dict[str, set[str]] = {"one": set(), "two": set()}
+
+    class Remembers:
+        async def score(self, evidence: Evidence[Any]) -> Any:
+            from ghx_bench.profiler.score import Score
+
+            seen[evidence.mode.name].add(evidence.answer.text if evidence.answer else "")
+            return Score(success=True)
+
+    modes = [
+        Mode(name="one", environment={"PATH": os.environ["PATH"], "SECRET": "of one"}),
+        Mode(name="two", environment={"PATH": os.environ["PATH"], "ONLY_TWO": "1"}),
+    ]
+    before = dict(os.environ)
+    subject = profile(PrintsVariable(), modes=modes, scorer=Remembers())  # type: ignore[arg-type]
+
+    await subject.run(config(tmp_path, modes=["one", "two"], execution={"repetitions": 4, "max_concurrency": 8}))
+
+    assert dict(os.environ) == before
+    [one], [two] = seen["one"], seen["two"]
+    assert "SECRET=of one" in one
+    assert "ONLY_TWO" not in one
+    assert "ONLY_TWO=1" in two
+    assert "SECRET" not in two
+
+
+# Rules 5 to 7: retries, causes, unknown numbers, scopes
+
+
+async def test_the_scenarios_own_retries_count_unless_overridden(tmp_path: Path) -> None:
+    async def never(_session: FakeSession, _text: str) -> Answer:
+        raise ConnectionError("refused")
+
+    subject = profile(FakeProvider(never), scenarios=(scenario(allowed_retries=2),))
+
+    [own] = rows_of(await subject.run(config(tmp_path)))
+    [overridden] = rows_of(await subject.run(config(tmp_path, execution={"retries": 0})))
+
+    assert [attempt.error for attempt in own.attempts] == ["refused"] * 3
+    assert len(overridden.attempts) == 1
+    assert own.cause == "model_provider"
+    assert own.error_code == "ConnectionError"
+
+
+async def test_a_row_that_could_not_be_measured_has_nulls_and_no_zeros(tmp_path: Path) -> None:
+    lifecycle = FakeLifecycle(fail={"enter a-001": OSError("no world")})
+    subject = profile(scenarios=(scenario("a-001"), scenario("b-001")), lifecycle=lifecycle)
+
+    result = await subject.run(config(tmp_path))
+
+    failed, fine = [json.loads(line) for line in (result.directory / "rows.jsonl").read_text().splitlines()]
+    assert result.measured == 1
+    assert result.failed == 1
+    assert failed["success"] is None
+    assert failed["tokens"] == dict.fromkeys(failed["tokens"])
+    assert failed["timing"]["wallMs"] is None
+    assert failed["toolCalls"]["total"] is None
+    assert failed["cost"]["totalUsd"] is None
+    assert failed["checkpointsTotal"] is None
+    assert failed["errorCode"] == "OSError"
+    assert fine["success"] is True
+    assert "error" not in fine
+
+
+@pytest.mark.parametrize("scope", ["enter run", "enter mode plain"])
+async def test_a_failing_run_or_mode_scope_aborts_before_any_cell(scope: str, tmp_path: Path) -> None:
+    provider = FakeProvider()
+    subject = profile(provider, lifecycle=FakeLifecycle(fail={scope: OSError("no server")}))
+
+    with pytest.raises(ScopeError, match="no cell was started: no server"):
+        await subject.run(config(tmp_path))
+
+    assert provider.opened == 0
+    assert record_of(next(tmp_path.iterdir()))["status"] == "failed"
+
+
+async def test_a_failing_cleanup_of_the_run_is_recorded_beside_the_result(tmp_path: Path) -> None:
+    subject = profile(lifecycle=FakeLifecycle(fail={"leave run": OSError("server would not stop")}))
+
+    result = await subject.run(config(tmp_path))
+
+    record = record_of(result.directory)
+    assert record["status"] == "complete"
+    assert [problem["message"] for problem in record["problems"]] == ["server would not stop"]
+
+
+async def test_scopes_are_entered_and_left_in_order(tmp_path: Path) -> None:
+    lifecycle = FakeLifecycle()
+
+    await profile(modes=("x", "y"), lifecycle=lifecycle).run(
+        config(tmp_path, modes=["x", "y"], execution={"order": "sequential"})
+    )
+
+    assert lifecycle.log == [
+        "enter run",
+        "enter mode x",
+        "enter mode y",
+        *["enter add-001", "leave add-001"] * 2,
+        "leave mode y",
+        "leave mode x",
+        "leave run",
+    ]
+
+
+# Rule 8: canaries
+
+
+async def test_each_mode_has_one_canary_whose_result_is_thrown_away(tmp_path: Path) -> None:
+    provider, seen = FakeProvider(), list[Event]()
+    subject = profile(provider, modes=("x", "y"))
+
+    result = await subject.run(config(tmp_path, modes=["x", "y"], execution={"warmup": True}), observers=[seen.append])
+
+    assert provider.opened == 4
+    assert len(rows_of(result)) == 2
+    assert [event.cell.mode for event in seen if isinstance(event, CanaryFinished)] == ["x", "y"]
+
+
+async def test_a_canary_that_cannot_be_measured_aborts_before_money_is_spent(tmp_path: Path) -> None:
+    provider = FakeProvider(open_error=FileNotFoundError("no agent installed"))
+
+    with pytest.raises(CanaryError, match=r"mode 'plain'.*no cell was started: no agent installed"):
+        await profile(provider).run(config(tmp_path, execution={"warmup": True}))
+
+    assert not (next(tmp_path.iterdir()) / "rows.jsonl").read_text()
+
+
+async def test_a_canary_with_a_wrong_answer_does_not_abort(tmp_path: Path) -> None:
+    async def wrong(_session: FakeSession, _text: str) -> Answer:
+        return Answer(text="4")
+
+    result = await profile(FakeProvider(wrong)).run(config(tmp_path, execution={"warmup": True}))
+
+    assert result.measured == 1
+
+
+# Rules 10 and 11: interruption and events
+
+
+async def test_an_interrupted_run_keeps_its_rows_and_spend_and_resumes_with_the_rest(tmp_path: Path) -> None:
+    hangs = True
+
+    async def third_hangs(session: FakeSession, text: str) -> Answer:
+        if session.number == 3 and hangs:
+            session.call()
+            reached.set()
+            await anyio.sleep_forever()
+        return await answers_three(session, text)
+
+    reached = anyio.Event()
+    settings = config(tmp_path, execution={"repetitions": 5})
+    provider, seen = FakeProvider(third_hangs), list[Event]()
+    subject = profile(provider)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: subject.run(settings, observers=[seen.append]))
+        await reached.wait()
+        tasks.cancel_scope.cancel()
+
+    [directory] = tmp_path.iterdir()
+    record = record_of(directory)
+    assert record["status"] == "interrupted"
+    assert record["interruptions"][0]["tokens"]["total"] == 110
+    assert (directory / "sessions/none/plain/add-001/2.json").is_file()
+    assert len(list(read_rows(directory / "rows.jsonl"))) == 2
+    assert isinstance(seen[-1], RunFinished)
+    assert provider.open_sessions == 0
+    hangs = False
+
+    result = await subject.run(settings, resume=directory)
+
+    assert result.measured == 5
+    assert provider.opened == 6
+    assert record_of(directory)["status"] == "complete"
+
+
+async def test_observers_are_told_everything_in_order_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
+    async def fails_once(session: FakeSession, text: str) -> Answer:
+        if session.number == 1:
+            raise ConnectionError("reset")
+        return await answers_three(session, text)
+
+    def broken(_event: Event) -> None:
+        raise ValueError("no terminal")
+
+    seen: list[Event] = []
+    subject = profile(FakeProvider(fails_once), scenarios=(scenario(allowed_retries=1),))
+
+    result = await subject.run(config(tmp_path), observers=[broken, seen.append])
+
+    assert [type(event) for event in seen] == [RunStarted, CellStarted, CellRetried, CellFinished, RunFinished]
+    problems = record_of(result.directory)["problems"]
+    assert len(problems) == 1
+    assert "no terminal" in problems[0]["message"]
+
+
+# The consumer's own types
+
+
+class ReviewScenario(BaseScenario):
+    reviewer: str
+
+
+async def test_a_consumers_scenario_comes_out_in_evidence_as_its_own_type(tmp_path: Path) -> None:
+    seen: list[Evidence[ReviewScenario]] = []
+
+    class Looks:
+        name = "looks"
+
+        def collect(self, evidence: Evidence[ReviewScenario]) -> list[Any]:
+            seen.append(evidence)
+            return []
+
+    task = ReviewScenario(
+        id="r-001",
+        name="R",
+        description="d",
+        prompt="p",
+        timeout_ms=1000,
+        reviewer="ann",
+        extensions={"rubric": "be kind"},
+    )
+    await profile(scenarios=(task,), collectors=(Looks(),)).run(config(tmp_path))
+
+    assert seen[0].scenario is task
+    assert seen[0].scenario.reviewer == "ann"
+    assert seen[0].scenario.extensions == {"rubric": "be kind"}
+
+
+async def test_the_plan_is_frozen_into_the_record_before_the_first_cell(tmp_path: Path) -> None:
+    record: dict[str, Any] = {}
+
+    async def looks(session: FakeSession, text: str) -> Answer:
+        record.update(record_of(next(tmp_path.iterdir())))
+        return await answers_three(session, text)
+
+    await profile(FakeProvider(looks)).run(config(tmp_path, analysis={"alpha": 0.01}))
+
+    assert record["status"] == "running"
+    assert record["analysis"]["alpha"] == 0.01
+    assert record["matrix"]["seed"] == 0
+    assert record["scenarios"][0]["timeoutMs"] == 10_000
+    assert record["version"] == 1
+
+
+async def _load_any(ids: Sequence[str]) -> Sequence[BaseScenario]:
+    return [scenario(each) for each in ids]
+
+
+async def _run(results: Path, loader: Any, *, sets: dict[str, list[str]], **sections: Any) -> SuiteResult:
+    settings: ProfileConfig = config(results, **sections)
+    return await run_profile_suite(
+        settings,
+        loader=loader,
+        modes=ModeTable([Mode(name="plain")]),
+        instruments=instruments(),
+        sets=ScenarioSets.model_validate(sets),
+    )
+
+
+async def test_what_some_scorers_found_is_on_the_row_though_its_verdict_is_unknown(tmp_path: Path) -> None:
+    class Broken:
+        async def score(self, evidence: Evidence[Any]) -> Any:
+            raise OSError("no route")
+
+    scorer = CompositeScorer({"right": SaysThree(), "broken": Broken()})
+
+    result = await profile(scorer=scorer).run(config(tmp_path))
+
+    [row] = rows_of(result)
+    assert row.success is None
+    assert row.cause == "scorer"
+    assert [(each.id, each.passed) for each in row.checkpoint_details] == [("right/three", True)]
+    assert result.failed == 1
+
+
+async def test_an_agent_that_broke_down_by_itself_did_not_succeed_and_was_measured(tmp_path: Path) -> None:
+    async def breaks(_session: FakeSession, _text: str) -> Answer:
+        raise AgentError("segmentation fault")
+
+    result = await profile(FakeProvider(breaks)).run(config(tmp_path))
+
+    [row] = rows_of(result)
+    assert row.success is False
+    assert row.cause == "agent_crash"
+    assert result.failed == 0
