@@ -1,0 +1,92 @@
+"""Programs started for a session, and gone with it: the whole family, also those who left the family."""
+
+import os
+import secrets
+import signal
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from subprocess import PIPE
+
+import anyio
+import psutil
+from anyio import to_thread
+from anyio.abc import Process
+
+from ghx_bench.profiler.causes import EnvironmentFailure
+
+MARK = "GHX_BENCH_PROCESS"
+"""The variable by which descendants are recognised, whatever group, session or parent they have by now."""
+
+_GRACE_S = 2.0
+_LOOK_AGAIN_S = 0.02
+
+
+@asynccontextmanager
+async def program(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    directory: Path | None = None,
+    stderr: int | None = PIPE,
+    grace_s: float = _GRACE_S,
+) -> AsyncGenerator[Process]:
+    """Run a program with exactly this environment; on leaving, also when cancelled, it and its descendants are gone.
+
+    They are asked to end first (SIGTERM), and killed after `grace_s`. A program that is not there raises
+    `FileNotFoundError`.
+    """
+    mark = secrets.token_hex(16)
+    process = await anyio.open_process(
+        list(command),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        cwd=directory,
+        env={**environment, MARK: mark},
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end_family(process, mark, grace_s)
+            await process.aclose()
+
+
+async def _end_family(process: Process, mark: str, grace_s: float) -> None:
+    """End the program and its descendants, politely first."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if await _ended_by(number, process.pid, mark, grace_s):
+            return
+    raise EnvironmentFailure(f"processes started by program {process.pid} outlived SIGKILL; end them by hand")
+
+
+async def _ended_by(number: int, session: int, mark: str, grace_s: float) -> bool:
+    """Signal every member once, those who join late too, and say whether all are gone in time."""
+    told: set[int] = set()
+    latest = anyio.current_time() + grace_s
+    while family := await to_thread.run_sync(_family, session, mark):
+        if anyio.current_time() > latest:
+            return False
+        for member in family:
+            if member.pid not in told:
+                told.add(member.pid)
+                with suppress(psutil.Error):
+                    member.send_signal(number)
+        await anyio.sleep(_LOOK_AGAIN_S)
+    return True
+
+
+def _family(session: int, mark: str) -> list[psutil.Process]:
+    """Find the living members: those of the program's session, and those who left it but carry the mark."""
+    return [process for process in psutil.process_iter() if _belongs(process, session, mark)]
+
+
+def _belongs(process: psutil.Process, session: int, mark: str) -> bool:
+    try:
+        if os.getsid(process.pid) != session and process.environ().get(MARK) != mark:
+            return False
+        return process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, OSError):
+        return False
