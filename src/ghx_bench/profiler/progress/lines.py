@@ -1,0 +1,118 @@
+"""A run as plain lines, for pipes, files and terminals that cannot do more."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TextIO
+
+from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
+from ghx_bench.profiler.progress.tally import Tally
+from ghx_bench.profiler.progress.wording import clock_time, one_line, spend, verdict
+
+_WIDEST_COLUMN = 40
+
+
+class LineLog:
+    """Writes one line for each finished cell and each retry, and for the beginning and the end of the run.
+
+    ```
+    [12/40] ok   baseline  scenario-001  #3  12.3 s  21,667 tokens
+    ```
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._tally = Tally()
+        self._columns = Columns()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leave the stream to whoever opened it."""
+
+    def __call__(self, event: Event) -> None:
+        """Write the line of this event, if it has one."""
+        self._tally = self._tally.after(event)
+        if isinstance(event, RunStarted):
+            self._columns = Columns.of(event.matrix)
+        line = self._line_of(event)
+        if line is not None:
+            # In one piece, and with a mark for what the stream's encoding does not have.
+            encoding = self._stream.encoding or "utf-8"
+            self._stream.write(f"{line}\n".encode(encoding, errors="replace").decode(encoding))
+            self._stream.flush()
+
+    def _line_of(self, event: Event) -> str | None:
+        match event:
+            case RunStarted():
+                return _started_line(event)
+            case CellRetried():
+                pause = f"again in {event.pause_s:.0f} s" if event.pause_s else "again"
+                where = self._columns.describe(event.cell)
+                return f"{_place(self._tally)} try{event.attempt} {where}  {pause}: {one_line(event.error)}"
+            case CellFinished():
+                return finished_line(event, self._tally, self._columns)
+            case RunFinished():
+                return ended_line(event, self._tally)
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """How wide the names of a matrix are, so that lines stand in columns; models stand there if there are several."""
+
+    mode: int = 0
+    scenario: int = 0
+    model: int | None = None
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> "Columns":
+        """Measure the names."""
+        several = len(matrix.models) > 1
+        return cls(
+            mode=_widest(matrix.modes),
+            scenario=_widest(matrix.scenario_ids),
+            model=_widest(matrix.models) if several else None,
+        )
+
+    def describe(self, cell: Cell) -> str:
+        """Name the cell in columns."""
+        names = [one_line(cell.mode).ljust(self.mode), one_line(cell.scenario_id).ljust(self.scenario)]
+        if self.model is not None:
+            names.insert(0, one_line(cell.model).ljust(self.model))
+        return "  ".join((*names, f"#{cell.iteration}"))
+
+
+def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
+    """Say how a cell went: verdict, name, time, tokens, and the reason if something was amiss."""
+    row = event.row
+    reason = () if row.error is None else (one_line(row.error),)
+    what = "  ".join((columns.describe(event.cell), *spend(row), *reason))
+    return f"{_place(tally)} {verdict(row.success):<4} {what}"
+
+
+def ended_line(event: RunFinished, tally: Tally) -> str:
+    """Say how the run went."""
+    took = clock_time(tally.elapsed_s(event.at))
+    counts = f"{event.measured} cells measured, {event.failed} failed"
+    return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
+
+
+def _started_line(event: RunStarted) -> str:
+    before = f", {event.done} of them done before" if event.done else ""
+    return (
+        f"{one_line(event.run_id)}: {len(event.matrix)} cells{before}, {event.max_concurrency} at a time, "
+        f"agent {one_line(event.provider)}: {one_line(str(event.directory))}"
+    )
+
+
+def _place(tally: Tally) -> str:
+    return f"[{tally.done:>{len(str(tally.total))}}/{tally.total}]"
+
+
+def _widest(names: tuple[str, ...]) -> int:
+    return min(max((len(one_line(name)) for name in names), default=0), _WIDEST_COLUMN)

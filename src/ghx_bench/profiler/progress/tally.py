@@ -1,0 +1,159 @@
+"""How far a run is: counted from its events, never changed in place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.events import (
+    CanaryFinished,
+    CanaryStarted,
+    CellFinished,
+    CellRetried,
+    CellStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+)
+from ghx_bench.profiler.progress.forecast import forecast_rest_s, temper
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """Finished cells by what was found out: done right, done wrong, not found out."""
+
+    ok: int = 0
+    wrong: int = 0
+    failed: int = 0
+
+    @property
+    def scored(self) -> int:
+        """How many were found right or wrong."""
+        return self.ok + self.wrong
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.ok + self.wrong + self.failed
+
+    def counting(self, success: bool | None) -> "Verdicts":
+        """Return these and one more."""
+        match success:
+            case True:
+                return replace(self, ok=self.ok + 1)
+            case False:
+                return replace(self, wrong=self.wrong + 1)
+            case None:
+                return replace(self, failed=self.failed + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How far a run is after some of its events.
+
+    Durations, the rate and the forecast are of this process alone; cells that an earlier part of the run measured are
+    in `done_before` only. A thread that shows a tally needs no lock: the next event makes another one.
+    """
+
+    run_id: str = ""
+    provider: str = ""
+    total: int = 0
+    done_before: int = 0
+    max_concurrency: int = 1
+    started_at: datetime | None = None
+    first_cell_at: datetime | None = None
+    ended_at: datetime | None = None
+    ends_at: datetime | None = None
+    """When the run will be over, as far as one can tell."""
+    status: str = ""
+    warming_up: Cell | None = None
+    running: Mapping[Cell, datetime] = field(default_factory=dict[Cell, datetime])
+    verdicts: Verdicts = Verdicts()
+    by_mode: Mapping[str, Verdicts] = field(default_factory=dict[str, Verdicts])
+    retries: int = 0
+    spent_s: float = 0.0
+    """How long the finished cells took, all together."""
+
+    @property
+    def done(self) -> int:
+        """How many cells have a row."""
+        return self.done_before + self.verdicts.total
+
+    def elapsed_s(self, now: datetime) -> float:
+        """Return how long this process has been at it."""
+        if self.started_at is None:
+            return 0.0
+        return max(((self.ended_at or now) - self.started_at).total_seconds(), 0.0)
+
+    def rate_per_s(self, now: datetime) -> float | None:
+        """Return how many cells were finished per second, once there are any."""
+        if self.first_cell_at is None or not self.verdicts.total:
+            return None
+        # Not since the start of the run: the warm-up is no measure of it.
+        working_s = ((self.ended_at or now) - self.first_cell_at).total_seconds()
+        return self.verdicts.total / working_s if working_s > 0 else None
+
+    def rest_s(self, now: datetime) -> float | None:
+        """Return how long the rest will take, `None` while nobody can tell or nothing is left."""
+        if self.ends_at is None or self.ended_at is not None or self.done >= self.total:
+            return None
+        return max((self.ends_at - now).total_seconds(), 0.0)
+
+    def after(self, event: Event) -> "Tally":
+        """Return how far the run is after this event."""
+        match event:
+            case RunStarted():
+                return self._started(event)
+            case CanaryStarted() | CanaryFinished():
+                return replace(self, warming_up=event.cell if isinstance(event, CanaryStarted) else None)
+            case CellStarted(cell=cell, at=at):
+                running = {**self.running, cell: at}
+                return replace(self, warming_up=None, running=running, first_cell_at=self.first_cell_at or at)
+            case CellRetried():
+                return replace(self, retries=self.retries + 1)
+            case CellFinished():
+                return _with_forecast(self._counting(event), event.at)
+            case RunFinished(at=at, status=status):
+                return replace(self, ended_at=at, status=status, warming_up=None, running={})
+            case _:
+                assert_never(event)
+
+    def _started(self, event: RunStarted) -> "Tally":
+        return replace(
+            self,
+            run_id=event.run_id,
+            provider=event.provider,
+            total=len(event.matrix),
+            done_before=event.done,
+            max_concurrency=event.max_concurrency,
+            started_at=event.at,
+            by_mode=dict.fromkeys(event.matrix.modes, Verdicts()),
+        )
+
+    def _counting(self, event: CellFinished) -> "Tally":
+        cell, success = event.cell, event.row.success
+        running = {**self.running}
+        began = running.pop(cell, event.at)
+        of_mode = self.by_mode.get(cell.mode, Verdicts()).counting(success)
+        return replace(
+            self,
+            running=running,
+            verdicts=self.verdicts.counting(success),
+            by_mode={**self.by_mode, cell.mode: of_mode},
+            spent_s=self.spent_s + max((event.at - began).total_seconds(), 0.0),
+        )
+
+
+def _with_forecast(tally: Tally, now: datetime) -> Tally:
+    rest_s = forecast_rest_s(
+        finished=tally.verdicts.total,
+        spent_s=tally.spent_s,
+        running_s=[max((now - began).total_seconds(), 0.0) for began in tally.running.values()],
+        waiting=tally.total - tally.done - len(tally.running),
+        max_concurrency=tally.max_concurrency,
+    )
+    if rest_s is None:
+        return tally
+    before_s = None if tally.ends_at is None else (tally.ends_at - now).total_seconds()
+    return replace(tally, ends_at=now + timedelta(seconds=temper(rest_s, before_s)))
