@@ -1,0 +1,35 @@
+"""Ctrl-C and SIGTERM: once to stop in order, twice to stop at once."""
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+from anyio.abc import TaskStatus
+
+INTERRUPTED = 130
+
+T = TypeVar("T")
+
+
+async def interruptible(work: Callable[[], Awaitable[T]]) -> T:
+    """Do the work; the first signal cancels it and, once it has cleaned up, raises `KeyboardInterrupt`."""
+    async with anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as scope:
+            await tasks.start(_watch, scope)
+            result = await work()
+            tasks.cancel_scope.cancel()
+            return result
+        tasks.cancel_scope.cancel()
+    raise KeyboardInterrupt
+
+
+async def _watch(scope: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _signal in signals:
+            if scope.cancel_called:
+                # The user insists; every row so far is on disk.
+                os._exit(INTERRUPTED)
+            scope.cancel()

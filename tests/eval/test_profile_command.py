@@ -1,0 +1,183 @@
+"""`ghx-bench profile` as a user meets it: what goes wrong is one line, the right exit code, and nothing lost."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ghx_bench.eval.cli.main import run
+
+AGENT = """
+from contextlib import asynccontextmanager
+from ghx_bench.profiler import *
+
+class Session:
+    async def prompt(self, text):
+        if text == "break": raise AgentError("it broke")
+        return Answer(text="ok")
+    async def trace(self):
+        return SessionTrace(session_id="s")
+
+class Agent:
+    name = "tiny"
+    @asynccontextmanager
+    async def session(self, request):
+        yield Session()
+
+class Fine:
+    async def score(self, evidence):
+        return Score(success=True)
+
+def scenario(id, **more):
+    return BaseScenario(id=id, name="s", description="s", **{"prompt": "p", "timeout_ms": 1000, **more})
+
+profile = Profile(
+    scenarios=[scenario("a-001", tags=("pr",)), scenario("b-001")],
+    modes=[Mode(name="one"), Mode(name="two")],
+    instruments=Instruments(provider=Agent(), scorer=Fine()),
+)
+broken = Profile(scenarios=[scenario("a-001", prompt="break")], modes=profile.modes, instruments=profile.instruments)
+escaping = Profile(scenarios=[scenario("../../etc/x")], modes=profile.modes, instruments=profile.instruments)
+twice = Profile(scenarios=[scenario("a-001"), scenario("a-001")], modes=profile.modes, instruments=profile.instruments)
+nothing = Profile(scenarios=[], modes=profile.modes, instruments=profile.instruments)
+modeless = Profile(scenarios=profile.scenarios, modes=[], instruments=profile.instruments)
+"""
+
+
+def ghx_bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "agent.py").write_text(AGENT)
+    return subprocess.run(
+        [sys.executable, "-m", "ghx_bench.eval.cli.main", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_prints_its_table_and_where_it_is(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py", "--repetitions", "2")
+
+    assert done.returncode == 0
+    assert "one   4/4" in done.stdout
+    assert "8 cells measured: results/run_" in done.stdout
+
+
+def test_the_result_as_json(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py:profile", "--repetitions", "2", "--mode", "two", "--json")
+
+    result = json.loads(done.stdout)
+    assert result["measured"] == 4
+    assert result["modes"]["two"]["successes"] == 4
+    assert result["modes"]["two"]["metrics"]["tokens_active"] == {"p50": None, "n": 0}
+
+
+def test_flags_override_the_file_and_the_file_overrides_defaults(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("modes: [one]\nexecution: {repetitions: 7, seed: 3}\n")
+
+    done = ghx_bench(tmp_path, "profile", "agent.py", "--config", "run.yaml", "--seed", "4", "--dry-run")
+
+    execution = json.loads(done.stdout)["execution"]
+    assert (execution["repetitions"], execution["seed"], execution["max_concurrency"]) == (7, 4, 1)
+    assert not (tmp_path / "results").exists()
+
+
+def test_cells_that_could_not_be_measured_end_with_3(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py:broken", "--no-warmup", "--repetitions", "1")
+
+    # The agent broke down by itself: that was found out, and counts against it.
+    assert done.returncode == 0
+    assert "one   0/1" in done.stdout
+
+
+def test_events_go_to_the_json_log(tmp_path: Path) -> None:
+    ghx_bench(tmp_path, "profile", "agent.py", "--repetitions", "1", "--log-json", "log.jsonl")
+
+    kinds = [json.loads(line)["event"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert kinds.count("cell_finished") == 4
+    assert kinds[-1] == "run_finished"
+
+
+BAD = {
+    "repetitions 0": (["agent.py", "--repetitions", "0"], "--repetitions"),
+    "repetitions -1": (["agent.py", "--repetitions", "-1"], "--repetitions"),
+    "repetitions x": (["agent.py", "--repetitions", "many"], "--repetitions"),
+    "retries -1": (["agent.py", "--retries", "-1"], "--retries"),
+    "concurrency 0": (["agent.py", "--max-concurrency", "0"], "--max-concurrency"),
+    "unknown mode": (["agent.py", "--mode", "tow"], "no mode 'tow'; did you mean 'two'? known: one, two"),
+    "mode twice": (["agent.py", "--mode", "one", "--mode", "one"], "'one' is given twice"),
+    "unknown scenario": (["agent.py", "--scenario", "a-002"], "no scenario 'a-002'; did you mean 'a-001'?"),
+    "scenario twice": (["agent.py", "--scenario", "a-001", "--scenario", "a-001"], "'a-001' is given twice"),
+    "unknown tag": (["agent.py", "--tag", "issue"], "no tag 'issue'; known: pr"),
+    "id out of the folder": (["agent.py:escaping"], "'../../etc/x' cannot name a file"),
+    "ids twice": (["agent.py:twice"], "'a-001' is given twice"),
+    "no scenarios": (["agent.py:nothing"], "scenario set 'default' is empty"),
+    "no modes": (["agent.py:modeless"], "modes"),
+    "no such file": (["agnet.py"], "agnet.py: no such file"),
+    "no such name": (["agent.py:profil"], "expected a Profile called 'profil', found nothing"),
+    "not a profile": (["agent.py:Agent"], "expected a Profile called 'Agent', found a type"),
+    "broken module": (["broken.py"], "cannot be imported (ZeroDivisionError: division by zero)"),
+    "no such module": (["nowhere.agents:profile"], "cannot be imported"),
+    "unknown flag": (["agent.py", "--repetition", "3"], "--repetition"),
+    "config missing": (["agent.py", "--config", "no.yaml"], "no.yaml"),
+    "config typo": (["agent.py", "--config", "typo.yaml"], "did you mean 'repetitions'?"),
+    "config not yaml": (["agent.py", "--config", "broken.yaml"], "broken.yaml:1"),
+    "empty modes": (["agent.py", "--config", "empty.yaml"], "modes"),
+    "resume nothing": (["agent.py", "--resume", "nowhere"], "not a run directory"),
+    "results is a file": (["agent.py", "--results-dir", "agent.py"], "agent.py"),
+    "log is a folder": (["agent.py", "--log-json", "."], "cannot write the log"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=list(BAD))
+def test_bad_input_is_one_clear_line_and_exit_code_2(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "typo.yaml").write_text("modes: [one]\nexecution: {repetitons: 3}\n")
+    (tmp_path / "broken.yaml").write_text("modes: [one\n")
+    (tmp_path / "empty.yaml").write_text("modes: []\n")
+    arguments, words = BAD[case]
+
+    exit_code = run(["profile", *arguments])
+
+    said = capsys.readouterr()
+    lines = [line for line in said.err.splitlines() if not line.startswith("note: ")]
+    assert exit_code == 2, said.err
+    assert len(lines) == 1, said.err
+    assert lines[0].startswith("error: ")
+    assert words in lines[0]
+    assert said.out == ""
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_damaged_rows_file_is_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
+    ghx_bench(tmp_path, "profile", "agent.py", "--repetitions", "1")
+    [run] = (tmp_path / "results").iterdir()
+    damaged = "not json\n" + (run / "rows.jsonl").read_text()
+    (run / "rows.jsonl").write_text(damaged)
+
+    done = ghx_bench(tmp_path, "profile", "agent.py", "--resume", str(run))
+
+    assert done.returncode == 2
+    assert "rows.jsonl:1: this is not a row" in done.stderr
+    assert (run / "rows.jsonl").read_text() == damaged
+
+
+def test_resuming_needs_no_flags_because_the_run_knows_them(tmp_path: Path) -> None:
+    ghx_bench(tmp_path, "profile", "agent.py", "--repetitions", "3", "--mode", "one", "--seed", "9")
+    [run] = (tmp_path / "results").iterdir()
+    lines = (run / "rows.jsonl").read_text().splitlines(keepends=True)
+    (run / "rows.jsonl").write_text("".join(lines[:2]))
+
+    done = ghx_bench(tmp_path, "profile", "agent.py", "--resume", str(run))
+
+    assert done.returncode == 0
+    assert len((run / "rows.jsonl").read_text().splitlines()) == 6
