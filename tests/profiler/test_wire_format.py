@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.analysis import AnalysisResult, NumberFinding, SessionAnalysisBundle
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 OLD_ROW: dict[str, Any] = {
     "runId": "run_1",
@@ -217,3 +217,21 @@ def test_a_scenario_reads_both_spellings_and_writes_back_only_what_it_was_given(
     assert BaseScenario.model_validate(given_).to_wire() == given_
     assert BaseScenario.model_validate(snake).to_wire() == given_
     assert BaseScenario.model_validate(given_).allowed_retries == 0
+
+
+def test_records_made_here_say_of_which_kind_they_are() -> None:
+    result = AnalysisResult(analyzer="a", findings={"n": NumberFinding(value=1)})
+    bundle = SessionAnalysisBundle(session_id="s", scenario_id="s", mode="m", model="m", results={"a": result})
+
+    assert SessionAnalysisBundle.model_validate_json(bundle.to_bytes()) == bundle
+    assert TextOutputEvent(content="x").to_wire() == {"type": "text_output", "content": "x"}
+    spelled = bundle.spelled_out().to_wire()
+    assert spelled["results"]["a"]["findings"]["n"] == {"type": "number", "value": 1, "unit": ""}
+
+
+def test_half_a_character_from_an_agent_costs_no_record() -> None:
+    trace = SessionTrace(session_id="s", events=(ToolCallEvent(name="t", input={"\ud800": ["\udfff", 1.5, None]}),))
+
+    read = SessionTrace.model_validate_json(trace.spelled_out().to_bytes())
+
+    assert read.tool_calls[0].input == {"\ufffd": ["\ufffd", 1.5, None]}

@@ -1,10 +1,13 @@
 """What crosses a process boundary: frozen records with camelCase names that write back what they read."""
 
+import json
+import math
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticSerializationError
 
 
 def _refuse_booleans(value: object) -> object:
@@ -54,6 +57,17 @@ class WireModel(BaseModel):
         options.setdefault("exclude_unset", True)
         return super().model_dump_json(**options)
 
+    def to_bytes(self) -> bytes:
+        """Return the JSON that is written to files, in UTF-8.
+
+        Programs also say what is no text, such as half of a surrogate pair; it is replaced as decoders do, since a
+        record must not be lost for it.
+        """
+        try:
+            return self.model_dump_json().encode()
+        except (PydanticSerializationError, UnicodeEncodeError):
+            return json.dumps(_as_text(self.model_dump(mode="python")), ensure_ascii=False).encode()
+
     def to_wire(self) -> JsonObject:
         """Return the JSON value that is written to files."""
         return self.model_dump(mode="json")
@@ -82,6 +96,23 @@ def _spell_out(value: object) -> object:
             return value.spelled_out()
         case tuple():
             return tuple(map(_spell_out, cast("tuple[object, ...]", value)))
+        case dict():
+            return {key: _spell_out(each) for key, each in cast("dict[object, object]", value).items()}
+        case _:
+            return value
+
+
+def _as_text(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            items = cast("dict[str, object]", value).items()
+            return {cast("str", _as_text(key)): _as_text(each) for key, each in items}
+        case list() | tuple():
+            return [_as_text(each) for each in cast("list[object]", value)]
+        case float() if not math.isfinite(value):
+            return None
         case _:
             return value
 
@@ -90,3 +121,13 @@ class ForeignModel(WireModel):
     """A record that other programs, or later versions of this one, also write: unknown keys are kept."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+
+
+class TaggedModel(ForeignModel):
+    """One kind of several that are told apart by their `type`, which is always written."""
+
+    type: str
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Count the tag as given."""
+        self.__pydantic_fields_set__.add("type")

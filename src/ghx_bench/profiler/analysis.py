@@ -4,43 +4,43 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ghx_bench._base.wire import ForeignModel, Number
+from ghx_bench._base.wire import ForeignModel, Number, TaggedModel
 
 
-class NumberFinding(ForeignModel):
+class NumberFinding(TaggedModel):
     """A quantity."""
 
-    type: Literal["number"] = "number"
+    type: Literal["number"] = "number"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     value: Number | None
     unit: str = ""
 
 
-class StringFinding(ForeignModel):
+class StringFinding(TaggedModel):
     """A word or a sentence."""
 
-    type: Literal["string"] = "string"
+    type: Literal["string"] = "string"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     value: str | None
 
 
-class ListFinding(ForeignModel):
+class ListFinding(TaggedModel):
     """Several words or sentences."""
 
-    type: Literal["list"] = "list"
+    type: Literal["list"] = "list"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     values: tuple[str, ...] = ()
 
 
-class TableFinding(ForeignModel):
+class TableFinding(TaggedModel):
     """Rows under headers."""
 
-    type: Literal["table"] = "table"
+    type: Literal["table"] = "table"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     headers: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-class RatioFinding(ForeignModel):
+class RatioFinding(TaggedModel):
     """A share of a whole, from 0 to 1."""
 
-    type: Literal["ratio"] = "ratio"
+    type: Literal["ratio"] = "ratio"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     value: Number | None
     label: str = ""
 

@@ -116,5 +116,9 @@ def _check_file_names(kind: str, names: Iterable[str]) -> None:
 
 
 def _check_model(model: str) -> None:
-    if not model or len(_encode_model(model)) > _LONGEST_FILE_NAME:
+    try:
+        encoded = _encode_model(model)
+    except UnicodeEncodeError:
+        raise BadMatrixError(f"model {model!r} cannot name a folder: it is not text") from None
+    if not 0 < len(encoded) <= _LONGEST_FILE_NAME:
         raise BadMatrixError(f"model {model!r} cannot name a folder: it is empty or too long")

@@ -4,23 +4,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
+from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number, TaggedModel
 from ghx_bench.profiler.metrics import TokenUsage
 
 
-class ReasoningEvent(ForeignModel):
+class ReasoningEvent(TaggedModel):
     """The agent thought aloud."""
 
-    type: Literal["reasoning"] = "reasoning"
+    type: Literal["reasoning"] = "reasoning"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     content: str
     duration_ms: Number | None = None
     token_count: Count | None = None
 
 
-class ToolCallEvent(ForeignModel):
+class ToolCallEvent(TaggedModel):
     """The agent called a tool and got an answer, or did not."""
 
-    type: Literal["tool_call"] = "tool_call"
+    type: Literal["tool_call"] = "tool_call"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     name: str
     input: JsonValue = None
     output: JsonValue = None
@@ -29,26 +29,26 @@ class ToolCallEvent(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
 
 
-class TextOutputEvent(ForeignModel):
+class TextOutputEvent(TaggedModel):
     """The agent said something to the user."""
 
-    type: Literal["text_output"] = "text_output"
+    type: Literal["text_output"] = "text_output"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     content: str
     token_count: Count | None = None
 
 
-class TurnBoundaryEvent(ForeignModel):
+class TurnBoundaryEvent(TaggedModel):
     """A turn began."""
 
-    type: Literal["turn_boundary"] = "turn_boundary"
+    type: Literal["turn_boundary"] = "turn_boundary"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     turn_number: int
     timestamp: str | None = None
 
 
-class ErrorEvent(ForeignModel):
+class ErrorEvent(TaggedModel):
     """Something went wrong outside any tool call."""
 
-    type: Literal["error"] = "error"
+    type: Literal["error"] = "error"  # pyright: ignore[reportIncompatibleVariableOverride] - narrowed, and frozen
     message: str
     recoverable: bool | None = None
 

@@ -1,5 +1,6 @@
 """`run.json`: what a run set out to do, with what, and how far it got."""
 
+import json
 import platform
 import sys
 from importlib.metadata import version
@@ -105,7 +106,8 @@ def read_record(path: Path) -> RunRecord:
 def write_record(path: Path, record: RunRecord) -> None:
     """Write a `run.json` atomically."""
     try:
-        write_atomically(path, record.spelled_out().model_dump_json(indent=2).encode() + b"\n")
+        content = json.dumps(json.loads(record.spelled_out().to_bytes()), indent=2, ensure_ascii=False)
+        write_atomically(path, content.encode() + b"\n")
     except OSError as error:
         raise unusable(path, error) from error
 

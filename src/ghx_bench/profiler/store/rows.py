@@ -73,7 +73,7 @@ class RowsFile:
 
     def append(self, rows: Iterable[ProfileRow]) -> None:
         """Put rows on disk; if that fails, the file is as it was before."""
-        content = b"".join(row.model_dump_json().encode() + b"\n" for row in rows)
+        content = b"".join(row.to_bytes() + b"\n" for row in rows)
         try:
             self._write(content)
             os.fsync(self._handle)

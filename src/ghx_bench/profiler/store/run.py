@@ -82,7 +82,7 @@ class RunStore:
 
     def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
         try:
-            write_atomically(path, record.model_dump_json().encode() + b"\n")
+            write_atomically(path, record.to_bytes() + b"\n")
         except OSError as error:
             raise unusable(path, error) from error
 

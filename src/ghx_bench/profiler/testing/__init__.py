@@ -1,0 +1,34 @@
+"""Contract suites: what every implementation of an extension point must hold, ready to run against yours."""
+
+from ghx_bench.profiler.testing.executors import ExecutorContract
+from ghx_bench.profiler.testing.loaders import ScenarioLoaderContract
+from ghx_bench.profiler.testing.readers import AnalyzerContract, CollectorContract
+from ghx_bench.profiler.testing.samples import (
+    sample_cell,
+    sample_evidence,
+    sample_scenario,
+    sample_trace,
+    stopped_evidence,
+    unknown_evidence,
+)
+from ghx_bench.profiler.testing.scorers import JudgeContract, ScorerContract
+from ghx_bench.profiler.testing.sessions import SessionProviderContract
+from ghx_bench.profiler.testing.stages import LifecycleContract, ModeResolverContract
+
+__all__ = [
+    "AnalyzerContract",
+    "CollectorContract",
+    "ExecutorContract",
+    "JudgeContract",
+    "LifecycleContract",
+    "ModeResolverContract",
+    "ScenarioLoaderContract",
+    "ScorerContract",
+    "SessionProviderContract",
+    "sample_cell",
+    "sample_evidence",
+    "sample_scenario",
+    "sample_trace",
+    "stopped_evidence",
+    "unknown_evidence",
+]
