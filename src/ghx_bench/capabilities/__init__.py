@@ -1,0 +1,1 @@
+"""Typed GitHub operations, by domain."""

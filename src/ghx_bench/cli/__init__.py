@@ -1,0 +1,1 @@
+"""The `ghx` command: typed GitHub operations for agents."""

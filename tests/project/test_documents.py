@@ -1,0 +1,205 @@
+"""What README and docs show is true: the Python runs, the commands exist."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
+DOCUMENTS += sorted((ROOT / "docs").rglob("*.md"))
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)")
+OPT_OUT = re.compile(r"^\s*<!-- not run: \S.*-->\s*$")
+OURS = {"ghx", "ghx-bench", "ghx-twin"}
+FOREIGN = {"brew", "cd", "claude", "export", "gh", "npx", "pip", "pipx", "uv", "uvx"}
+"""Programs that a reader has or gets from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A fenced block of a document; `<!-- not run: why -->` on the line above it opts out."""
+
+    language: str
+    line: int
+    lines: tuple[str, ...]
+    opted_out: bool
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a Markdown text; `line` is that of the first line inside, counted from 1."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        opening = FENCE.match(lines[number])
+        number += 1
+        if not opening:
+            continue
+        start, indent = number, opening["indent"]
+        while lines[number] != f"{indent}```":
+            number += 1
+        yield Block(
+            language=opening["language"],
+            line=start + 1,
+            lines=tuple(line.removeprefix(indent) for line in lines[start:number]),
+            opted_out=start > 1 and bool(OPT_OUT.match(lines[start - 2])),
+        )
+        number += 1
+
+
+def program_of(text: str) -> str:
+    """Return the Python of a document as one program whose line numbers are those of the document."""
+    program = [""] * len(text.splitlines())
+    for block in blocks(text):
+        if block.language == "python" and not block.opted_out:
+            program[block.line - 1 : block.line - 1 + len(block.lines)] = block.lines
+    return "\n".join(program)
+
+
+def commands_of(text: str) -> Iterator[list[str]]:
+    """Yield the words of each command that the console blocks show behind a `$`, pipes taken apart."""
+    for block in blocks(text):
+        if block.language == "console" and not block.opted_out:
+            shown = "\n".join(block.lines).replace("\\\n", " ")
+            for line in re.findall(r"^\$ (.*)$", shown, re.MULTILINE):
+                yield from split_commands(line)
+
+
+def split_commands(line: str) -> Iterator[list[str]]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = "#"
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("&|;"):
+            if words:
+                yield words
+            words = []
+        elif words or not re.match(r"\w+=", word):
+            words.append(word)
+
+
+def complaint(words: list[str]) -> str | None:
+    """Say what is wrong with a command, if anything."""
+    program, *arguments = words
+    name = Path(program).name
+    if name in OURS:
+        return complaint_about_ours(name, arguments)
+    if name == "make":
+        unknown = [word for word in arguments if "=" not in word and not has_target(word)]
+        return f"no such target: {unknown}" if unknown else None
+    if re.fullmatch(r"python[\d.]*", name):
+        missing = [word for word in arguments if word.endswith(".py") and not (ROOT / word).exists()]
+        return f"no such file: {missing}" if missing else None
+    if "/" in program and not (ROOT / program).exists():
+        return f"no such file: {program}"
+    return None if "/" in program or name in FOREIGN or shutil.which(name) else f"no such program: {name}"
+
+
+def has_target(name: str) -> bool:
+    return re.search(rf"^{re.escape(name)}:", (ROOT / "Makefile").read_text(), re.MULTILINE) is not None
+
+
+def complaint_about_ours(command: str, arguments: list[str]) -> str | None:
+    """Ask the command itself for the help on these arguments, and look for its flags there."""
+    flags = [word.split("=")[0] for word in arguments if word.startswith("--")]
+    until_flags = list(arguments[: next((i for i, word in enumerate(arguments) if word.startswith("-")), None)])
+    wide = os.environ | {"COLUMNS": "200"}
+    result = subprocess.run(
+        [SCRIPTS / command, *until_flags, "--help"], capture_output=True, text=True, check=False, env=wide
+    )
+    if result.returncode != 0:
+        return result.stderr
+    unknown = [flag for flag in flags if not re.search(rf"(?<![\w-]){flag}(?![\w-])", result.stdout)]
+    return f"`{command} --help` does not know {unknown}" if unknown else None
+
+
+def name_of(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_the_python_of_a_document_runs_from_top_to_bottom(document: Path, tmp_path: Path) -> None:
+    program = tmp_path / f"{document.stem}.py"
+    program.write_text(program_of(document.read_text()))
+
+    result = subprocess.run(
+        [sys.executable, "-W", "error", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_the_commands_of_a_document_exist(document: Path) -> None:
+    complaints = {shlex.join(words): complaint(words) for words in commands_of(document.read_text())}
+
+    assert {command: told for command, told in complaints.items() if told} == {}
+
+
+def test_the_readme_is_short_and_shows_the_two_commands_that_matter() -> None:
+    readme = (ROOT / "README.md").read_text()
+
+    assert len(readme.splitlines()) < 150
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+def fenced(language: str, *lines: str) -> str:
+    return "\n".join([f"```{language}", *lines, "```", ""])
+
+
+def test_the_program_of_a_document_keeps_the_lines_of_the_document() -> None:
+    text = "# Title\n\n" + fenced("python", "x = 1") + "and then\n" + fenced("python", "x + 1", "x + 2")
+
+    assert program_of(text).splitlines() == ["", "", "", "x = 1", "", "", "", "x + 1", "x + 2"]
+
+
+def test_a_block_is_left_out_only_with_a_reason() -> None:
+    with_reason = "<!-- not run: needs a token -->\n" + fenced("python", "x")
+    without = "<!-- not run: -->\n" + fenced("python", "x")
+
+    assert not program_of(with_reason).strip()
+    assert program_of(without).strip() == "x"
+
+
+def test_commands_are_read_from_behind_the_prompt() -> None:
+    text = fenced(
+        "console", "$ A=1 make demo && cd x  # go", "output", "$ ghx run issue.view --input '{\"a\": 1}' \\", "  | jq"
+    )
+
+    assert list(commands_of(text)) == [
+        ["make", "demo"],
+        ["cd", "x"],
+        ["ghx", "run", "issue.view", "--input", '{"a": 1}'],
+        ["jq"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make no-such-target",
+        "no-such-program",
+        "python examples/no_such_file.py",
+        "scripts/no-such-script",
+        "ghx no-such-command",
+        "ghx --no-such-flag",
+    ],
+)
+def test_a_command_that_does_not_exist_is_complained_about(command: str) -> None:
+    assert complaint(shlex.split(command))
+
+
+@pytest.mark.parametrize("command", ["make demo", "scripts/setup dev", "uvx ghx-bench", "ghx --version", "git clone"])
+def test_a_command_that_exists_is_not(command: str) -> None:
+    assert complaint(shlex.split(command)) is None
