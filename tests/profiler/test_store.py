@@ -112,14 +112,14 @@ def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
         seen += this == kind
         return this == kind and seen == cell_number
 
-    def write(path: Path, content: bytes) -> None:
+    def write(path: Path, content: bytes, *, durable: bool) -> None:
         if not reached(path.parents[3].name):
-            return write_atomically(path, content)
+            return write_atomically(path, content, durable=durable)
         if when == "half":
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_name(f".{path.name}.tmp").write_bytes(content[: len(content) // 2])
         if when == "after":
-            write_atomically(path, content)
+            write_atomically(path, content, durable=durable)
         raise Crash
 
     def write_row(self: RowsFile, content: bytes) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from functools import cache
+from operator import is_
 from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
@@ -78,11 +79,14 @@ class WireModel(BaseModel):
         For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset.
         """
         said = cast("dict[str, object]", self.__dict__)
-        changed = {name: _spell_out(value) for name, value in said.items()}
-        spelled = self.model_copy(update=changed)
+        spelled = {name: _spell_out(value) for name, value in said.items() if type(value) not in _PLAIN}
+        changed = {name: value for name, value in spelled.items() if value is not said[name]}
         written = self.model_fields_set | _always_written(type(self))
-        object.__setattr__(spelled, "__pydantic_fields_set__", written)  # it is frozen
-        return spelled
+        if not changed and len(written) == len(self.model_fields_set):
+            return self
+        copy = self.model_copy(update=changed)
+        object.__setattr__(copy, "__pydantic_fields_set__", written)  # it is frozen
+        return copy
 
 
 @cache
@@ -90,16 +94,28 @@ def _always_written(kind: type[WireModel]) -> frozenset[str]:
     return frozenset(name for name, field in kind.model_fields.items() if OMITTABLE not in field.metadata)
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def _spell_out(value: object) -> object:
+    """Spell out a record, or those in a tuple or a dict; what needs no spelling out is returned as it is."""
     match value:
         case WireModel():
             return value.spelled_out()
         case tuple():
-            return tuple(map(_spell_out, cast("tuple[object, ...]", value)))
+            items = cast("tuple[object, ...]", value)
+            spelled = tuple(map(_spell_out, items))
+            return items if all(map(is_, items, spelled)) else spelled
         case dict():
-            return {key: _spell_out(each) for key, each in cast("dict[object, object]", value).items()}
+            named = cast("dict[str, object]", value)
+            # All values of a field are of one kind; a dict of plain JSON, however large, holds no records.
+            return {key: _spell_out(each) for key, each in named.items()} if _holds_records(named) else named
         case _:
             return value
+
+
+def _holds_records(named: dict[str, object]) -> bool:
+    return isinstance(next(iter(named.values()), None), WireModel)
 
 
 def _as_text(value: object) -> object:

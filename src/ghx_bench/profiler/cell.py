@@ -10,6 +10,9 @@ from urllib.parse import quote
 
 from ghx_bench.profiler.errors import BadMatrixError
 
+NO_MODEL = "none"
+"""The model of agents that have none."""
+
 Order = Literal["interleaved", "sequential"]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

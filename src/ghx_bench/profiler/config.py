@@ -23,7 +23,7 @@ from ghx_bench._base.documents import RefusedError, explain, read_document, vali
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import in_words
 from ghx_bench._base.wire import Count, StrictInt
-from ghx_bench.profiler.cell import Order
+from ghx_bench.profiler.cell import NO_MODEL, Order
 
 Flag = Annotated[bool, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
@@ -180,7 +180,7 @@ class ProfileConfig(Section):
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )
     models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)] = Field(
-        default=(ModelEntry(id="none"),), description="The models to run the agent with; control agents need none."
+        default=(ModelEntry(id=NO_MODEL),), description="The models to run the agent with; control agents need none."
     )
     scenarios: ScenarioChoice = Field(default=ScenarioChoice(), description="Which scenarios to run.")
     execution: Execution = Field(default=Execution(), description="How the cells are run.")

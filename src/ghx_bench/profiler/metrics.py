@@ -15,6 +15,11 @@ class CustomMetric(ForeignModel):
     unit: str = ""
 
 
+def _metric(name: str, value: Number | None, unit: str) -> CustomMetric:
+    # Made of what is validated already, a dozen times for each row.
+    return CustomMetric.model_construct(name=name, value=value, unit=unit)
+
+
 class TokenUsage(ForeignModel):
     """Tokens of one session by category.
 
@@ -61,7 +66,7 @@ class TokenUsage(ForeignModel):
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `tokens_input`, `tokens_active` and the rest."""
         parts = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "active")
-        return tuple(CustomMetric(name=f"tokens_{part}", value=getattr(self, part), unit="tokens") for part in parts)
+        return tuple(_metric(f"tokens_{part}", getattr(self, part), "tokens") for part in parts)
 
 
 class TimingSegment(ForeignModel):
@@ -89,8 +94,8 @@ class Timing(ForeignModel):
         for segment in self.segments:
             by_label[segment.label] = by_label.get(segment.label, 0) + segment.duration_ms
         return (
-            CustomMetric(name="latency_wall_ms", value=self.wall_ms, unit="ms"),
-            *(CustomMetric(name=f"latency_{label}_ms", value=spent, unit="ms") for label, spent in by_label.items()),
+            _metric("latency_wall_ms", self.wall_ms, "ms"),
+            *(_metric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
         )
 
 
@@ -118,13 +123,13 @@ class ToolCallSummary(ForeignModel):
         """Return `tool_calls_total`, `tool_calls_failed`, ..., and `tool_calls_category_<name>` for each category."""
         unique = None if self.total is None else len({record.name for record in self.records})
         return (
-            CustomMetric(name="tool_calls_total", value=self.total, unit="calls"),
-            CustomMetric(name="tool_calls_failed", value=self.failed, unit="calls"),
-            CustomMetric(name="tool_calls_retried", value=self.retried, unit="calls"),
-            CustomMetric(name="tool_calls_error_rate", value=self.error_rate, unit="ratio"),
-            CustomMetric(name="tool_calls_unique", value=unique, unit="tools"),
+            _metric("tool_calls_total", self.total, "calls"),
+            _metric("tool_calls_failed", self.failed, "calls"),
+            _metric("tool_calls_retried", self.retried, "calls"),
+            _metric("tool_calls_error_rate", self.error_rate, "ratio"),
+            _metric("tool_calls_unique", unique, "tools"),
             *(
-                CustomMetric(name=f"tool_calls_category_{category}", value=calls, unit="calls")
+                _metric(f"tool_calls_category_{category}", calls, "calls")
                 for category, calls in self.by_category.items()
             ),
         )
@@ -146,4 +151,4 @@ class Cost(ForeignModel):
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `cost_total_usd` and its parts."""
         parts = ("total_usd", "input_usd", "output_usd", "reasoning_usd")
-        return tuple(CustomMetric(name=f"cost_{part}", value=getattr(self, part), unit="USD") for part in parts)
+        return tuple(_metric(f"cost_{part}", getattr(self, part), "USD") for part in parts)

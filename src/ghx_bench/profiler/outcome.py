@@ -101,7 +101,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         started_at=attempts[0].started_at,
         completed_at=timestamp(completed_at),
         provider=context.provider,
-        metrics=outcome.metrics,
+        metrics={metric.name: metric.value for metric in outcome.metrics},
         attempts=tuple(attempts),
         start_order=context.start_order,
         version=ROW_VERSION,

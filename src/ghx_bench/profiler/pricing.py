@@ -4,6 +4,7 @@ import math
 from datetime import datetime
 from decimal import Decimal
 
+from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.metrics import Cost, TokenUsage
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -17,6 +18,11 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
     return price_of(tokens, model, requests=requests, at=at) or Cost()
 
 
+def load_prices(model: str) -> None:
+    """Load the price table, which takes a moment, before time is measured."""
+    price_of(TokenUsage.of(input=1, output=1), model)
+
+
 def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at: datetime | None = None) -> Cost | None:
     """Look up what these tokens cost with this model; `None` if the model, its prices or its tokens are not known.
 
@@ -24,6 +30,8 @@ def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at:
     so the tokens are taken as spent in `requests` model calls of equal size. `at` is the moment whose prices count,
     now unless told. Cached tokens are in `input_usd`; without a count of reasoning tokens `output_usd` holds them too.
     """
+    if model == NO_MODEL:
+        return None
     calls = requests or 1
     usage = _usage_per_call(tokens, calls)
     if usage is None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import CompletionReason
-from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.score import CheckpointDetail
 
 ROW_VERSION = 1
@@ -64,7 +64,7 @@ class ProfileRow(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
-    metrics: Annotated[tuple[CustomMetric, ...], OMITTABLE] = ()
+    metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default={})
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
     start_order: Annotated[Count | None, OMITTABLE] = None
@@ -89,6 +89,6 @@ class ProfileRow(ForeignModel):
         if self.error is not None and not self.session_id:
             return {}
         recorded = (self.tokens, self.timing, self.tool_calls, self.cost)
-        derived = [metric for record in recorded for metric in record.metrics()]
-        turns = CustomMetric(name="agent_turns", value=self.agent_turns, unit="turns")
-        return {metric.name: metric.value for metric in (*derived, turns, *self.metrics) if metric.value is not None}
+        derived = {metric.name: metric.value for record in recorded for metric in record.metrics()}
+        told = {**derived, "agent_turns": self.agent_turns, **self.metrics}
+        return {name: value for name, value in told.items() if value is not None}

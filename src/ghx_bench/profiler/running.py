@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Generic
 
 import anyio
+from anyio import to_thread
 
 from ghx_bench._base.errors import OperationError
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
@@ -31,6 +32,7 @@ from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.iteration import Task, iterate
 from ghx_bench.profiler.outcome import Failed, Outcome, RowContext, row_of
 from ghx_bench.profiler.phases import allow
+from ghx_bench.profiler.pricing import load_prices
 from ghx_bench.profiler.row import Attempt, Incident
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.store.record import Interruption, RunStatus
@@ -107,6 +109,7 @@ class Running(Generic[S]):
                 done=len(self.store.done),
             )
         )
+        await to_thread.run_sync(load_prices, self.matrix.models[0])
         if self.config.execution.warmup:
             await self._warm_up(left)
 

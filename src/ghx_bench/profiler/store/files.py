@@ -1,26 +1,38 @@
 """Writing files so that a crash leaves either the old content or the new, never a mixture."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from ghx_bench.profiler.errors import RunDirectoryError
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` by `content`, on disk when this returns; missing folders are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `content`, whole or not at all; missing folders are made.
+
+    The file outlives this process, however that ends; if `durable`, a power failure too, which takes longer.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        _write(temporary, content, durable=durable)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_directory(path.parent)
+
+
+def _write(path: Path, content: bytes, *, durable: bool) -> None:
+    try:
+        file = path.open("wb")
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("wb")
+    with file:
+        file.write(content)
+        if durable:
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:

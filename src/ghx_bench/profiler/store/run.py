@@ -29,6 +29,14 @@ class CellFiles:
     analysis: SessionAnalysisBundle | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Somebody's place in the queue; called when the files are written, or when it is their turn to write."""
+
+    files: CellFiles
+    called: anyio.Event = field(default_factory=anyio.Event)
+
+
 @dataclass(slots=True, kw_only=True)
 class RunStore:
     """Writes one run; get one from `new_run` or `resumed_run`, which also hold its lock."""
@@ -38,22 +46,34 @@ class RunStore:
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
-    _waiting: list[CellFiles] = field(default_factory=list[CellFiles])
-    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _waiting: list[_Place] = field(default_factory=list[_Place])
+    _is_writing: bool = False
 
     async def add(self, files: CellFiles) -> None:
         """Put a cell's files on disk, its row last; the cell is done when this returns.
 
-        Concurrent calls share one write: whoever comes first writes for all who wait.
+        Concurrent calls share writes: while one is going on, all who come wait together for the next.
         """
         with anyio.CancelScope(shield=True):
-            self._waiting.append(files)
-            async with self._turn:
-                batch, self._waiting = self._waiting, []
-                if batch:
-                    await to_thread.run_sync(self._write, batch)
+            place = _Place(files)
+            self._waiting.append(place)
+            if self._is_writing:
+                await place.called.wait()
+            if place in self._waiting:
+                await self._write_for_all()
         if files.row.cell not in self.done:
             raise RunDirectoryError(f"{self.directory.rows}: the row of {files.row.cell} could not be written")
+
+    async def _write_for_all(self) -> None:
+        """Write for everyone who waits by now, then call the first of those who came meanwhile to do the same."""
+        self._is_writing = True
+        batch, self._waiting = self._waiting, []
+        try:
+            await to_thread.run_sync(self._write, [place.files for place in batch])
+        finally:
+            self._is_writing = bool(self._waiting)
+            for place in (*batch, *self._waiting[:1]):
+                place.called.set()
 
     def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
         """Write the trace of a cell that has no row, because the run was interrupted."""
@@ -82,7 +102,7 @@ class RunStore:
 
     def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
         try:
-            write_atomically(path, record.to_bytes() + b"\n")
+            write_atomically(path, record.to_bytes() + b"\n", durable=False)
         except OSError as error:
             raise unusable(path, error) from error
 
