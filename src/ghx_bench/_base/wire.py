@@ -3,7 +3,6 @@
 import json
 import math
 from functools import cache
-from operator import is_
 from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
@@ -74,19 +73,16 @@ class WireModel(BaseModel):
         return self.model_dump(mode="json")
 
     def spelled_out(self) -> Self:
-        """Return the same record, all the way down, with every key written: `null` where nothing is known.
+        """Mark every key of this record, all the way down, to be written: as `null` where nothing is known.
 
-        For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset.
+        For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset. Only what is
+        written changes, not what is said, so that a frozen record is marked in place: that is done for every row.
         """
-        said = cast("dict[str, object]", self.__dict__)
-        spelled = {name: _spell_out(value) for name, value in said.items() if type(value) not in _PLAIN}
-        changed = {name: value for name, value in spelled.items() if value is not said[name]}
-        written = self.model_fields_set | _always_written(type(self))
-        if not changed and len(written) == len(self.model_fields_set):
-            return self
-        copy = self.model_copy(update=changed)
-        object.__setattr__(copy, "__pydantic_fields_set__", written)  # it is frozen
-        return copy
+        self.__pydantic_fields_set__.update(_always_written(type(self)))
+        for value in self.__dict__.values():
+            if type(value) not in _PLAIN:
+                _spell_out(value)
+        return self
 
 
 @cache
@@ -97,25 +93,22 @@ def _always_written(kind: type[WireModel]) -> frozenset[str]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _spell_out(value: object) -> object:
-    """Spell out a record, or those in a tuple or a dict; what needs no spelling out is returned as it is."""
+def _spell_out(value: object) -> None:
+    """Spell out a record, or those in a tuple or in a dict; other values hold none."""
     match value:
         case WireModel():
-            return value.spelled_out()
+            value.spelled_out()
         case tuple():
-            items = cast("tuple[object, ...]", value)
-            spelled = tuple(map(_spell_out, items))
-            return items if all(map(is_, items, spelled)) else spelled
+            for each in cast("tuple[object, ...]", value):
+                if isinstance(each, WireModel):
+                    each.spelled_out()
         case dict():
-            named = cast("dict[str, object]", value)
-            # All values of a field are of one kind; a dict of plain JSON, however large, holds no records.
-            return {key: _spell_out(each) for key, each in named.items()} if _holds_records(named) else named
+            for each in cast("dict[str, object]", value).values():
+                if not isinstance(each, WireModel):
+                    break  # all values of a field are of one kind; a dict of plain JSON may be large
+                each.spelled_out()
         case _:
-            return value
-
-
-def _holds_records(named: dict[str, object]) -> bool:
-    return isinstance(next(iter(named.values()), None), WireModel)
+            pass
 
 
 def _as_text(value: object) -> object:

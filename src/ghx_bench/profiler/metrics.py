@@ -1,5 +1,6 @@
 """What one session spent: tokens, time, tool calls, money. `None` is "not known", never zero."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -7,17 +8,13 @@ from pydantic import Field
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
 
 
-class CustomMetric(ForeignModel):
+@dataclass(frozen=True, slots=True)
+class CustomMetric:
     """One named number that a collector read off the evidence; `None` where it is not known."""
 
     name: str
     value: Number | None
     unit: str = ""
-
-
-def _metric(name: str, value: Number | None, unit: str) -> CustomMetric:
-    # Made of what is validated already, a dozen times for each row.
-    return CustomMetric.model_construct(name=name, value=value, unit=unit)
 
 
 class TokenUsage(ForeignModel):
@@ -66,7 +63,7 @@ class TokenUsage(ForeignModel):
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `tokens_input`, `tokens_active` and the rest."""
         parts = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "active")
-        return tuple(_metric(f"tokens_{part}", getattr(self, part), "tokens") for part in parts)
+        return tuple(CustomMetric(f"tokens_{part}", getattr(self, part), "tokens") for part in parts)
 
 
 class TimingSegment(ForeignModel):
@@ -94,8 +91,8 @@ class Timing(ForeignModel):
         for segment in self.segments:
             by_label[segment.label] = by_label.get(segment.label, 0) + segment.duration_ms
         return (
-            _metric("latency_wall_ms", self.wall_ms, "ms"),
-            *(_metric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
+            CustomMetric("latency_wall_ms", self.wall_ms, "ms"),
+            *(CustomMetric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
         )
 
 
@@ -123,13 +120,13 @@ class ToolCallSummary(ForeignModel):
         """Return `tool_calls_total`, `tool_calls_failed`, ..., and `tool_calls_category_<name>` for each category."""
         unique = None if self.total is None else len({record.name for record in self.records})
         return (
-            _metric("tool_calls_total", self.total, "calls"),
-            _metric("tool_calls_failed", self.failed, "calls"),
-            _metric("tool_calls_retried", self.retried, "calls"),
-            _metric("tool_calls_error_rate", self.error_rate, "ratio"),
-            _metric("tool_calls_unique", unique, "tools"),
+            CustomMetric("tool_calls_total", self.total, "calls"),
+            CustomMetric("tool_calls_failed", self.failed, "calls"),
+            CustomMetric("tool_calls_retried", self.retried, "calls"),
+            CustomMetric("tool_calls_error_rate", self.error_rate, "ratio"),
+            CustomMetric("tool_calls_unique", unique, "tools"),
             *(
-                _metric(f"tool_calls_category_{category}", calls, "calls")
+                CustomMetric(f"tool_calls_category_{category}", calls, "calls")
                 for category, calls in self.by_category.items()
             ),
         )
@@ -151,4 +148,4 @@ class Cost(ForeignModel):
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `cost_total_usd` and its parts."""
         parts = ("total_usd", "input_usd", "output_usd", "reasoning_usd")
-        return tuple(_metric(f"cost_{part}", getattr(self, part), "USD") for part in parts)
+        return tuple(CustomMetric(f"cost_{part}", getattr(self, part), "USD") for part in parts)

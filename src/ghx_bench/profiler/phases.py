@@ -42,7 +42,8 @@ class Phases:
         """Close the current phase."""
         now_ms = round((self._clock.monotonic() - self._began) * 1000)
         if self._label:
-            self._segments.append(TimingSegment(label=self._label, start_ms=self._since_ms, end_ms=now_ms))
+            segment = TimingSegment.model_construct(label=self._label, start_ms=self._since_ms, end_ms=now_ms)
+            self._segments.append(segment)
         self._label, self._since_ms = "", now_ms
 
 

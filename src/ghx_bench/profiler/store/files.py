@@ -23,16 +23,20 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
 
 
 def _write(path: Path, content: bytes, *, durable: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     try:
-        file = path.open("wb")
+        handle = os.open(path, flags, 0o644)
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("wb")
-    with file:
-        file.write(content)
+        handle = os.open(path, flags, 0o644)
+    try:
+        written = 0
+        while written < len(content):
+            written += os.write(handle, content[written:])
         if durable:
-            file.flush()
-            os.fsync(file.fileno())
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_directory(path: Path) -> None:
