@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
 _LONGEST_VALUE = 60
-_MOST_NAMES = 12
+_MOST_NAMES = 16
 _SHORTEST_BEGINNING = 3
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 

@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 
 from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.wire import StrictInt
-from ghx_bench.profiler.config import Flag, Folder, ProfileConfig, Section, Text, load_config
+from ghx_bench.profiler.config import Folder, ProfileConfig, load_config
+from ghx_bench.profiler.section import Flag, Section, Text
 
 _TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
 
@@ -77,10 +78,16 @@ class EvalConfig(ProfileConfig):
         "--seed-if-missing": ("fixtures", "seed_if_missing"),
         "--reseed-between-modes": ("fixtures", "reseed_between_modes"),
         "--author-token-env": ("fixtures", "author_token_env"),
+        "--scorers": ("scorers",),
     }
 
     provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
+    scorers: Folder | None = Field(
+        default=None,
+        description="A Python file with the project's own scorers for `custom` conditions, in a dict called SCORERS.",
+        examples=["scorers.py"],
+    )
 
 
 def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -14,10 +13,18 @@ BAD_USAGE = 2
 DEBUG = "GHX_BENCH_DEBUG"
 """Set to anything, this variable shows the traceback of an error."""
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("ghx-bench")
+
+
 app = App(
     name="ghx-bench",
     help="Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics.",
-    version=lambda: version("ghx-bench"),
+    version=_version,
+    help_format="plaintext",
     exit_on_error=False,
     print_error=False,
     suppress_keyboard_interrupt=False,
@@ -29,6 +36,20 @@ app.command(
     name="profile",
     help="Measure an agent of your own, described in a Python file.",
 )
+app.command(
+    "ghx_bench.eval.cli.check:check",
+    name="check",
+    help="Say everything that is wrong with scenarios, sets, manifests and configurations.",
+)
+app.command(
+    "ghx_bench.eval.cli.schema:schema",
+    name="schema",
+    help="Print the JSON Schema of a kind of file, for editors.",
+)
+app.command(listing := App(name="list", help="List what there is to run."))
+listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios.")
+app.command(new := App(name="new", help="Write first drafts of files."))
+new.command("ghx_bench.eval.cli.new:new_scenario", name="scenario", help="Write the first draft of a scenario.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.eval.cli.glance import glance_table
 from ghx_bench.eval.cli.interruption import INTERRUPTED, interruptible
-from ghx_bench.eval.cli.targets import load_target
+from ghx_bench.eval.targets import load_target
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.profile import Profile

@@ -1,0 +1,144 @@
+"""A scenario for one iteration: its variables replaced by where the fixtures really are."""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from pydantic import JsonValue, ValidationError
+
+from ghx_bench._base.documents import DocumentError, Finding, Problem, explain
+from ghx_bench._base.problems import listed, nearest, pointer_of, shortened
+from ghx_bench.eval.manifest import FixtureManifest, is_repository
+from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements
+from ghx_bench.eval.slots import Values, filled
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill_text
+from ghx_bench.eval.variables import FIXTURE_REPO, OWNER, REPO, REPO_NAME, RUN_ID, unbound, values_at, variable_names
+
+
+class BindingError(DocumentError):
+    """A scenario cannot be bound; the message has one line for each variable, fixture or value that is to blame."""
+
+    code: ClassVar[str] = "UNBOUND_SCENARIO"
+
+    @classmethod
+    def about(cls, place: str, findings: Iterable[Finding]) -> "BindingError":
+        """Put what was found into lines that begin with the place."""
+        return cls(
+            [
+                Problem(
+                    file=place,
+                    pointer=pointer_of(finding.tokens),
+                    reason=finding.reason,
+                    suggestion=finding.suggestion,
+                )
+                for finding in findings
+            ]
+        )
+
+
+def bind_fixture_variables(
+    scenario: EvalScenario, manifest: FixtureManifest | None, extra: Mapping[str, JsonValue] | None = None
+) -> EvalScenario:
+    """Return the scenario with its `{{variables}}` replaced, in the prompt, in `fixture.repo` and in checkpoints.
+
+    Values come from `extra`, else from the bindings' paths into the manifest. There are besides: `{{fixture_repo}}`,
+    the manifest's repository; `{{repo}}`, that of `fixture.repo`; `{{owner}}` and `{{repo_name}}`, the two halves of
+    `{{repo}}`; and `{{run_id}}`, which the runner gives in `extra`, else the seeding's id. In a checkpoint, a text
+    that is one placeholder takes the type of the value. References to earlier checkpoints stay for the scorer.
+
+    The scenario given is not changed. Whatever cannot be resolved is raised together, as one `BindingError`.
+    """
+    binder = _Binder(scenario, manifest, dict(extra or {}))
+    bound = binder.bind()
+    if binder.findings:
+        raise BindingError.about(f"scenario {scenario.id}", binder.findings)
+    return bound
+
+
+class _Binder:
+    """Binds one scenario, and collects what is in the way."""
+
+    def __init__(self, scenario: EvalScenario, manifest: FixtureManifest | None, extra: dict[str, JsonValue]) -> None:
+        self.findings: list[Finding] = []
+        self._scenario = scenario
+        self._manifest = manifest
+        self._values: dict[str, JsonValue] = extra
+
+    def bind(self) -> EvalScenario:
+        scenario, changes = self._scenario, dict[str, object]()
+        if self._manifest is not None:
+            self._add(RUN_ID, self._manifest.seed_id)
+            self._add(FIXTURE_REPO, self._manifest.repo)
+        if scenario.fixture is not None:
+            changes["fixture"] = self._bind_fixture(scenario.fixture)
+        changes["prompt"] = fill_text(scenario.prompt, self._values_for(("prompt",)))
+        checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
+        changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
+        return scenario.model_copy(update=changes)
+
+    def _bind_fixture(self, fixture: FixtureRequirements) -> FixtureRequirements:
+        if self._manifest is None:
+            self._refuse(("fixture",), "the scenario needs fixtures, and there is no manifest", "seed them first")
+            return fixture
+        self._check_requirements(fixture, self._manifest)
+        bindings = {name: path for name, path in fixture.bindings.items() if name not in self._values}
+        values, findings = values_at(bindings, self._manifest.to_wire()["fixtures"])
+        self._values |= values
+        self.findings += findings
+        if REPO in self._values:
+            self._take_apart(self._values[REPO], ("fixture", "bindings", REPO))
+        repo = fill_text(fixture.repo, self._values_for(("fixture", "repo")))
+        self._add(REPO, repo)
+        self._take_apart(repo, ("fixture", "repo"))
+        return fixture.model_copy(update={"repo": repo})
+
+    def _check_requirements(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
+        for index, name in enumerate(fixture.requires):
+            if name not in manifest.fixtures:
+                meant = nearest(name, manifest.fixtures)
+                hint = f"did you mean {meant!r}?" if meant else f"it has {listed(manifest.fixtures) or 'none'}"
+                self._refuse(("fixture", "requires", index), f"the manifest has no fixture {name!r}", hint)
+
+    def _take_apart(self, repo: JsonValue, source: Tokens) -> None:
+        """Derive owner and name of a repository, unless another gave them before."""
+        if isinstance(repo, str) and is_repository(repo):
+            owner, _, name = repo.partition("/")
+            self._add(OWNER, owner)
+            self._add(REPO_NAME, name)
+        elif not any(each.tokens == source for each in self.findings):
+            self._refuse(source, f"{shortened(repo)} is not the name of a repository", "it has the form owner/repo")
+
+    def _bind_checkpoint(self, index: int, checkpoint: Checkpoint) -> Checkpoint:
+        place: Tokens = ("assertions", "checkpoints", index)
+        wire = filled(checkpoint, lambda tokens: self._values_for((*place, *tokens)))
+        if wire is None:
+            return checkpoint
+        try:
+            return Checkpoint.model_validate(wire)
+        except ValidationError as error:
+            for finding in explain(error, Checkpoint, wire):
+                self._refuse((*place, *finding.tokens), f"after binding, {finding.reason}", None)
+            return checkpoint
+
+    def _values_for(self, tokens: Tokens) -> Values:
+        def value_of(name: str) -> JsonValue:
+            if name in self._values:
+                return self._values[name]
+            if not name.startswith(CHECKPOINTS):
+                self._miss(name, tokens)
+            elif tokens == ("prompt",):
+                self._refuse(tokens, f"{{{{{name}}}}} cannot be known yet", "checkpoints are made after the session")
+            raise KeyError(name)
+
+        return value_of
+
+    def _miss(self, name: str, tokens: Tokens) -> None:
+        finding = unbound(name, tokens, self._values)
+        lacks_fixtures = any(each.tokens[0] == "fixture" for each in self.findings)
+        if finding not in self.findings and not (lacks_fixtures and name in variable_names(self._scenario)):
+            self.findings.append(finding)
+
+    def _add(self, name: str, value: JsonValue) -> None:
+        self._values.setdefault(name, value)
+
+    def _refuse(self, tokens: Tokens, reason: str, suggestion: str | None) -> None:
+        self.findings.append(Finding(tokens=tokens, reason=reason, suggestion=suggestion))

@@ -1,0 +1,64 @@
+"""The JSON Schemas of the files that people write, for editors to complete and check them."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+from ghx_bench.capabilities.ids import CAPABILITY_IDS
+from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.manifest import FixtureManifest
+from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.eval.sets import SCHEMA_KEY
+from ghx_bench.profiler.scenario import ScenarioSets
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+SchemaName = Literal["scenario", "sets", "manifest", "config"]
+
+
+def json_schema(name: SchemaName) -> Schema:
+    """Return the JSON Schema (2020-12) of one kind of file, whether it is written as JSON or as YAML."""
+    title, make = _SCHEMAS[name]
+    return {"$schema": DRAFT, **make(), "title": title}
+
+
+class _WithoutTitles(GenerateJsonSchema):
+    """Leaves out the titles that only repeat the keys: editors show them before the descriptions."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
+        """Never set one."""
+        return False
+
+
+def _schema_of(model: type[BaseModel]) -> Schema:
+    return model.model_json_schema(by_alias=True, schema_generator=_WithoutTitles, mode="validation")
+
+
+def _scenario() -> Schema:
+    schema = _schema_of(EvalScenario)
+    parts: dict[str, Schema] = schema["$defs"]
+    for part in parts.values():
+        kind = part.get("properties", {}).get("type", {})
+        if "const" in kind:  # a condition: in files, what it is has to be said
+            kind.pop("default", None)
+            part["required"] = ["type", *part.get("required", ())]
+    parts["FixtureRequirements"]["properties"]["bindings"]["additionalProperties"] = False  # but for its pattern
+    parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
+    parts["Checkpoint"]["properties"]["task"]["enum"] = list(CAPABILITY_IDS)
+    return schema
+
+
+def _sets() -> Schema:
+    note = {"type": "string", "description": "The JSON Schema of this file, for editors."}
+    return {**_schema_of(ScenarioSets), "properties": {SCHEMA_KEY: note}}
+
+
+_SCHEMAS: dict[SchemaName, tuple[str, Callable[[], Schema]]] = {
+    "scenario": ("A scenario of ghx-bench", _scenario),
+    "sets": ("The scenario sets of ghx-bench", _sets),
+    "manifest": ("A fixture manifest of ghx-bench", lambda: _schema_of(FixtureManifest)),
+    "config": ("The configuration of ghx-bench", lambda: _schema_of(EvalConfig)),
+}

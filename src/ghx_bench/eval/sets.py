@@ -1,0 +1,54 @@
+"""Named groups of scenarios: `scenario-sets.json`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ghx_bench._base.documents import Document, DocumentError, Finding, Problem, read_document, validate_document
+from ghx_bench.eval.folders import SETS_NAME, SUFFIXES, PathLike
+from ghx_bench.eval.loader import problem_of
+from ghx_bench.profiler.scenario import ScenarioSets
+
+SCHEMA_KEY = "$schema"
+"""Names the JSON Schema of the file, for editors; every other key is a set."""
+
+
+def load_scenario_sets(path: PathLike) -> ScenarioSets:
+    """Read the sets from a file, or from the `scenario-sets` file of a folder; raise `DocumentError` if it is wrong."""
+    path = Path(path)
+    return read_sets(read_document(_file_in(path) if path.is_dir() else path))
+
+
+def read_sets(document: Document) -> ScenarioSets:
+    """Make sets of a document."""
+    value = document.value
+    if isinstance(value, dict):
+        value = {name: ids for name, ids in value.items() if name != SCHEMA_KEY}
+    sets = validate_document(replace(document, value=value), ScenarioSets)
+    problems = [problem_of(document, finding) for finding in _repetitions(sets)]
+    if problems:
+        raise DocumentError(problems)
+    return sets
+
+
+def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
+    for name, ids in sets.root.items():
+        for index, each in enumerate(ids):
+            if each in ids[:index]:
+                reason = f"scenario {each!r} is given twice in set {name!r}"
+                yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
+
+
+def _file_in(folder: Path) -> Path:
+    for suffix in SUFFIXES:
+        if (folder / f"{SETS_NAME}{suffix}").is_file():
+            return folder / f"{SETS_NAME}{suffix}"
+    raise DocumentError(
+        [
+            Problem(
+                file=str(folder),
+                reason=f"there is no {SETS_NAME}.json in this folder",
+                suggestion='write one: {"default": ["pr-review-001"]}',
+            )
+        ]
+    )
