@@ -138,7 +138,7 @@ def test_what_the_configuration_accepts_the_matrix_accepts(tmp_path: Path) -> No
             "output: {log_level: loud}",
             "2:21: /output/log_level: expected one of 'debug', 'info', 'warning', 'error', got 'loud'",
         ),
-        ("analysis: {alpha: 1}", "2:19: /analysis/alpha: must be more than 0 and less than 1, not 1"),
+        ("analysis: {alpha: 1}", "2:19: /analysis/alpha: must be more than 0 and less than 0.5, not 1"),
         ("analysis: {margin_pct: 0}", "2:24: /analysis/margin_pct: must be more than 0, not 0"),
         ("analysis: {primary: []}", "2:21: /analysis/primary: must not be empty"),
         ("analysis: {primary: [a, a]}", "2:25: /analysis/primary/1: 'a' is given twice; name it once"),
@@ -163,7 +163,7 @@ def test_what_does_not_do_what_it_seems_to_do_is_noted(tmp_path: Path) -> None:
     assert config.notes() == (
         "execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",
         "scenarios.set 'full' is not used: scenarios.ids names the scenarios",
-        "execution.repetitions is 1: no difference between modes can be told from chance",
+        "execution.repetitions is 1: with few scenarios no difference can be told from chance",
     )
 
 
@@ -226,7 +226,7 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
             {"order": "interleave"},
             "--order: expected one of 'interleaved', 'sequential', got 'interleave'; did you mean 'interleaved'?",
         ),
-        ({"alpha": 5}, "--alpha: must be more than 0 and less than 1, not 5"),
+        ({"alpha": 5}, "--alpha: must be more than 0 and less than 0.5, not 5"),
     ],
 )
 def test_a_bad_flag_is_one_line_that_names_the_flag(flags: dict[str, Any], message: str) -> None:

@@ -7,13 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, overl
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     JsonValue,
-    Strict,
-    StringConstraints,
     ValidationError,
     field_validator,
     model_validator,
@@ -24,21 +20,13 @@ from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import in_words
 from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.profiler.cell import NO_MODEL, Order
-
-Flag = Annotated[bool, Strict()]
-Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-AtLeastOne = Annotated[StrictInt, Field(ge=1)]
-Text = Annotated[str, Strict(), StringConstraints(min_length=1)]
-Name = Annotated[
-    str, Strict(), StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"), Field(examples=["name-001"])
-]
-"""A name that can also name a file."""
+from ghx_bench.profiler.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     BeforeValidator(lambda level: "warning" if level == "warn" else level),
 ]
-AnalysisTarget = Literal["suite", "population"]
 
 
 def _refuse_emptiness(value: object) -> object:
@@ -48,24 +36,6 @@ def _refuse_emptiness(value: object) -> object:
 
 
 Folder = Annotated[Path, BeforeValidator(_refuse_emptiness)]
-
-
-def refuse_duplicates(names: Sequence[str]) -> None:
-    """Refuse a name given twice, also in another case: names become files, and not every disk tells cases apart."""
-    seen: dict[str, str] = {}
-    for index, name in enumerate(names):
-        first = seen.setdefault(name.casefold(), name)
-        if len(seen) == index + 1:
-            continue
-        if first == name:
-            raise RefusedError(f"{name!r} is given twice", at=(index,), suggestion="name it once")
-        raise RefusedError(f"{name!r} differs from {first!r} only in case", at=(index,), suggestion="rename one")
-
-
-class Section(BaseModel):
-    """A part of a configuration file; unknown keys are refused, nothing is converted quietly."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
 
 
 class ModelEntry(Section):
@@ -88,14 +58,10 @@ class ScenarioChoice(Section):
     """Which scenarios to run; ids override the set, tags narrow down either."""
 
     set: Text | None = Field(default=None, description="A named set of scenarios.")
-    ids: tuple[Name, ...] = Field(default=(), description="Scenarios by id, instead of a set.")
-    tags: tuple[Text, ...] = Field(default=(), description="Only scenarios that have one of these tags.")
-
-    @field_validator("ids", "tags")
-    @classmethod
-    def _are_distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        refuse_duplicates(names)
-        return names
+    ids: Annotated[tuple[Name, ...], Distinct] = Field(default=(), description="Scenarios by id, instead of a set.")
+    tags: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(), description="Only scenarios that have one of these tags."
+    )
 
 
 class Execution(Section):
@@ -127,30 +93,6 @@ class Output(Section):
     log_level: LogLevel = Field(default="info", description="The least important messages that are shown.")
 
 
-class AnalysisPlan(Section):
-    """What will be concluded and how, fixed before the first cell runs."""
-
-    target: AnalysisTarget = Field(
-        default="suite", description="What verdicts are about: these scenarios, or all tasks like them."
-    )
-    alpha: Annotated[Real, Field(gt=0, lt=1)] = Field(
-        default=0.05, description="The accepted chance of a false alarm over all primary comparisons."
-    )
-    margin_pct: Annotated[Real, Field(gt=0)] = Field(
-        default=10, description="The difference in percent below which two modes count as equivalent."
-    )
-    primary: Annotated[tuple[Text, ...], Field(min_length=1)] = Field(
-        default=("success", "tokens_active", "latency_wall_ms", "cost_total_usd"),
-        description="The metrics that verdicts are given on; all others are exploratory.",
-    )
-
-    @field_validator("primary")
-    @classmethod
-    def _are_distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        refuse_duplicates(names)
-        return names
-
-
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
@@ -176,7 +118,7 @@ class ProfileConfig(Section):
         "--primary": ("analysis", "primary"),
     }
 
-    modes: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
+    modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct] = Field(
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )
     models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)] = Field(
@@ -187,12 +129,6 @@ class ProfileConfig(Section):
     output: Output = Field(default=Output(), description="Where results go.")
     analysis: AnalysisPlan = Field(default=AnalysisPlan(), description="What will be concluded, and how.")
     extensions: dict[str, JsonValue] = Field(default={}, description="Data for plugins, passed on unchanged.")
-
-    @field_validator("modes")
-    @classmethod
-    def _modes_are_distinct(cls, modes: tuple[str, ...]) -> tuple[str, ...]:
-        refuse_duplicates(modes)
-        return modes
 
     @field_validator("models")
     @classmethod
@@ -213,7 +149,7 @@ class ProfileConfig(Section):
         if self.scenarios.set and self.scenarios.ids:
             notes.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
         if self.execution.repetitions == 1 and self.analysis.target == "suite":
-            notes.append("execution.repetitions is 1: no difference between modes can be told from chance")
+            notes.append("execution.repetitions is 1: with few scenarios no difference can be told from chance")
         return tuple(notes)
 
     def override(self, **flags: object) -> Self:

@@ -1,0 +1,103 @@
+"""Statistics that name their target: pure, seeded, and without numpy until one of them is used.
+
+The names below are found when they are asked for (PEP 562): commands that only read a plan start without numpy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names load with the first use
+    from ghx_bench.profiler.stats.bootstrap import bootstrap_ci, bootstrap_reduction_ci
+    from ghx_bench.profiler.stats.comparison import compare_all_modes, compare_modes
+    from ghx_bench.profiler.stats.descriptive import (
+        clustered_mean,
+        clustered_standard_error,
+        compute_descriptive,
+        median_interval,
+    )
+    from ghx_bench.profiler.stats.drift import drift_over_run
+    from ghx_bench.profiler.stats.effects import cliffs_delta, cohens_d, hedges_g
+    from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
+    from ghx_bench.profiler.stats.observations import Observations, observe
+    from ghx_bench.profiler.stats.permutation import permutation_test
+    from ghx_bench.profiler.stats.plan import AnalysisPlan
+    from ghx_bench.profiler.stats.records import ModeComparison, ModeSummary
+    from ghx_bench.profiler.stats.sample_size import (
+        assumed_amounts,
+        assumed_rates,
+        pilot_components,
+        plan_sample_size,
+    )
+    from ghx_bench.profiler.stats.spend import cost_per_success
+    from ghx_bench.profiler.stats.success import (
+        clustered_wilson_interval,
+        pass_at_k,
+        pass_curve,
+        pass_hat_k,
+        wilson_interval,
+    )
+    from ghx_bench.profiler.stats.summary import summarize_metric, summarize_modes, summarize_success
+
+__all__ = [
+    "AnalysisPlan",
+    "ModeComparison",
+    "ModeSummary",
+    "Observations",
+    "assumed_amounts",
+    "assumed_rates",
+    "benjamini_hochberg",
+    "bootstrap_ci",
+    "bootstrap_reduction_ci",
+    "cliffs_delta",
+    "clustered_mean",
+    "clustered_standard_error",
+    "clustered_wilson_interval",
+    "cohens_d",
+    "compare_all_modes",
+    "compare_modes",
+    "compute_descriptive",
+    "cost_per_success",
+    "drift_over_run",
+    "hedges_g",
+    "holm",
+    "median_interval",
+    "observe",
+    "pass_at_k",
+    "pass_curve",
+    "pass_hat_k",
+    "permutation_test",
+    "pilot_components",
+    "plan_sample_size",
+    "summarize_metric",
+    "summarize_modes",
+    "summarize_success",
+    "wilson_interval",
+]
+
+_MODULES = {
+    "bootstrap": ("bootstrap_ci", "bootstrap_reduction_ci"),
+    "comparison": ("compare_all_modes", "compare_modes"),
+    "descriptive": ("clustered_mean", "clustered_standard_error", "compute_descriptive", "median_interval"),
+    "drift": ("drift_over_run",),
+    "effects": ("cliffs_delta", "cohens_d", "hedges_g"),
+    "multiplicity": ("benjamini_hochberg", "holm"),
+    "observations": ("Observations", "observe"),
+    "permutation": ("permutation_test",),
+    "plan": ("AnalysisPlan",),
+    "records": ("ModeComparison", "ModeSummary"),
+    "sample_size": ("assumed_amounts", "assumed_rates", "pilot_components", "plan_sample_size"),
+    "spend": ("cost_per_success",),
+    "success": ("clustered_wilson_interval", "pass_at_k", "pass_curve", "pass_hat_k", "wilson_interval"),
+    "summary": ("summarize_metric", "summarize_modes", "summarize_success"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,44 @@
+"""The analysis plan: what a run is to show, written down before its first cell."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ghx_bench._base.wire import Count
+from ghx_bench.profiler.section import Distinct, Real, Section, Text
+
+Target = Literal["suite", "population"]
+"""What a verdict is about: `suite` is "on these scenarios", `population` is "on tasks like these"."""
+
+MetricNames = Annotated[tuple[Text, ...], Distinct]
+
+
+class AnalysisPlan(Section):
+    """What will be concluded and how; frozen into the run before anything is measured.
+
+    `primary` metrics are adjusted together (Holm); all others are exploratory.
+    """
+
+    target: Target = Field(
+        default="suite", description="What verdicts are about: these scenarios, or all tasks like them."
+    )
+    alpha: Annotated[Real, Field(gt=0, lt=0.5)] = Field(
+        default=0.05, description="The accepted chance of a false alarm over all primary comparisons."
+    )
+    margin_pct: Annotated[Real, Field(gt=0)] = Field(
+        default=10,
+        description="The largest difference that counts as none: per cent for amounts, percentage points for success.",
+    )
+    primary: Annotated[MetricNames, Field(min_length=1)] = Field(
+        default=("success", "tokens_active", "latency_wall_ms", "cost_total_usd"),
+        description="The metrics that verdicts are given on; all others are exploratory.",
+    )
+    power: Annotated[Real, Field(ge=0.5, lt=1)] = Field(
+        default=0.8, description="The chance with which the smallest detectable effect would be detected."
+    )
+    higher_is_better: MetricNames = Field(
+        default=("success",), description="The metrics of which more is wanted; of every other metric less is."
+    )
+    resamples: Annotated[Count, Field(ge=999, le=1_000_000)] = Field(
+        default=9_999, description="How many shuffles and resamples the tests and intervals take."
+    )

@@ -1,0 +1,278 @@
+"""What the statistics say: the records of `summary.json`.
+
+Conventions, kept everywhere: a reduction is positive when A is lower than B; an interval has the sign of its
+estimate; `None` is "not estimable" (or, for a bound, "no bound"), with the reason beside it; no p-value is 0.
+"""
+
+from typing import Literal
+
+from ghx_bench._base.wire import Count, WireModel
+from ghx_bench.profiler.stats.plan import Target
+
+Verdict = Literal["better", "worse", "equivalent", "inconclusive", "not estimable"]
+"""A, seen from B. Better and worse follow the metric's own direction, not the sign of the reduction."""
+
+Scale = Literal["log", "raw"]
+Unit = Literal["percent", "percentage points"]
+Family = Literal["primary", "exploratory"]
+Adjustment = Literal["none", "holm", "benjamini-hochberg"]
+AnalysisSet = Literal["intention-to-treat", "per-protocol", "both-succeeded"]
+
+
+class Estimate(WireModel):
+    """A number with its interval, its n and its method; `reason` says why something is missing."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    n: Count
+    method: str
+    reason: str | None
+
+
+class TestResult(WireModel):
+    """A permutation test: the difference of means (B minus A), its p-value and the same test inverted."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of the name
+
+    reduction: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    p: float | None
+    smallest_p: float
+    """The lowest p this design could have reached, whatever the numbers."""
+    n: Count
+    method: str
+    reason: str | None
+
+
+class Descriptive(WireModel):
+    """One sample in a few numbers."""
+
+    n: Count
+    mean: float | None
+    sd: float | None
+    cv: float | None
+    min: float | None
+    p25: float | None
+    p50: float | None
+    p75: float | None
+    p90: float | None
+    p95: float | None
+    max: float | None
+    iqr: float | None
+
+
+class MetricSummary(Descriptive):
+    """One metric of one mode, all rows with a known value pooled; what is unknown is counted, not guessed."""
+
+    left_out: Count
+    left_out_causes: dict[str, Count]
+    scenarios: Count
+    mean_interval: Estimate
+    """The mean with its standard error clustered by scenario."""
+    median_interval: Estimate
+
+
+class SuccessRate(WireModel):
+    """How many of how many, with the Wilson interval."""
+
+    k: Count
+    n: Count
+    rate: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+    left_out: Count
+    left_out_causes: dict[str, Count]
+
+
+class SuccessSummary(SuccessRate):
+    """Success of one mode: intention-to-treat on top, per-protocol and the clustered interval beside it."""
+
+    per_protocol: SuccessRate
+    clustered: Estimate
+    """For tasks like these: repetitions of one scenario are not independent evidence."""
+
+
+class PassPoint(WireModel):
+    """One k of the curves: at least one of k succeeds (pass@k), all k succeed (pass^k); means over scenarios."""
+
+    k: Count
+    pass_at_k: Estimate
+    pass_hat_k: Estimate
+
+
+class Drift(WireModel):
+    """Whether a metric moved over the order of the run, within scenario and mode."""
+
+    metric: str
+    change: float | None
+    """From the first to the last start: per cent on the log scale, the metric's unit on the raw scale."""
+    low: float | None
+    high: float | None
+    confidence: float
+    p: float | None
+    scale: Scale
+    n: Count
+    method: str
+    reason: str | None
+
+
+class ModeSummary(WireModel):
+    """Everything said of one mode by itself."""
+
+    mode: str
+    rows: Count
+    scenarios: Count
+    success: SuccessSummary
+    pass_curve: tuple[PassPoint, ...]
+    cost_per_success: Estimate
+    metrics: dict[str, MetricSummary]
+
+
+class LeftOut(WireModel):
+    """Rows of one mode that an analysis could not use, and why."""
+
+    mode: str
+    cause: str
+    rows: Count
+
+
+class Equivalence(WireModel):
+    """Two one-sided tests against the planned margin; its interval has confidence 1 - 2 alpha by construction."""
+
+    margin_pct: float
+    low: float | None
+    high: float | None
+    confidence: float
+    p: float | None
+    p_adjusted: float | None
+
+
+class RawDifference(WireModel):
+    """The reduction in the metric's own unit, where the analysis was made on raw values."""
+
+    reduction: float
+    low: float | None
+    high: float | None
+
+
+class TargetResult(WireModel):
+    """What can be said of one target. Verdict, adjusted p and interval come from one test and agree.
+
+    After an adjustment for multiplicity the interval has the confidence at which the adjusted test was made, at
+    least 1 - alpha: it excludes 0 exactly if the adjusted p is at most alpha.
+    """
+
+    target: Target
+    verdict: Verdict
+    words: str
+    reduction_pct: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    p: float | None
+    p_adjusted: float | None
+    mde: float | None
+    """The smallest reduction that this sample would have shown with the planned power, in the unit of the estimate."""
+    method: str
+    raw: RawDifference | None
+    equivalence: Equivalence
+    reason: str | None
+
+
+class EffectSizes(WireModel):
+    """Standardised effects, positive when A is lower; for readers who compare studies."""
+
+    hedges_g: float | None
+    """Over the pooled standard deviation of repetitions within scenario and mode, corrected for small samples."""
+    d_z: float | None
+    """Over the standard deviation of the scenarios' differences, corrected for small samples."""
+    cliffs_delta: float | None
+    """How much more often a repetition of A is below one of B than above it, averaged over scenarios."""
+
+
+class VarianceComponents(WireModel):
+    """Where the noise of a comparison comes from, on the scale of the analysis."""
+
+    between: float | None
+    """omega squared: variance of the true differences between scenarios; repetitions cannot reduce its share."""
+    within_a: float | None
+    within_b: float | None
+    """Variance of repetitions of one scenario."""
+    scenarios: Count
+    repetitions_a: float
+    repetitions_b: float
+    """Per scenario; the harmonic mean where they differ."""
+    scale: Scale
+    base: float
+    """What per cent are taken of on the raw scale: B's mean, or 1 for rates and logs."""
+
+
+class PairedAnalysis(WireModel):
+    """One comparison on one set of rows, for both targets."""
+
+    analysis_set: AnalysisSet
+    n: Count
+    """Scenarios with rows of both modes."""
+    rows_a: Count
+    rows_b: Count
+    left_out: tuple[LeftOut, ...]
+    scale: Scale
+    unit: Unit
+    center_a: float | None
+    center_b: float | None
+    """Mean over scenarios: geometric on the log scale, arithmetic on the raw scale."""
+    suite: TargetResult
+    population: TargetResult
+    effect_sizes: EffectSizes
+    variance: VarianceComponents
+
+    def of(self, target: Target) -> TargetResult:
+        """Return the result for one target."""
+        return self.suite if target == "suite" else self.population
+
+
+class Provenance(WireModel):
+    """What makes a number come out again."""
+
+    seed: int
+    resamples: Count
+    numpy: str
+    scipy: str
+
+
+class ModeComparison(WireModel):
+    """Mode A against mode B on one metric. The top level repeats the planned target, intention-to-treat."""
+
+    a: str
+    b: str
+    metric: str
+    target: Target
+    reduction_pct: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    words: str
+    n: Count
+    mde: float | None
+    unit: Unit
+    alpha: float
+    margin_pct: float
+    higher_is_better: bool
+    family: Family
+    family_size: Count
+    adjustment: Adjustment
+    intention_to_treat: PairedAnalysis
+    per_protocol: PairedAnalysis
+    both_succeeded: PairedAnalysis | None
+    """Only rows that succeeded; `None` for success itself."""
+    notes: tuple[str, ...]
+    provenance: Provenance

@@ -1,0 +1,154 @@
+"""One target's result: its curve, read at the level that the adjustment for multiplicity asks for."""
+
+from dataclasses import dataclass
+
+from ghx_bench.profiler.stats.arrays import finite_or_none
+from ghx_bench.profiler.stats.distributions import detectable_shift
+from ghx_bench.profiler.stats.equivalence import equivalence_p
+from ghx_bench.profiler.stats.multiplicity import matching_alpha
+from ghx_bench.profiler.stats.pairs import PairedSample
+from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
+from ghx_bench.profiler.stats.records import Adjustment, Equivalence, RawDifference, TargetResult
+from ghx_bench.profiler.stats.scales import Reading
+from ghx_bench.profiler.stats.targets import Curve, Refusal
+from ghx_bench.profiler.stats.verdicts import Question, decide, describe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjusted:
+    """The p-values of one comparison after its family was adjusted."""
+
+    p: float
+    equivalence_p: float
+    adjustment: Adjustment
+    family_size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one target found on one set of rows, before any adjustment."""
+
+    question: Question
+    target: Target
+    sample: PairedSample
+    reading: Reading
+    curve: Curve | Refusal
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it counts in the family of comparisons that are adjusted together."""
+        return not isinstance(self.curve, Refusal) or self.curve.stays_in_family
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of "no difference"."""
+        return None if isinstance(self.curve, Refusal) else self.curve.p()
+
+    @property
+    def equivalence_p(self) -> float | None:
+        """The p-value of "a difference of at least the margin"."""
+        margin = self.reading.margin(self.question.plan.margin_pct)
+        return None if isinstance(self.curve, Refusal) or margin is None else equivalence_p(self.curve, margin)
+
+
+def target_result(finding: Finding, adjusted: Adjusted) -> TargetResult:
+    """Read the finding at the adjusted level: verdict, adjusted p and interval agree by construction."""
+    curve, plan = finding.curve, finding.question.plan
+    if isinstance(curve, Refusal):
+        return _refused(finding, curve)
+    p = curve.p()
+    level = matching_alpha(plan.alpha, p, adjusted.p)
+    low, high = curve.interval(level)
+    mde, reason = _smallest_effect(finding, curve, plan.alpha / adjusted.family_size)
+    equivalence = _equivalence(finding, curve, adjusted)
+    result = TargetResult(
+        target=finding.target,
+        verdict=decide(finding.question, curve, adjusted.p, equivalence.p_adjusted),
+        words="",
+        reduction_pct=finding.reading.percent(curve.estimate),
+        low=finding.reading.percent(low),
+        high=finding.reading.percent(high),
+        confidence=1 - level,
+        p=p,
+        p_adjusted=adjusted.p,
+        mde=mde,
+        method=curve.method,
+        raw=_raw(finding, low, high),
+        equivalence=equivalence,
+        reason=reason,
+    )
+    return _with_words(finding, result, adjusted.adjustment)
+
+
+def _refused(finding: Finding, refusal: Refusal) -> TargetResult:
+    plan, has_rows = finding.question.plan, bool(finding.sample.blocks)
+    result = TargetResult(
+        target=finding.target,
+        verdict="not estimable",
+        words="",
+        reduction_pct=finding.reading.percent(finding.sample.estimate) if has_rows else None,
+        low=None,
+        high=None,
+        confidence=1 - plan.alpha,
+        p=None,
+        p_adjusted=None,
+        mde=None,
+        method="none",
+        raw=_raw(finding, None, None) if has_rows else None,
+        equivalence=_no_equivalence(plan),
+        reason=refusal.reason,
+    )
+    return _with_words(finding, result, "none")
+
+
+def _with_words(finding: Finding, result: TargetResult, adjustment: Adjustment) -> TargetResult:
+    words = describe(finding.question, result, finding.reading.unit, adjustment)
+    return result.model_copy(update={"words": words})
+
+
+def _raw(finding: Finding, low: float | None, high: float | None) -> RawDifference | None:
+    if finding.sample.scale == "log" or finding.reading.is_rate:
+        return None
+    return RawDifference(
+        reduction=finding.sample.estimate,
+        low=None if low is None else finite_or_none(low),
+        high=None if high is None else finite_or_none(high),
+    )
+
+
+def _equivalence(finding: Finding, curve: Curve, adjusted: Adjusted) -> Equivalence:
+    plan, p = finding.question.plan, finding.equivalence_p
+    if p is None:
+        return _no_equivalence(plan)
+    level = 2 * matching_alpha(plan.alpha, p, adjusted.equivalence_p)
+    low, high = curve.interval(level)
+    return Equivalence(
+        margin_pct=plan.margin_pct,
+        low=finding.reading.percent(low),
+        high=finding.reading.percent(high),
+        confidence=1 - level,
+        p=p,
+        p_adjusted=adjusted.equivalence_p,
+    )
+
+
+def _no_equivalence(plan: AnalysisPlan) -> Equivalence:
+    return Equivalence(
+        margin_pct=plan.margin_pct, low=None, high=None, confidence=1 - 2 * plan.alpha, p=None, p_adjusted=None
+    )
+
+
+def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[float | None, str | None]:
+    """Return the smallest reduction this sample would have shown with the planned power, or why there is none."""
+    sample, plan = finding.sample, finding.question.plan
+    if curve.smallest_p > alpha:
+        alone = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"
+        return None, (
+            f"No difference, however large, could have been shown{alone}: with so few repetitions p cannot be below "
+            f"{curve.smallest_p:.2g}, and {alpha:.2g} is needed."
+        )
+    error = sample.repetition_error if finding.target == "suite" else sample.scenario_error
+    if error is None or error[0] == 0:
+        return None, None
+    shift = error[0] * detectable_shift(error[1], alpha, plan.power)
+    return finding.reading.percent(shift), None

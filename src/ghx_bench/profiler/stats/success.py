@@ -1,0 +1,224 @@
+"""Success rates, and how reliably a mode succeeds: Wilson intervals, pass@k and pass^k."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
+from ghx_bench.profiler.stats.bootstrap import mean_of_rows, percentile_interval
+from ghx_bench.profiler.stats.descriptive import clustered_standard_error
+from ghx_bench.profiler.stats.distributions import normal_quantile, t_quantile
+from ghx_bench.profiler.stats.errors import BadSampleError, TooFewRepetitionsError
+from ghx_bench.profiler.stats.plan import Target
+from ghx_bench.profiler.stats.randomness import generator
+from ghx_bench.profiler.stats.records import Estimate, PassPoint
+from ghx_bench.profiler.stats.targets import why_no_population
+
+Counts = Mapping[str, tuple[int, int]]
+"""Successes and repetitions of each scenario."""
+
+_FEWEST_SCENARIOS = 2
+_FEWEST_RESAMPLES = 499
+_WORK = 200_000
+
+
+def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
+    """Return the share of successes with Wilson's interval, which stays honest at 0 % and 100 %."""
+    _check_count(successes, n)
+    if n == 0:
+        return _unknown(confidence, "Wilson", "no rows")
+    low, high = wilson_bounds(successes / n, n, normal_quantile((1 + confidence) / 2))
+    return Estimate(
+        estimate=successes / n, low=low, high=high, confidence=confidence, n=n, method="Wilson", reason=None
+    )
+
+
+def clustered_wilson_interval(counts: Counts, *, confidence: float = 0.95) -> Estimate:
+    """Return the share of successes with Wilson's interval for scenarios as the sample.
+
+    Repetitions that agree within a scenario are worth less than their number: n becomes the number of independent
+    rows that would be as certain. If all rows agree, each scenario counts once.
+    """
+    method = "Wilson, effective n clustered by scenario, t"
+    n, clusters = sum(repetitions for _, repetitions in counts.values()), len(counts)
+    for successes, repetitions in counts.values():
+        _check_count(successes, repetitions)
+    if n == 0:
+        return _unknown(confidence, method, "no rows")
+    rate = sum(successes for successes, _ in counts.values()) / n
+    if clusters < _FEWEST_SCENARIOS:
+        reason = "one scenario: how scenarios differ cannot be estimated"
+        return Estimate(estimate=rate, low=None, high=None, confidence=confidence, n=n, method=method, reason=reason)
+    size = _effective_size(counts, rate, n)
+    low, high = wilson_bounds(rate, size, t_quantile((1 + confidence) / 2, clusters - 1))
+    return Estimate(estimate=rate, low=low, high=high, confidence=confidence, n=n, method=method, reason=None)
+
+
+def wilson_bounds(rate: float, n: float, quantile: float) -> tuple[float, float]:
+    """Return the rates that would not be surprised by this one."""
+    square = quantile**2
+    center = (rate + square / (2 * n)) / (1 + square / n)
+    reach = quantile / (1 + square / n) * np.sqrt(rate * (1 - rate) / n + square / (4 * n**2))
+    # At the ends the arithmetic is exact on paper and off by a rounding error here.
+    low = 0.0 if rate == 0 else max(0.0, float(center - reach))
+    high = 1.0 if rate == 1 else min(1.0, float(center + reach))
+    return low, high
+
+
+def pass_at_k(n: int, successes: int, k: int) -> float:
+    """Return the chance that at least one of `k` repetitions succeeds, without bias, from `successes` of `n`."""
+    _check_k(n, successes, k)
+    return 1 - comb(n - successes, k) / comb(n, k)
+
+
+def pass_hat_k(n: int, successes: int, k: int) -> float:
+    """Return the chance that all of `k` repetitions succeed (pass^k), without bias, from `successes` of `n`."""
+    _check_k(n, successes, k)
+    return comb(successes, k) / comb(n, k)
+
+
+def pass_curve(
+    counts: Counts,
+    *,
+    target: Target = "suite",
+    confidence: float = 0.95,
+    resamples: int = 9_999,
+    seed: int = 0,
+    largest_k: int = 20,
+) -> tuple[PassPoint, ...]:
+    """Return pass@k and pass^k, averaged over scenarios, for every k that all scenarios have repetitions for.
+
+    Intervals resample repetitions within scenarios and, if the target is the population, scenarios first.
+    """
+    observed = _counted(counts)
+    if not counts or observed.repetitions.min() < 1:
+        return ()
+    resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
+    resampled = _resampled(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
+    refusal = why_no_population(len(counts)) if target == "population" else None
+    options = _Options(confidence=confidence, refusal=refusal)
+    return tuple(
+        PassPoint(
+            k=k,
+            pass_at_k=_curve_point(_PASS_AT_K, k, observed, resampled, options),
+            pass_hat_k=_curve_point(_PASS_HAT_K, k, observed, resampled, options),
+        )
+        for k in range(1, min(int(observed.repetitions.min()), largest_k) + 1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """An unbiased estimate for every count of successes up to `n`, and what it estimates, from the rate."""
+
+    by_count: Callable[[int, int], FloatArray]
+    from_rate: Callable[[float, int], float]
+
+
+def _all_drawn(n: int, k: int) -> FloatArray:
+    """Return the chance that k draws from n hit only marked ones, for 0, 1, ... n marked ones."""
+    marked, step = np.arange(n + 1)[:, None], np.arange(k)
+    return np.prod(np.maximum(marked - step, 0) / (n - step), axis=1)
+
+
+_PASS_AT_K = _Measure(lambda n, k: 1 - _all_drawn(n, k)[::-1], lambda rate, k: 1 - (1 - rate) ** k)
+_PASS_HAT_K = _Measure(_all_drawn, lambda rate, k: rate**k)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    confidence: float
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Successes and repetitions, by scenario; one line per resample where resampled."""
+
+    scenarios: IntArray
+    successes: IntArray
+    repetitions: IntArray
+
+
+def _counted(counts: Counts) -> _Counted:
+    pairs = np.array([counts[name] for name in sorted(counts)], dtype=np.int64).reshape(-1, 2)
+    return _Counted(np.arange(len(pairs)), pairs[:, 0], pairs[:, 1])
+
+
+def _resampled(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Counted:
+    shape = (resamples, observed.scenarios.size)
+    scenarios = np.broadcast_to(observed.scenarios, shape)
+    if target == "population":
+        scenarios = rng.integers(0, observed.scenarios.size, size=shape)
+    repetitions = observed.repetitions[scenarios]
+    # A few repetitions that all agree do not prove a rate of 0 or 1: half a success and half a failure are added.
+    rates = (observed.successes[scenarios] + 0.5) / (repetitions + 1)
+    return _Counted(scenarios, rng.binomial(repetitions, rates), repetitions)
+
+
+def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Counted, options: _Options) -> Estimate:
+    table, line_of = _table(measure, k, observed.repetitions)
+    estimate = float(np.mean(table[line_of, observed.successes]))
+    low = high = None
+    method = "unbiased, mean over scenarios"
+    if options.refusal is None and observed.scenarios.size == 1:
+        low, high = _single_scenario(measure, k, observed, options.confidence)
+        method = "unbiased; Wilson's interval of the rate, to the power of k"
+    elif options.refusal is None:
+        drawn = mean_of_rows(table[line_of[resampled.scenarios], resampled.successes])
+        # Where the resamples are centred is known to be biased: only their spread is used.
+        centred = np.clip(drawn - float(np.mean(drawn)) + estimate, 0.0, 1.0)
+        low, high = percentile_interval(centred, options.confidence)
+        method = f"unbiased, mean over scenarios; bootstrap, {drawn.size} resamples"
+    return Estimate(
+        estimate=estimate,
+        low=None if low is None else min(low, estimate),
+        high=None if high is None else max(high, estimate),
+        confidence=options.confidence,
+        n=int(observed.repetitions.sum()),
+        method=method,
+        reason=options.refusal,
+    )
+
+
+def _single_scenario(measure: _Measure, k: int, observed: _Counted, confidence: float) -> tuple[float, float]:
+    successes, n = int(observed.successes[0]), int(observed.repetitions[0])
+    low, high = wilson_bounds(successes / n, n, normal_quantile((1 + confidence) / 2))
+    return measure.from_rate(low, k), measure.from_rate(high, k)
+
+
+def _table(measure: _Measure, k: int, repetitions: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the estimate for every count of successes, one line for each number of repetitions."""
+    sizes = np.unique(repetitions)
+    table = np.zeros((sizes.size, int(sizes[-1]) + 1))
+    for line, size in enumerate(sizes.tolist()):
+        table[line, : size + 1] = measure.by_count(size, k)
+    return table, np.searchsorted(sizes, repetitions)
+
+
+def _effective_size(counts: Counts, rate: float, n: int) -> float:
+    if rate in (0, 1):
+        return len(counts)
+    values = np.concatenate([np.repeat([1.0, 0.0], [k, size - k]) for k, size in counts.values()])
+    clusters = np.repeat(np.arange(len(counts)), [size for _, size in counts.values()])
+    error = clustered_standard_error(values, clusters.tolist())
+    return n if not error else min(float(n), rate * (1 - rate) / error**2)
+
+
+def _check_count(successes: int, n: int) -> None:
+    if not 0 <= successes <= n:
+        raise BadSampleError(f"successes are between 0 and n, got {successes} of {n}")
+
+
+def _check_k(n: int, successes: int, k: int) -> None:
+    _check_count(successes, n)
+    if k < 1:
+        raise BadSampleError(f"k is at least 1, got {k}")
+    if n < k:
+        raise TooFewRepetitionsError(f"k = {k} needs at least {k} repetitions of every scenario, got {n}")
+
+
+def _unknown(confidence: float, method: str, reason: str) -> Estimate:
+    return Estimate(estimate=None, low=None, high=None, confidence=confidence, n=0, method=method, reason=reason)
