@@ -15,7 +15,7 @@ from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.store import run as run_module
-from ghx_bench.profiler.store.files import write_atomically
+from ghx_bench.profiler.store.files import write_file
 from ghx_bench.profiler.store.lock import locked
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
 from ghx_bench.profiler.suite import SuiteResult
@@ -112,14 +112,13 @@ def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
         seen += this == kind
         return this == kind and seen == cell_number
 
-    def write(path: Path, content: bytes, *, durable: bool) -> None:
+    def write(path: Path, content: bytes) -> None:
         if not reached(path.parents[3].name):
-            return write_atomically(path, content, durable=durable)
+            return write_file(path, content)
         if when == "half":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_name(f".{path.name}.tmp").write_bytes(content[: len(content) // 2])
+            write_file(path, content[: len(content) // 2])
         if when == "after":
-            write_atomically(path, content, durable=durable)
+            write_file(path, content)
         raise Crash
 
     def write_row(self: RowsFile, content: bytes) -> None:
@@ -132,7 +131,7 @@ def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
         raise Crash
 
     plain_write: Callable[[RowsFile, bytes], None] = RowsFile._write
-    patch.setattr(run_module, "write_atomically", write)
+    patch.setattr(run_module, "write_file", write)
     patch.setattr(RowsFile, "_write", write_row)
 
 

@@ -6,23 +6,20 @@ from pathlib import Path
 from ghx_bench.profiler.errors import RunDirectoryError
 
 
-def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Replace `path` by `content`, whole or not at all; missing folders are made.
-
-    The file outlives this process, however that ends; if `durable`, a power failure too, which takes longer.
-    """
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`, whole or not at all, and on disk when this returns; missing folders are made."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        _write(temporary, content, durable=durable)
+        write_file(temporary, content, durable=True)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    if durable:
-        sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
-def _write(path: Path, content: bytes, *, durable: bool) -> None:
+def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file; missing folders are made. A crash may leave a part of it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     try:
         handle = os.open(path, flags, 0o644)

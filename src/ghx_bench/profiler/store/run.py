@@ -13,7 +13,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import unusable, write_atomically
+from ghx_bench.profiler.store.files import unusable, write_file
 from ghx_bench.profiler.store.lock import locked
 from ghx_bench.profiler.store.record import RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
@@ -102,7 +102,8 @@ class RunStore:
 
     def _write_json(self, path: Path, record: SessionTrace | SessionAnalysisBundle) -> None:
         try:
-            write_atomically(path, record.to_bytes() + b"\n", durable=False)
+            # Neither atomic nor durable: nobody counts on it before the row is there, which is written afterwards.
+            write_file(path, record.to_bytes() + b"\n")
         except OSError as error:
             raise unusable(path, error) from error
 
