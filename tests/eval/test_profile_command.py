@@ -17,6 +17,8 @@ from ghx_bench.profiler import *
 class Session:
     async def prompt(self, text):
         if text == "break": raise AgentError("it broke")
+        if text == "offline": raise ModelProviderError("no credentials")
+        if text == "chat": print("thinking aloud")
         return Answer(text="ok")
     async def trace(self):
         return SessionTrace(session_id="s")
@@ -40,6 +42,8 @@ profile = Profile(
     instruments=Instruments(provider=Agent(), scorer=Fine()),
 )
 broken = Profile(scenarios=[scenario("a-001", prompt="break")], modes=profile.modes, instruments=profile.instruments)
+offline = Profile(scenarios=[scenario("a-001", prompt="offline")], modes=profile.modes, instruments=profile.instruments)
+chatty = Profile(scenarios=[scenario("a-001", prompt="chat")], modes=profile.modes, instruments=profile.instruments)
 escaping = Profile(scenarios=[scenario("../../etc/x")], modes=profile.modes, instruments=profile.instruments)
 twice = Profile(scenarios=[scenario("a-001"), scenario("a-001")], modes=profile.modes, instruments=profile.instruments)
 nothing = Profile(scenarios=[], modes=profile.modes, instruments=profile.instruments)
@@ -73,25 +77,43 @@ def test_the_result_as_json(tmp_path: Path) -> None:
     result = json.loads(done.stdout)
     assert result["measured"] == 4
     assert result["modes"]["two"]["successes"] == 4
+    assert result["modes"]["two"]["notMeasured"] == 0
     assert result["modes"]["two"]["metrics"]["tokens_active"] == {"p50": None, "n": 0}
 
 
 def test_flags_override_the_file_and_the_file_overrides_defaults(tmp_path: Path) -> None:
-    (tmp_path / "run.yaml").write_text("modes: [one]\nexecution: {repetitions: 7, seed: 3}\n")
+    (tmp_path / "run.yaml").write_text("execution: {repetitions: 7, seed: 3}\n")
 
     done = ghx_bench(tmp_path, "profile", "agent.py", "--config", "run.yaml", "--seed", "4", "--dry-run")
 
-    execution = json.loads(done.stdout)["execution"]
+    shown = done.stdout[done.stdout.index("{") :]
+    execution = json.loads(shown)["execution"]
+    assert done.stdout.startswith("28 cells")
+    assert json.loads(shown)["modes"] == ["one", "two"]
     assert (execution["repetitions"], execution["seed"], execution["max_concurrency"]) == (7, 4, 1)
     assert not (tmp_path / "results").exists()
 
 
-def test_cells_that_could_not_be_measured_end_with_3(tmp_path: Path) -> None:
+def test_an_agent_that_breaks_down_by_itself_was_measured(tmp_path: Path) -> None:
     done = ghx_bench(tmp_path, "profile", "agent.py:broken", "--no-warmup", "--repetitions", "1")
 
-    # The agent broke down by itself: that was found out, and counts against it.
     assert done.returncode == 0
     assert "one   0/1" in done.stdout
+
+
+def test_cells_that_could_not_be_measured_end_with_3_and_are_left_out_of_the_table(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py:offline", "--no-warmup", "--repetitions", "1")
+
+    assert done.returncode == 3
+    assert "one   0/0, 1 not measured   unknown" in done.stdout
+    assert "2 could not be measured" in done.stdout
+
+
+def test_what_the_users_code_prints_stays_out_of_the_json(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py:chatty", "--repetitions", "1", "--json")
+
+    assert json.loads(done.stdout)["measured"] == 2
+    assert "thinking aloud" in done.stderr
 
 
 def test_events_go_to_the_json_log(tmp_path: Path) -> None:
@@ -105,6 +127,10 @@ def test_events_go_to_the_json_log(tmp_path: Path) -> None:
 BAD = {
     "repetitions 0": (["agent.py", "--repetitions", "0"], "--repetitions"),
     "repetitions -1": (["agent.py", "--repetitions", "-1"], "--repetitions"),
+    "repetitions 1.5": (["agent.py", "--repetitions", "1.5"], "--repetitions"),
+    "repetitions 1e12": (["agent.py", "--repetitions", "1000000000000"], "more than a run can hold"),
+    "dry run of nothing": (["agent.py", "--dry-run", "--scenario", "nope"], "no scenario 'nope'"),
+    "config and resume": (["agent.py", "--config", "typo.yaml", "--resume", "x"], "--config goes with a new run"),
     "repetitions x": (["agent.py", "--repetitions", "many"], "--repetitions"),
     "retries -1": (["agent.py", "--retries", "-1"], "--retries"),
     "concurrency 0": (["agent.py", "--max-concurrency", "0"], "--max-concurrency"),
@@ -116,7 +142,7 @@ BAD = {
     "id out of the folder": (["agent.py:escaping"], "'../../etc/x' cannot name a file"),
     "ids twice": (["agent.py:twice"], "'a-001' is given twice"),
     "no scenarios": (["agent.py:nothing"], "scenario set 'default' is empty"),
-    "no modes": (["agent.py:modeless"], "modes"),
+    "no modes": (["agent.py:modeless"], "no mode to run"),
     "no such file": (["agnet.py"], "agnet.py: no such file"),
     "no such name": (["agent.py:profil"], "expected a Profile called 'profil', found nothing"),
     "not a profile": (["agent.py:Agent"], "expected a Profile called 'Agent', found a type"),
@@ -126,7 +152,6 @@ BAD = {
     "config missing": (["agent.py", "--config", "no.yaml"], "no.yaml"),
     "config typo": (["agent.py", "--config", "typo.yaml"], "did you mean 'repetitions'?"),
     "config not yaml": (["agent.py", "--config", "broken.yaml"], "broken.yaml:1"),
-    "empty modes": (["agent.py", "--config", "empty.yaml"], "modes"),
     "resume nothing": (["agent.py", "--resume", "nowhere"], "not a run directory"),
     "results is a file": (["agent.py", "--results-dir", "agent.py"], "agent.py"),
     "log is a folder": (["agent.py", "--log-json", "."], "cannot write the log"),
@@ -143,7 +168,6 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
     (tmp_path / "broken.py").write_text("1 / 0\n")
     (tmp_path / "typo.yaml").write_text("modes: [one]\nexecution: {repetitons: 3}\n")
     (tmp_path / "broken.yaml").write_text("modes: [one\n")
-    (tmp_path / "empty.yaml").write_text("modes: []\n")
     arguments, words = BAD[case]
 
     exit_code = run(["profile", *arguments])

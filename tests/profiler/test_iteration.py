@@ -1,5 +1,8 @@
 """One cell, measured: what becomes of it when something goes wrong, and what is kept."""
 
+import socket
+import time
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +18,7 @@ from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed
 from ghx_bench.profiler.phases import Limits
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_backends]
 
 CELL = Cell(model="none", mode="plain", scenario_id="add-001", iteration=0)
 
@@ -52,11 +55,12 @@ async def test_a_wrong_answer_is_completed_without_success_and_never_retried() -
         return Answer(text="4")
 
     provider = FakeProvider(answers_four)
-    outcome, attempts = await iterate(task(provider), retries=5, retrying=_forget)
+    work = task(provider)
+    outcome = await iterate(work, retries=5, retrying=_forget)
 
     assert isinstance(outcome, Completed)
     assert not outcome.success
-    assert len(attempts) == provider.opened == 1
+    assert len(work.attempts) == provider.opened == 1
 
 
 async def test_an_agent_past_its_deadline_is_stopped_and_what_it_did_is_kept() -> None:
@@ -142,8 +146,6 @@ async def test_a_failing_cleanup_is_noted_beside_the_result() -> None:
 async def test_a_cleanup_that_hangs_is_cut_off_and_noted() -> None:
     class Hangs(FakeLifecycle):
         def cell(self, cell: Any, scenario: Any, mode: Any) -> Any:
-            from contextlib import asynccontextmanager
-
             from ghx_bench.profiler.evidence import Stage
 
             @asynccontextmanager
@@ -188,8 +190,6 @@ async def test_a_session_that_cannot_be_opened_fails_the_cell() -> None:
 async def test_a_session_that_takes_for_ever_to_open_is_cut_off_and_the_stage_is_left_in_peace() -> None:
     class SlowToOpen(FakeProvider):
         def session(self, request: Any) -> Any:
-            from contextlib import asynccontextmanager
-
             @asynccontextmanager
             async def opening() -> Any:
                 await anyio.sleep_forever()
@@ -242,20 +242,24 @@ async def test_only_transient_failures_are_retried_in_fresh_sessions_and_stages(
     provider, lifecycle = FakeProvider(fails_twice), FakeLifecycle()
     told: list[int] = []
 
-    outcome, attempts = await iterate(
-        task(provider, lifecycle=lifecycle), retries=2, retrying=lambda number, _error, _pause: told.append(number)
-    )
+    work = task(provider, lifecycle=lifecycle)
+    outcome = await iterate(work, retries=2, retrying=lambda number, _error, _pause: told.append(number))
 
     assert isinstance(outcome, Completed)
-    assert [attempt.cause for attempt in attempts] == [Cause.MODEL_PROVIDER, Cause.MODEL_PROVIDER, None]
-    assert [attempt.tokens.total for attempt in attempts] == [110, 110, 220]
-    assert [attempt.session_id for attempt in attempts] == ["ses-1", "ses-2", "ses-3"]
+    assert [attempt.cause for attempt in work.attempts] == [Cause.MODEL_PROVIDER, Cause.MODEL_PROVIDER, None]
+    assert [attempt.tokens.total for attempt in work.attempts] == [110, 110, 220]
+    assert [attempt.session_id for attempt in work.attempts] == ["ses-1", "ses-2", "ses-3"]
     assert lifecycle.log == ["enter add-001", "leave add-001"] * 3
     assert told == [1, 2]
 
 
 class _ServerError(Exception):
     status_code = 502
+
+
+def _from(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
 
 
 @pytest.mark.parametrize(
@@ -265,6 +269,9 @@ class _ServerError(Exception):
         (ConnectionResetError("gone"), True),
         (_ServerError("bad gateway"), True),
         (ExceptionGroup("one", [ConnectionError("gone")]), True),
+        (ExceptionGroup("two", [ConnectionError("gone"), socket.gaierror("no such host")]), True),
+        (ExceptionGroup("two", [ConnectionError("gone"), ValueError("bad")]), False),
+        (_from(AgentError("crashed"), ConnectionError("gone")), False),
         (ValueError("bad input"), False),
         (TimeoutError("too slow"), False),
         (AgentError("crashed"), False),
@@ -275,9 +282,10 @@ async def test_which_failures_are_transient(error: Exception, is_retried: bool) 
     async def fails(_session: FakeSession, _text: str) -> Answer:
         raise error
 
-    _outcome, attempts = await iterate(task(FakeProvider(fails)), retries=1, retrying=_forget)
+    work = task(FakeProvider(fails))
+    await iterate(work, retries=1, retrying=_forget)
 
-    assert len(attempts) == (2 if is_retried else 1)
+    assert len(work.attempts) == (2 if is_retried else 1)
 
 
 async def test_a_service_that_asks_for_a_pause_gets_it() -> None:
@@ -310,7 +318,7 @@ async def test_a_failing_collector_or_analyzer_costs_only_its_own_findings() -> 
 
     assert isinstance(outcome, Completed)
     assert [metric.name for metric in outcome.metrics] == ["ones"]
-    assert [problem.where for problem in outcome.problems] == ["collector Broken", "analyzer broken"]
+    assert [problem.where for problem in outcome.problems] == ["collector Broken", "analyzer Broken"]
 
 
 async def test_a_failing_tool_classifier_falls_back_to_tool_names() -> None:
@@ -338,7 +346,6 @@ async def test_the_environment_is_the_benchs_the_modes_and_the_stages_in_that_or
 
 
 async def test_an_interrupted_session_is_exported_before_the_interruption_goes_on() -> None:
-    kept: list[Any] = []
     started = anyio.Event()
 
     async def starts(session: FakeSession, text: str) -> Answer:
@@ -346,15 +353,266 @@ async def test_an_interrupted_session_is_exported_before_the_interruption_goes_o
         return await works_for_ever(session, text)
 
     provider, lifecycle = FakeProvider(starts), FakeLifecycle()
+    work = task(provider, lifecycle=lifecycle)
+    await _interrupt(work, started)
+
+    [spent] = work.spent()
+    assert spent.session_id == "ses-1"
+    assert spent.tokens.total == 330
+    assert provider.open_sessions == 0
+
+
+async def _interrupt(work: Task[Any], when: anyio.Event) -> None:
+    """Measure, and interrupt it at that moment; there must be no outcome."""
+    outcomes: list[object] = []
+
+    async def run() -> None:
+        outcomes.append(await iterate(work, retries=3, retrying=_forget))
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(measure, task(provider, lifecycle=lifecycle), kept.append)
-        await started.wait()
+        tasks.start_soon(run)
+        await when.wait()
         await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
+    assert outcomes == []
 
-    assert len(kept) == 1
-    assert kept[0].trace.session_id == "ses-1"
-    assert provider.open_sessions == 0
+
+@pytest.mark.parametrize("turns_it_into", [ConnectionError("gone"), RuntimeError("broken"), SystemExit(0)])
+async def test_an_interruption_that_a_prompt_turns_into_an_error_is_still_one(turns_it_into: BaseException) -> None:
+    started = anyio.Event()
+
+    async def converts(session: FakeSession, text: str) -> Answer:
+        started.set()
+        try:
+            return await works_for_ever(session, text)
+        except BaseException:  # noqa: BLE001 - that is the fault
+            raise turns_it_into from None
+
+    await _interrupt(task(FakeProvider(converts)), started)
+
+
+async def test_an_interruption_is_one_though_closing_the_session_and_the_stage_fail() -> None:
+    started = anyio.Event()
+
+    async def starts(session: FakeSession, text: str) -> Answer:
+        started.set()
+        return await works_for_ever(session, text)
+
+    class FailsToClose(FakeProvider):
+        @asynccontextmanager
+        async def session(self, request: Any) -> Any:
+            try:
+                async with super().session(request) as session:
+                    yield session
+            finally:
+                raise OSError("broken pipe")
+
+    class FailsToLeave(FakeLifecycle):
+        @asynccontextmanager
+        async def cell(self, cell: Any, scenario: Any, mode: Any) -> Any:
+            try:
+                async with super().cell(cell, scenario, mode) as stage:
+                    yield stage
+            finally:
+                raise OSError("no such world")
+
+    work = task(FailsToClose(starts), lifecycle=FailsToLeave())
+    await _interrupt(work, started)
+
+    assert len(work.spent()) == 1
+
+
+async def test_an_interruption_while_scoring_keeps_what_was_spent() -> None:
+    started = anyio.Event()
+
+    class Waits:
+        async def score(self, _evidence: object) -> Any:
+            started.set()
+            await anyio.sleep_forever()
+
+    work = task(scorer=Waits())
+    await _interrupt(work, started)
+
+    assert work.spent()[0].tokens.total == 110
+
+
+async def test_an_interruption_in_a_pause_keeps_what_the_attempts_spent() -> None:
+    async def fails(session: FakeSession, _text: str) -> Answer:
+        session.call()
+        raise TransientError("later", retry_after_s=500)
+
+    work = task(FakeProvider(fails))
+    pausing = anyio.Event()
+
+    async def run() -> None:
+        await iterate(work, retries=3, retrying=lambda *_: pausing.set())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        await pausing.wait()
+        tasks.cancel_scope.cancel()
+
+    assert [attempt.tokens.total for attempt in work.spent()] == [110]
+
+
+async def test_a_session_whose_background_task_fails_is_a_failed_session_with_what_it_spent() -> None:
+    class Holds(FakeProvider):
+        @asynccontextmanager
+        async def session(self, request: Any) -> Any:
+            async def reads() -> None:
+                await reading.wait()
+                raise ConnectionError("stream reset")
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(reads)
+                async with super().session(request) as session:
+                    yield session
+
+    async def starts(session: FakeSession, text: str) -> Answer:
+        session.call()
+        reading.set()
+        await anyio.sleep_forever()
+        return Answer(text=text)
+
+    reading = anyio.Event()
+    outcome = await measure(task(Holds(starts)))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.MODEL_PROVIDER
+    assert outcome.may_work_next_time
+    assert outcome.evidence is not None
+    assert outcome.evidence.tokens.total == 110
+
+
+async def test_a_stage_that_gives_way_in_the_middle_keeps_what_the_session_spent() -> None:
+    class Collapses(FakeLifecycle):
+        @asynccontextmanager
+        async def cell(self, cell: Any, scenario: Any, mode: Any) -> Any:
+            async def serves() -> None:
+                await working.wait()
+                raise OSError("the world's server died")
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(serves)
+                async with super().cell(cell, scenario, mode) as stage:
+                    yield stage
+
+    async def starts(session: FakeSession, text: str) -> Answer:
+        session.call()
+        working.set()
+        await anyio.sleep_forever()
+        return Answer(text=text)
+
+    working = anyio.Event()
+    outcome = await measure(task(FakeProvider(starts), lifecycle=Collapses()))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.ENVIRONMENT
+    assert outcome.evidence is not None
+    assert outcome.evidence.tokens.total == 110
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), GeneratorExit("odd"), "cancelled"], ids=str)
+async def test_a_plugin_that_raises_what_no_plugin_may_has_failed_and_no_more(raised: Any) -> None:
+    async def misbehaves(_session: FakeSession, _text: str) -> Answer:
+        raise anyio.get_cancelled_exc_class()() if raised == "cancelled" and _is_asyncio() else _raisable(raised)
+
+    outcome = await measure(task(FakeProvider(misbehaves)))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.BENCH
+    assert outcome.evidence is not None
+
+
+def _is_asyncio() -> bool:
+    return anyio.get_current_task().name is not None and "asyncio" in anyio.get_cancelled_exc_class().__module__
+
+
+def _raisable(raised: Any) -> BaseException:
+    return raised if isinstance(raised, BaseException) else SystemExit(4)  # trio's cannot be made by hand
+
+
+@pytest.mark.parametrize("returned", [None, "3", {"text": "3"}])
+async def test_a_wrong_answer_type_is_the_providers_fault_and_keeps_the_spend(returned: Any) -> None:
+    async def returns(session: FakeSession, _text: str) -> Answer:
+        session.call()
+        return returned
+
+    class Session(FakeSession):
+        async def prompt(self, text: str) -> Answer:
+            return await self.behave(self, text)
+
+    class Provider(FakeProvider):
+        @asynccontextmanager
+        async def session(self, request: Any) -> Any:
+            yield Session(request=request, behave=returns, number=1)
+
+    outcome = await measure(task(Provider()))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.BENCH
+    assert outcome.evidence is not None
+    assert outcome.evidence.tokens.total == 110
+
+
+@pytest.mark.parametrize("returned", [None, True, {"success": True}])
+async def test_a_wrong_score_type_is_the_scorers_fault_and_keeps_the_spend(returned: Any) -> None:
+    class Returns:
+        async def score(self, _evidence: object) -> Any:
+            return returned
+
+    outcome = await measure(task(scorer=Returns()))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.SCORER
+    assert outcome.evidence is not None
+    assert outcome.evidence.tokens.total == 110
+
+
+@pytest.mark.parametrize("bad", [3, CustomMetric("x", True), CustomMetric("x", "abc")])  # type: ignore[arg-type]
+async def test_a_metric_that_is_no_number_is_noted_and_left_out(bad: Any) -> None:
+    class Collects:
+        def collect(self, _evidence: object) -> Any:
+            return [bad]
+
+    outcome = await measure(task(collectors=(Collects(),)))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.metrics == ()
+    assert outcome.problems[0].where == "collector Collects"
+
+
+async def test_an_error_that_cannot_be_told_is_told_by_its_name() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    async def fails(_session: FakeSession, _text: str) -> Answer:
+        raise Unspeakable
+
+    work = task(FakeProvider(fails))
+    await iterate(work, retries=0, retrying=_forget)
+
+    assert work.attempts[0].error == "Unspeakable"
+
+
+async def test_an_error_raised_from_itself_does_not_go_round_for_ever() -> None:
+    async def fails(_session: FakeSession, _text: str) -> Answer:
+        error = ValueError("me")
+        raise error from error
+
+    assert isinstance(await measure(task(FakeProvider(fails))), Failed)
+
+
+async def test_an_agent_that_blocks_the_bench_past_its_deadline_is_late_all_the_same() -> None:
+    async def blocks(_session: FakeSession, _text: str) -> Answer:
+        time.sleep(0.05)  # noqa: ASYNC251 - that is the fault
+        return Answer(text="3")
+
+    outcome = await measure(task(FakeProvider(blocks), timeout_ms=20))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.cause is Cause.AGENT_TIMEOUT
 
 
 async def test_segments_say_where_the_time_went() -> None:

@@ -384,7 +384,7 @@ def test_the_picture_tells_how_far_the_run_is() -> None:
 
     assert bar.endswith(" 2/4")
     assert bar.count("━") == bar.count("─") == 38
-    assert counts == "1 ok  0 wrong  1 failed  2 running  1 retry"
+    assert counts == "1 ok  0 wrong  1 not measured  2 running  1 retry"
     assert times == "0:12  about 10 s left  10.0 cells/min"
     assert title == "run_1  agent"
 
@@ -395,7 +395,7 @@ def test_the_picture_tells_the_success_of_each_mode() -> None:
 
     lines = drawn(tally_of(started(matrix(scenarios=3)), *(finished(cell, said) for cell, said in verdicts)))
 
-    assert lines[4:6] == ["baseline     -  0/0", "ghx       100%  2/2  1 failed"]
+    assert lines[4:6] == ["baseline     -  0/0", "ghx       100%  2/2  1 not measured"]
 
 
 def test_the_picture_tells_what_runs_and_since_when() -> None:
@@ -476,7 +476,7 @@ def test_a_finished_cell_is_one_line() -> None:
     cell = Cell(model="m", mode="baseline", scenario_id="scenario-001", iteration=3)
 
     assert lines_of(started(plan, done=11), finished(cell))[1] == (
-        "[12/40] ok   baseline  scenario-001  #3  12.3 s  21,667 tokens"
+        "[12/40] ok    baseline  scenario-001  #3  12.3 s  21,667 tokens"
     )
 
 
@@ -485,7 +485,7 @@ def test_names_stand_in_columns() -> None:
     ghx = Cell(model="m", mode="ghx", scenario_id="scenario-001", iteration=0)
 
     assert lines_of(started(plan), finished(ghx, False))[1] == (
-        "[ 1/40] fail ghx       scenario-001  #0  12.3 s  21,667 tokens"
+        "[ 1/40] wrong ghx       scenario-001  #0  12.3 s  21,667 tokens"
     )
 
 
@@ -493,7 +493,7 @@ def test_models_are_named_if_there_are_several() -> None:
     plan = matrix(models=("small", "larger"))
     cell = Cell(model="small", mode="ghx", scenario_id="scenario-001", iteration=0)
 
-    assert lines_of(started(plan), finished(cell))[1].startswith("[1/8] ok   small   ghx       scenario-001  #0")
+    assert lines_of(started(plan), finished(cell))[1].startswith("[1/8] ok    small   ghx       scenario-001  #0")
 
 
 def test_a_cell_that_could_not_be_measured_tells_its_reason_in_one_line() -> None:
@@ -503,7 +503,7 @@ def test_a_cell_that_could_not_be_measured_tells_its_reason_in_one_line() -> Non
         finished(one, None, error="lost\nthe connection", timing=Timing(), tokens=TokenUsage()),
     )[1]
 
-    assert line == f"[1/4] err  {one.mode:<8}  scenario-001  #0  lost the connection"
+    assert line == f"[1/4] error {one.mode:<8}  scenario-001  #0  lost the connection"
 
 
 def test_an_agent_that_was_stopped_tells_why_it_failed() -> None:
@@ -532,7 +532,7 @@ def test_beginning_and_end_of_a_run_are_lines() -> None:
 
     assert lines == [
         "run_1: 4 cells, 1 of them done before, 2 at a time, agent agent: runs/run_1",
-        "run interrupted after 1:05: 3 cells measured, 1 failed: runs/run_1",
+        "run interrupted after 1:05: 3 cells measured, 1 not measured: runs/run_1",
     ]
 
 
@@ -735,7 +735,7 @@ def test_the_live_display_ends_with_the_last_picture_and_the_result() -> None:
     last = shown[shown.rindex("2/4") :]
     assert "1 wrong" in last
     assert "complete" in last
-    assert "run complete after 1:05: 3 cells measured, 1 failed" in last
+    assert "run complete after 1:05: 3 cells measured, 1 not measured" in last
 
 
 def test_the_cursor_is_hidden_while_the_display_lasts_and_shown_again() -> None:

@@ -395,7 +395,7 @@ async def test_an_interrupted_run_keeps_its_rows_and_spend_and_resumes_with_the_
     [directory] = tmp_path.iterdir()
     record = record_of(directory)
     assert record["status"] == "interrupted"
-    assert record["interruptions"][0]["tokens"]["total"] == 110
+    assert record["interruptions"][0]["attempts"][0]["tokens"]["total"] == 110
     assert (directory / "sessions/none/plain/add-001/2.json").is_file()
     assert len(list(read_rows(directory / "rows.jsonl"))) == 2
     assert isinstance(seen[-1], RunFinished)

@@ -14,7 +14,7 @@ the cell, a plugin call, a server request and the command line.
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from ghx_bench._base.problems import Problem, one_line
 
@@ -28,16 +28,21 @@ class GhxBenchError(Exception):
 
 @contextmanager
 def ungrouped() -> Generator[None]:
-    """Raise an error of ours itself where concurrent tasks raised it in a group."""
+    """Raise an error of ours, or the only one there is, itself where concurrent tasks raised it in a group."""
     try:
         yield
     except BaseExceptionGroup as group:
-        ours = group.subgroup(GhxBenchError)
-        while isinstance(ours, BaseExceptionGroup):
-            ours = ours.exceptions[0]
-        if ours is None:
+        chosen = _leaves(group.subgroup(GhxBenchError) or group)
+        if len(chosen) > 1 and not isinstance(chosen[0], GhxBenchError):
             raise
-        raise ours from None
+        raise chosen[0] from None
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    members = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return [leaf for member in members for leaf in _leaves(member)]
 
 
 class InputError(GhxBenchError):

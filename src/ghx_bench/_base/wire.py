@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, Strict
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
 
 def _refuse_booleans(value: object) -> object:
@@ -20,7 +20,7 @@ StrictInt = Annotated[int, Strict()]
 Count = Annotated[StrictInt, Field(ge=0)]
 """How many; strict: neither `"3"` nor `true` nor `3.0`."""
 
-Number = Annotated[int | float, Field(union_mode="smart"), BeforeValidator(_refuse_booleans)]
+Number = Annotated[StrictInt | Annotated[float, Strict()], BeforeValidator(_refuse_booleans)]
 """A JSON number; an integer stays an integer, so that files round-trip to the letter."""
 
 JsonObject = dict[str, JsonValue]
@@ -60,13 +60,16 @@ class WireModel(BaseModel):
     def to_bytes(self) -> bytes:
         """Return the JSON that is written to files, in UTF-8.
 
-        Programs also say what is no text, such as half of a surrogate pair; it is replaced as decoders do, since a
-        record must not be lost for it.
+        Programs also say what is no text, such as half of a surrogate pair, or nest deeper than readers follow; the
+        first is replaced as decoders do, the second written as text, since a record must not be lost for it.
         """
         try:
-            return self.model_dump_json().encode()
+            content = self.model_dump_json().encode()
         except (PydanticSerializationError, UnicodeEncodeError):
             return json.dumps(_as_text(self.model_dump(mode="python")), ensure_ascii=False).encode()
+        if content.count(b"[") + content.count(b"{") < _DEEP or _can_be_read(content):
+            return content
+        return json.dumps(_as_text(self.model_dump(mode="python")), ensure_ascii=False).encode()
 
     def to_wire(self) -> JsonObject:
         """Return the JSON value that is written to files."""
@@ -111,15 +114,28 @@ def _spell_out(value: object) -> None:
             pass
 
 
-def _as_text(value: object) -> object:
+_DEEP = 100
+
+
+def _can_be_read(content: bytes) -> bool:
+    try:
+        from_json(content)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_text(value: object, depth: int = 0) -> object:
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict() | list() | tuple() if depth == _DEEP:
+            return "(nested too deeply to be kept)"
         case dict():
             items = cast("dict[str, object]", value).items()
-            return {cast("str", _as_text(key)): _as_text(each) for key, each in items}
+            return {cast("str", _as_text(key)): _as_text(each, depth + 1) for key, each in items}
         case list() | tuple():
-            return [_as_text(each) for each in cast("list[object]", value)]
+            return [_as_text(each, depth + 1) for each in cast("list[object]", value)]
         case float() if not math.isfinite(value):
             return None
         case _:

@@ -6,7 +6,7 @@ import signal
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
 
 import anyio
 import psutil
@@ -28,13 +28,14 @@ async def program(
     *,
     environment: Mapping[str, str],
     directory: Path | None = None,
-    stderr: int | None = PIPE,
+    stderr: int | None = DEVNULL,
     grace_s: float = _GRACE_S,
 ) -> AsyncGenerator[Process]:
-    """Run a program with exactly this environment; on leaving, also when cancelled, it and its descendants are gone.
+    """Run a program with this environment and no other; on leaving, also when cancelled, its descendants are gone too.
 
-    They are asked to end first (SIGTERM), and killed after `grace_s`. A program that is not there raises
-    `FileNotFoundError`.
+    They are asked to end first (SIGTERM), and killed after `grace_s`. Its standard input and output are pipes; what it
+    says on standard error is dropped unless asked for, since nobody may be reading. One variable is added, by which
+    descendants are recognised. A program that is not there raises `FileNotFoundError`.
     """
     mark = secrets.token_hex(16)
     process = await anyio.open_process(
@@ -50,8 +51,10 @@ async def program(
         yield process
     finally:
         with anyio.CancelScope(shield=True):
-            await _end_family(process, mark, grace_s)
-            await process.aclose()
+            try:
+                await _end_family(process, mark, grace_s)
+            finally:
+                await process.aclose()
 
 
 async def _end_family(process: Process, mark: str, grace_s: float) -> None:
@@ -79,14 +82,26 @@ async def _ended_by(number: int, session: int, mark: str, grace_s: float) -> boo
 
 
 def _family(session: int, mark: str) -> list[psutil.Process]:
-    """Find the living members: those of the program's session, and those who left it but carry the mark."""
-    return [process for process in psutil.process_iter() if _belongs(process, session, mark)]
+    """Find the living members: those of the program's session, those who left it but carry the mark, and theirs."""
+    alive = list(psutil.process_iter(["ppid"]))
+    family = {process.pid for process in alive if _belongs(process, session, mark)}
+    grew = bool(family)
+    while grew:
+        children = {process.pid for process in alive if process.info["ppid"] in family} - family
+        family |= children
+        grew = bool(children)
+    return [process for process in alive if process.pid in family and _is_alive(process)]
 
 
 def _belongs(process: psutil.Process, session: int, mark: str) -> bool:
     try:
-        if os.getsid(process.pid) != session and process.environ().get(MARK) != mark:
-            return False
-        return process.status() != psutil.STATUS_ZOMBIE
+        return os.getsid(process.pid) == session or process.environ().get(MARK) == mark
     except (psutil.Error, OSError):
+        return False
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
         return False

@@ -1,8 +1,11 @@
 """Why a cell has no answer, or counts against its agent; and which failures are worth another attempt."""
 
+import socket
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import ClassVar, cast
+
+import anyio
 
 from ghx_bench._base.errors import GhxBenchError
 
@@ -89,13 +92,26 @@ class OverranError(MeasurementError):
         super().__init__(f"{doing} {what} took longer than it may and was cancelled")
 
 
+_LONGEST_MESSAGE = 2_000
+_LONGEST_PAUSE_S = 600.0
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Say whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure."""
-    return any(_is_transient_itself(each) for each in _chain(error))
+    """Say whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure.
+
+    An error of ours says so itself, whatever it was raised from; of a group, all members have to.
+    """
+    members = _members(error)
+    if members:
+        return all(map(is_transient, members))
+    for each in _chain(error):
+        if isinstance(each, MeasurementError):
+            return isinstance(each, TransientError)
+        if _is_transient_itself(each):
+            return True
+    return False
 
 
 def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
@@ -107,9 +123,12 @@ def cause_of(error: BaseException, *, otherwise: Cause) -> Cause:
 
 
 def pause_asked_for_s(error: BaseException) -> float:
-    """Return how long the service asked to be left alone, 0 where it did not say."""
-    asked = (each.retry_after_s for each in _chain(error) if isinstance(each, TransientError))
-    return next(asked, None) or 0.0
+    """Return how long the service asked to be left alone, within reason; 0 where it did not say."""
+    for each in _chain(error):
+        asked: object = getattr(each, "retry_after_s", None)
+        if isinstance(asked, int | float) and asked > 0:
+            return min(float(asked), _LONGEST_PAUSE_S)
+    return 0.0
 
 
 def error_code(error: BaseException) -> str:
@@ -122,12 +141,19 @@ def describe_error(error: BaseException) -> str:
     members = _members(error)
     if members:
         return "; ".join(describe_error(each) for each in members)
-    return " ".join(str(error).split()) or type(error).__name__
+    try:
+        words = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - plugin call: an error of others that cannot even be told
+        words = ""
+    if isinstance(error, LookupError) or not words:
+        # What a lookup did not find says little without the name of the error.
+        words = f"{type(error).__name__}: {words}".removesuffix(": ")
+    return words if len(words) <= _LONGEST_MESSAGE else f"{words[:_LONGEST_MESSAGE]}..."
 
 
 def _is_transient_itself(error: BaseException) -> bool:
     match error:
-        case TransientError() | ConnectionError():
+        case ConnectionError() | socket.gaierror() | anyio.BrokenResourceError():
             return True
         case _:
             status = _http_status(error)
@@ -137,16 +163,21 @@ def _is_transient_itself(error: BaseException) -> bool:
 def _http_status(error: BaseException) -> int | None:
     """Read the status off any HTTP library's error: `error.status_code`, or its response's."""
     for carrier in (error, getattr(error, "response", None)):
-        status = getattr(carrier, "status_code", None)
+        try:
+            status = getattr(carrier, "status_code", None)
+        except Exception:  # noqa: BLE001, S112 - plugin call: a property of others, that says nothing then
+            continue
         if isinstance(status, int):
             return status
     return None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error, or the only member of a group, and what it was raised from."""
+    """Yield the error, or the only member of a group, and what it was raised from, each once."""
+    seen: set[int] = set()
     current: BaseException | None = error
-    while current is not None:
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
         members = _members(current)
         if len(members) == 1:
             current = members[0]

@@ -17,6 +17,7 @@ Order = Literal["interleaved", "sequential"]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _LONGEST_FILE_NAME = 200
+_MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +53,23 @@ class Matrix:
     def __post_init__(self) -> None:
         if self.repetitions < 1:
             raise BadMatrixError(f"repetitions must be at least 1, got {self.repetitions}")
-        for kind, names in (("mode", self.modes), ("scenario", self.scenario_ids), ("model", self.models)):
-            _check_distinct(kind, names)
-        for kind, names in (("mode", self.modes), ("scenario", self.scenario_ids)):
-            _check_file_names(kind, names)
+        if self.total > _MOST_CELLS:
+            raise BadMatrixError(
+                f"{self.total:,} cells are more than a run can hold ({_MOST_CELLS:,}); ask for fewer repetitions"
+            )
+        check_names("mode", self.modes)
+        check_names("scenario", self.scenario_ids)
+        _check_distinct("model", self.models)
         for model in self.models:
             _check_model(model)
 
-    def __len__(self) -> int:
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
         return len(self.models) * len(self.modes) * len(self.scenario_ids) * self.repetitions
+
+    def __len__(self) -> int:
+        return self.total
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell once, in the order they are to be started.
@@ -93,6 +102,12 @@ def _cell(block: tuple[int, str, str], mode: str) -> Cell:
 def _encode_model(model: str) -> str:
     encoded = quote(model, safe="")
     return "%2E" + encoded[1:] if encoded.startswith(".") else encoded
+
+
+def check_names(kind: str, names: Sequence[str]) -> None:
+    """Refuse names that are missing, given twice, or cannot be those of files."""
+    _check_distinct(kind, names)
+    _check_file_names(kind, names)
 
 
 def _check_distinct(kind: str, names: Iterable[str]) -> None:

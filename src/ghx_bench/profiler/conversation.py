@@ -1,11 +1,11 @@
 """Holding one session: the prompt under its deadline, the export, and the evidence made of both."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Generic
 
 import anyio
 
+from ghx_bench.profiler.boundary import plugin_call, require
 from ghx_bench.profiler.causes import Cause, OverranError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
@@ -18,9 +18,6 @@ from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.trace import SessionTrace
 
-Interrupted = Callable[[Evidence[Any]], None]
-"""Told what a session had done and spent when the run was interrupted in the middle of it."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Conversation(Generic[S]):
@@ -31,7 +28,6 @@ class Conversation(Generic[S]):
     stage: Stage[S]
     instruments: Instruments[S]
     phases: Phases
-    interrupted: Interrupted
     answer: Answer | None = None
     trace: SessionTrace | None = None
     error: Exception | None = None
@@ -45,18 +41,16 @@ class Conversation(Generic[S]):
         with anyio.CancelScope() as scope:
             self.phases.enter("session")
             allow(scope, limits.setup_s)
-            try:
-                async with self.instruments.provider.session(self._request()) as session:
-                    allow(scope)
-                    try:
-                        await self._converse(session)
-                    finally:
-                        self.phases.enter("close")
-                        allow(scope, limits.cleanup_s, shielded=True)
-            except Exception as error:  # noqa: BLE001 - plugin call: the provider's failure is this cell's alone
-                self._fail(error)
+            async with plugin_call(scope) as holding, self.instruments.provider.session(self._request()) as session:
+                allow(scope)
+                try:
+                    await self._converse(session)
+                finally:
+                    self.phases.enter("close")
+                    allow(scope, limits.cleanup_s, shielded=True)
+            self._take(holding.error)
         if scope.cancelled_caught:
-            self._fail(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
+            self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
         self.phases.leave()
 
     @property
@@ -84,40 +78,42 @@ class Conversation(Generic[S]):
         )
 
     async def _converse(self, session: Session) -> None:
-        clock = self.instruments.clock
+        """Prompt under the scenario's deadline; whatever becomes of it, ask for the trace."""
+        clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
         began = clock.monotonic()
         try:
-            with anyio.move_on_after(self.stage.scenario.timeout_ms / 1000) as deadline:
-                try:
-                    self.answer = await session.prompt(self.stage.scenario.prompt)
-                except Exception as error:  # noqa: BLE001 - plugin call
-                    self.error = error
+            with anyio.move_on_after(scenario.timeout_ms / 1000) as deadline:
+                async with plugin_call() as prompting:
+                    self.answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                self.error = prompting.error
             self.timed_out = deadline.cancel_called
-        except anyio.get_cancelled_exc_class():
+        finally:
             self.wall_ms = round((clock.monotonic() - began) * 1000)
+            # An agent that keeps the bench itself from looking at the clock is late all the same.
+            self.timed_out = self.timed_out or self.wall_ms > scenario.timeout_ms
             await self._export(session)
-            self.interrupted(self.evidence())
-            raise
-        self.wall_ms = round((clock.monotonic() - began) * 1000)
-        await self._export(session)
 
     async def _export(self, session: Session) -> None:
         """Ask for the trace, also while the run is being interrupted: what the agent spent is never forgotten."""
         self.phases.enter("export")
-        try:
-            with anyio.fail_after(self.instruments.limits.export_s, shield=True):
-                self.trace = (await session.trace()).spelled_out()
-        except Exception as error:  # noqa: BLE001 - plugin call: an agent that cannot tell what it did still did it
-            self.problems.append(("trace", error))
+        with anyio.CancelScope(shield=True):
+            async with plugin_call() as exporting:
+                with anyio.fail_after(self.instruments.limits.export_s):
+                    self.trace = require(await session.trace(), SessionTrace, "Session.trace()").spelled_out()
+            if exporting.error is not None:
+                # An agent that cannot tell what it did still did it.
+                self.problems.append(("trace", exporting.error))
 
     def _request(self) -> SessionRequest:
         environment = {**self.instruments.environment, **self.mode.environment, **self.stage.environment}
         return SessionRequest(cell=self.cell, mode=self.mode, environment=environment, directory=self.stage.directory)
 
-    def _fail(self, error: Exception) -> None:
-        """Take an error of opening the session as the session's, one of closing it as a note beside the result."""
-        if self.wall_ms is None:
+    def _take(self, error: Exception | None) -> None:
+        """Take an error of the session's scope as the session's own, unless the agent had ended its turn before."""
+        if error is None:
+            return
+        if self.answer is None and not self.timed_out and self.error is None:
             self.error = error
         else:
             self.problems.append(("session", error))

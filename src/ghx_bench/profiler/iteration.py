@@ -2,13 +2,13 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic
 
 import anyio
 
-from ghx_bench.profiler.analysis import AnalysisResult
+from ghx_bench.profiler.boundary import plugin_call, require
 from ghx_bench.profiler.causes import (
     Cause,
     EnvironmentFailure,
@@ -19,11 +19,12 @@ from ghx_bench.profiler.causes import (
     pause_asked_for_s,
 )
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.conversation import Conversation, Interrupted
+from ghx_bench.profiler.conversation import Conversation
 from ghx_bench.profiler.evidence import Evidence, Mode, Stage
+from ghx_bench.profiler.explanation import explain
 from ghx_bench.profiler.instruments import Instruments
-from ghx_bench.profiler.metrics import CustomMetric, Timing
-from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of
+from ghx_bench.profiler.metrics import Timing
+from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.phases import Phases, allow
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.scenario import S
@@ -33,81 +34,89 @@ Retrying = Callable[[int, str, float], None]
 """Told of a failed attempt: its number, the error in words, and the pause before the next one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Task(Generic[S]):
-    """A cell with what it takes to measure it."""
+    """A cell with what it takes to measure it, and how far that has come.
+
+    The last two are for whoever has to say what an interrupted cell had spent.
+    """
 
     cell: Cell
     scenario: S
     mode: Mode
     instruments: Instruments[S]
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    conversation: Conversation[S] | None = None
+    started_at: datetime | None = None
+
+    def spent(self) -> tuple[Attempt, ...]:
+        """Return the attempts so far, with the one that goes on."""
+        if self.conversation is None or self.started_at is None:
+            return tuple(self.attempts)
+        going_on = interrupted_attempt(self.conversation.evidence(), len(self.attempts) + 1, self.started_at)
+        return (*self.attempts, going_on)
 
 
-def _ignore(_evidence: Evidence[Any]) -> None:
-    """Forget an interrupted session."""
-
-
-async def iterate(
-    task: Task[S], *, retries: int, retrying: Retrying, interrupted: Interrupted = _ignore
-) -> tuple[Outcome, tuple[Attempt, ...]]:
-    """Measure a cell, again after transient failures, and return the last outcome with all attempts."""
+async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome:
+    """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
-    attempts: list[Attempt] = []
+    attempts = task.attempts
     while True:
-        outcome = await measure(task, interrupted)
+        outcome = await measure(task)
         attempts.append(attempt_of(outcome, len(attempts) + 1))
+        task.conversation = None
         if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
-            return outcome, tuple(attempts)
+            return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
         retrying(len(attempts), describe_error(outcome.error), pause_s)
         await anyio.sleep(pause_s)
 
 
-async def measure(task: Task[S], interrupted: Interrupted = _ignore) -> Outcome:
+async def measure(task: Task[S]) -> Outcome:
     """Run the scenario once and say what happened.
 
     Returns `Completed` if the agent had its turn, right or wrong; `Failed` if something stopped us from finding out.
     Either carries whatever evidence there was: what the agent spent is never forgotten.
     """
-    started_at = task.instruments.clock.now()
+    task.started_at = started_at = task.instruments.clock.now()
     limits, phases = task.instruments.limits, Phases(task.instruments.clock)
     outcome: Outcome | None = None
     error: Exception | None = None
     with anyio.CancelScope() as scope:
         phases.enter("stage")
         allow(scope, limits.setup_s)
-        try:
-            async with task.instruments.lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
-                allow(scope)
-                try:
-                    outcome = await _measure_on(stage, task, phases, interrupted, started_at)
-                finally:
-                    allow(scope, limits.cleanup_s, shielded=True)
-        except Exception as caught:  # noqa: BLE001 - cell boundary: one bad cell must not cost the rest
-            error = caught
+        lifecycle = task.instruments.lifecycle
+        async with plugin_call(scope) as staging, lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
+            allow(scope)
+            try:
+                require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
+                outcome = await _measure_on(stage, task, phases, started_at)
+            finally:
+                allow(scope, limits.cleanup_s, shielded=True)
+        error = staging.error
     if scope.cancelled_caught:
         error = OverranError("preparing" if outcome is None else "clearing away", "the stage")
     if outcome is None:
-        error = error or EnvironmentFailure("the lifecycle left the cell's scope without yielding a stage")
-        blame = cause_of(error, otherwise=Cause.ENVIRONMENT)
-        return Failed(cell=task.cell, started_at=started_at, cause=blame, error=error)
+        return _without_outcome(task, started_at, error)
     # A failing clean-up is noted beside the result, never over it.
     return outcome if error is None else outcome.with_problem("cleanup", error)
 
 
-async def _measure_on(
-    stage: Stage[S], task: Task[S], phases: Phases, interrupted: Interrupted, started_at: datetime
-) -> Outcome:
+def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | None) -> Failed:
+    """Say that the stage gave way, with whatever the session had done by then."""
+    error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
+    cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
+    evidence = task.conversation.evidence() if task.conversation else None
+    return Failed(cell=task.cell, started_at=started_at, cause=cause, error=error, evidence=evidence)
+
+
+async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at: datetime) -> Outcome:
     """Hold the session and score it inside its stage: checkpoints read the world the agent left behind."""
     conversation = Conversation(
-        cell=task.cell,
-        mode=task.mode,
-        stage=stage,
-        instruments=task.instruments,
-        phases=phases,
-        interrupted=interrupted,
+        cell=task.cell, mode=task.mode, stage=stage, instruments=task.instruments, phases=phases
     )
+    task.conversation = conversation
     await conversation.hold()
     evidence = conversation.evidence()
     found = await _find_out(conversation, evidence)
@@ -123,7 +132,7 @@ async def _measure_on(
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
-    return _explain(outcome, task.instruments)
+    return explain(outcome, task.instruments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,30 +151,10 @@ async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Sco
         return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
     instruments, phases = conversation.instruments, conversation.phases
     phases.enter("score")
-    try:
+    found: list[Score] = []
+    async with plugin_call() as scoring:
         with anyio.fail_after(instruments.limits.scoring_s):
-            return await instruments.scorer.score(evidence)
-    except Exception as error:  # noqa: BLE001 - plugin call: trace and spend are kept, the verdict is unknown
-        return _Obstacle(cause=Cause.SCORER, error=error)
-    finally:
-        phases.leave()
-
-
-def _explain(outcome: Outcome, instruments: Instruments[Any]) -> Outcome:
-    """Let collectors and analyzers read the evidence; what one of them raises is noted, and the others go on."""
-    evidence = outcome.evidence
-    if evidence is None:
-        return outcome
-    metrics: list[CustomMetric] = []
-    analyses: list[AnalysisResult] = []
-    for collector in instruments.collectors:
-        try:
-            metrics.extend(collector.collect(evidence))
-        except Exception as error:  # noqa: BLE001 - plugin call
-            outcome = outcome.with_problem(f"collector {type(collector).__name__}", error)
-    for analyzer in instruments.analyzers if evidence.trace else ():
-        try:
-            analyses.append(analyzer.analyze(evidence))
-        except Exception as error:  # noqa: BLE001 - plugin call
-            outcome = outcome.with_problem(f"analyzer {analyzer.name}", error)
-    return replace(outcome, metrics=tuple(metrics), analyses=tuple(analyses))
+            found.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
+    phases.leave()
+    # Without a score, trace and spend are kept, and the verdict is unknown.
+    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else found[0]

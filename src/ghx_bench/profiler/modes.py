@@ -1,7 +1,8 @@
 """Modes known beforehand."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from ghx_bench.profiler.cell import check_names
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Mode
 
@@ -9,7 +10,8 @@ from ghx_bench.profiler.evidence import Mode
 class ModeTable:
     """A `ModeResolver` over a fixed list of modes."""
 
-    def __init__(self, modes: Iterable[Mode]) -> None:
+    def __init__(self, modes: Sequence[Mode]) -> None:
+        check_names("mode", [mode.name for mode in modes])
         self._modes = {mode.name: mode for mode in modes}
 
     @property

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from pydantic import JsonValue
+from pydantic_core import to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.profiler.analysis import AnalysisResult
@@ -76,17 +77,22 @@ class RowContext:
 
 def attempt_of(outcome: Outcome, number: int) -> Attempt:
     """Return what one attempt leaves on the row."""
-    evidence = outcome.evidence
-    trouble = _trouble_of(outcome)
-    return Attempt(
-        number=number,
-        started_at=timestamp(outcome.started_at),
-        wall_ms=evidence.timing.wall_ms if evidence else None,
-        session_id=evidence.trace.session_id if evidence and evidence.trace else "",
-        tokens=evidence.tokens if evidence else TokenUsage(),
-        cost_usd=evidence.cost.total_usd if evidence else None,
-        **trouble,
-    )
+    started_at = timestamp(outcome.started_at)
+    return Attempt(number=number, started_at=started_at, **_spend_of(outcome.evidence), **_trouble_of(outcome))
+
+
+def interrupted_attempt(evidence: Evidence[Any], number: int, at: datetime) -> Attempt:
+    """Return what a session had spent when the run was interrupted."""
+    return Attempt(number=number, started_at=timestamp(at), error="interrupted", **_spend_of(evidence))
+
+
+def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
+    return {
+        "wall_ms": evidence.timing.wall_ms if evidence else None,
+        "session_id": evidence.trace.session_id if evidence and evidence.trace else "",
+        "tokens": evidence.tokens if evidence else TokenUsage(),
+        "cost_usd": evidence.cost.total_usd if evidence else None,
+    }
 
 
 def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime, context: RowContext) -> ProfileRow:
@@ -164,5 +170,6 @@ _AGENTS_FAULTS = {
 def _extensions_of(evidence: Evidence[Any] | None) -> dict[str, JsonValue]:
     if evidence is None:
         return {}
-    facts: dict[str, JsonValue] = {"mode": dict(evidence.mode.facts), "stage": dict(evidence.stage.facts)}
-    return {name: value for name, value in facts.items() if value}
+    facts = {"mode": dict(evidence.mode.facts), "stage": dict(evidence.stage.facts)}
+    # Facts are others' words: what is no JSON is written as text rather than not at all.
+    return {name: to_jsonable_python(value, fallback=str) for name, value in facts.items() if value}

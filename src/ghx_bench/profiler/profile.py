@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic
+from typing import Generic, cast
 
+from ghx_bench.profiler.cell import check_names
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.modes import ModeTable
-from ghx_bench.profiler.scenario import S, ScenarioSets
+from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
-from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_profile_suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +28,32 @@ class Profile(Generic[S]):
     modes: Sequence[Mode]
     instruments: Instruments[S]
 
+    def __post_init__(self) -> None:
+        for what, values, kind in (("scenario", self.scenarios, BaseScenario), ("mode", self.modes, Mode)):
+            for value in cast("Sequence[object]", values):
+                if not isinstance(value, kind):
+                    raise BadMatrixError(f"a {what} of a profile is a {kind.__name__}, not {type(value).__name__}")
+
     def default_config(self) -> ProfileConfig:
         """Return the configuration that runs every scenario in every mode."""
-        if not self.modes:
-            raise BadMatrixError("the profile has no modes; give it at least one")
-        return ProfileConfig(modes=tuple(mode.name for mode in self.modes))
+        return ProfileConfig(modes=ModeTable(self.modes).names)
+
+    async def describe(self, config: ProfileConfig) -> str:
+        """Say what a configuration would run, or raise what is wrong with it."""
+        matrix = await plan_suite(config, loader=self.load, modes=ModeTable(self.modes), sets=self._sets())
+        lines = [
+            f"{matrix.total:,} cells, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
+            f"  models       {', '.join(matrix.models)}",
+            f"  modes        {', '.join(matrix.modes)}",
+            f"  scenarios    {', '.join(matrix.scenario_ids)}",
+            f"  repetitions  {matrix.repetitions}",
+            config.model_dump_json(indent=2),
+        ]
+        return "\n".join(lines)
 
     async def load(self, ids: Sequence[str]) -> Sequence[S]:
         """Return the scenarios with these ids; this is the profile's `ScenarioLoader`."""
+        check_names("scenario", [scenario.id for scenario in self.scenarios])
         known = {scenario.id: scenario for scenario in self.scenarios}
         for each in ids:
             if each not in known:
@@ -50,7 +69,10 @@ class Profile(Generic[S]):
             loader=self.load,
             modes=ModeTable(self.modes),
             instruments=self.instruments,
-            sets=ScenarioSets({DEFAULT_SET: tuple(scenario.id for scenario in self.scenarios)}),
+            sets=self._sets(),
             observers=observers,
             resume=resume,
         )
+
+    def _sets(self) -> ScenarioSets:
+        return ScenarioSets({DEFAULT_SET: tuple(scenario.id for scenario in self.scenarios)})

@@ -1,6 +1,7 @@
 """Writing down a session as it happens, for whoever brings an agent of their own."""
 
 import math
+import secrets
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,11 +42,11 @@ class TraceRecorder:
     going on, as it is after a cancellation: both then end at that moment in the trace, and go on in the recorder.
     Inputs and outputs are copied, and what JSON cannot hold is written as text.
 
-    `session_id` may be set later, where only the agent's first answer tells it.
+    `session_id` may be set later, where only the agent's first answer tells it; until then it is one of our own.
     """
 
-    def __init__(self, *, session_id: str = "", clock: Clock | None = None) -> None:
-        self.session_id = session_id
+    def __init__(self, *, session_id: str | None = None, clock: Clock | None = None) -> None:
+        self.session_id = f"ses_{secrets.token_hex(8)}" if session_id is None else session_id
         self._clock = clock or SystemClock()
         self._early: list[ErrorEvent] = []
         self._turns: list[_Turn] = []

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Generic
 
 import anyio
+import anyio.lowlevel
 from anyio import to_thread
 
 from ghx_bench._base.errors import OperationError
@@ -27,16 +28,20 @@ from ghx_bench.profiler.events import (
     RunFinished,
     RunStarted,
 )
-from ghx_bench.profiler.evidence import Evidence, Mode
+from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.iteration import Task, iterate
 from ghx_bench.profiler.outcome import Failed, Outcome, RowContext, row_of
 from ghx_bench.profiler.phases import allow
 from ghx_bench.profiler.pricing import load_prices
-from ghx_bench.profiler.row import Attempt, Incident
+from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.store.record import Interruption, RunStatus
 from ghx_bench.profiler.store.run import CellFiles, RunStore
+
+
+class _NotDone(Exception):  # noqa: N818 - never shown: a run that ended by itself has cells left
+    """The cells were not run to the end, and nobody said why."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +56,7 @@ class Running(Generic[S]):
     observers: Sequence[Observer]
     executor: Executor
     store: RunStore
-    _interrupted: list[Evidence[Any]] = field(default_factory=list[Evidence[Any]])
+    _interrupted: list[Task[Any]] = field(default_factory=list[Task[Any]])
     _problems: list[Incident] = field(default_factory=list[Incident])
 
     async def run(self) -> None:
@@ -64,26 +69,32 @@ class Running(Generic[S]):
         except BaseException:
             self._finish("failed")
             raise
-        self._finish("complete")
+        self._finish("complete" if len(self.store.done) == len(self.matrix) else "failed")
 
     async def _run_in_scopes(self) -> None:
-        """Run the cells inside the scopes of the run and its modes; a failing clean-up is noted, not raised."""
-        is_done = False
+        """Run the cells inside the scopes of the run and its modes; a failing clean-up is noted, never raised."""
+        failure: BaseException | None = _NotDone()
         with anyio.CancelScope() as scope:
             try:
                 async with AsyncExitStack() as scopes:
                     try:
                         await self._enter(scopes)
                         await self._run_cells()
-                        is_done = True
+                        failure = None
+                    except BaseException as error:
+                        failure = error
+                        raise
                     finally:
                         allow(scope, self.instruments.limits.cleanup_s, shielded=True)
-            except Exception as error:
-                if not is_done:
+            except BaseException as error:
+                if error is failure:
                     raise
                 self._note("run scope", error)
         if scope.cancelled_caught:
             self._note("run scope", TimeoutError("clearing away took longer than it may and was cancelled"))
+        if failure is not None:
+            # A scope has swallowed it, or raised something else on the way out.
+            raise failure
 
     async def _enter(self, scopes: AsyncExitStack) -> None:
         lifecycle, what = self.instruments.lifecycle, "the run"
@@ -126,7 +137,7 @@ class Running(Generic[S]):
                 model=first[mode].model, mode=mode, scenario_id=first[mode].scenario_id, iteration=0, is_canary=True
             )
             self._tell(CanaryStarted(at=self._now(), cell=cell))
-            outcome, _attempts = await self._iterate(cell)
+            outcome = await self._iterate(self._task(cell))
             if isinstance(outcome, Failed):
                 raise CanaryError(
                     f"the warm-up of mode {mode!r} with scenario {cell.scenario_id!r} could not be measured, no cell "
@@ -136,41 +147,51 @@ class Running(Generic[S]):
 
     async def _run_cell(self, cell: Cell, start_order: int) -> None:
         self._tell(CellStarted(at=self._now(), cell=cell))
-        outcome, attempts = await self._iterate(cell)
+        task = self._task(cell)
+        outcome = await self._iterate(task)
         run_id, provider = self.store.record.run_id, self.instruments.provider.name
         context = RowContext(run_id=run_id, provider=provider, start_order=start_order)
-        row = row_of(outcome, attempts, self._now(), context)
+        row = row_of(outcome, task.attempts, self._now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.config.output.session_export else None
         await self.store.add(CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome)))
         self._tell(CellFinished(at=self._now(), cell=cell, row=row))
 
-    async def _iterate(self, cell: Cell) -> tuple[Outcome, tuple[Attempt, ...]]:
-        scenario = self.scenarios[cell.scenario_id]
-        task = Task(cell=cell, scenario=scenario, mode=self.modes[cell.mode], instruments=self.instruments)
+    def _task(self, cell: Cell) -> Task[S]:
+        scenario, mode = self.scenarios[cell.scenario_id], self.modes[cell.mode]
+        return Task(cell=cell, scenario=scenario, mode=mode, instruments=self.instruments)
+
+    async def _iterate(self, task: Task[S]) -> Outcome:
+        """Measure a cell; if the run is interrupted meanwhile, remember what it had spent."""
         retries = self.config.execution.retries
 
         def retrying(attempt: int, error: str, pause_s: float) -> None:
-            self._tell(CellRetried(at=self._now(), cell=cell, attempt=attempt, error=error, pause_s=pause_s))
+            self._tell(CellRetried(at=self._now(), cell=task.cell, attempt=attempt, error=error, pause_s=pause_s))
 
-        return await iterate(
-            task,
-            retries=scenario.allowed_retries if retries is None else retries,
-            retrying=retrying,
-            interrupted=self._interrupted.append,
-        )
+        try:
+            # Agents that never wait would otherwise never let an interruption in.
+            await anyio.lowlevel.checkpoint()
+            return await iterate(
+                task, retries=task.scenario.allowed_retries if retries is None else retries, retrying=retrying
+            )
+        except anyio.get_cancelled_exc_class():
+            self._interrupted.append(task)
+            raise
 
     def _finish(self, status: RunStatus) -> None:
         """Write down how the run ended; if even that fails, resuming still finds every row."""
-        interruptions = tuple(map(Interruption.of, self._interrupted))
+        cut_off = [(task.cell, task.spent()) for task in self._interrupted]
+        spent = [Interruption(cell=str(cell.path), attempts=attempts) for cell, attempts in cut_off if attempts]
         with suppress(OperationError):
-            for evidence in self._interrupted:
-                if evidence.trace is not None and not evidence.cell.is_canary and self.config.output.session_export:
-                    self.store.keep_session(evidence.cell, evidence.trace)
             self.store.update(
                 status=status,
-                interruptions=(*self.store.record.interruptions, *interruptions),
+                interruptions=(*self.store.record.interruptions, *spent),
                 problems=(*self.store.record.problems, *self._problems),
             )
+        for task in self._interrupted:
+            trace = task.conversation.trace if task.conversation else None
+            if trace is not None and not task.cell.is_canary and self.config.output.session_export:
+                with suppress(OperationError):
+                    self.store.keep_session(task.cell, trace)
         self._tell(
             RunFinished(
                 at=self._now(),

@@ -1,5 +1,6 @@
 """The whole run: every cell of the matrix, measured once, its row on disk, come what may."""
 
+import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -7,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import Executor, ModeResolver
 from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.running import Running
@@ -65,8 +69,10 @@ async def run_profile_suite(
     scenarios = {scenario.id: scenario for scenario in chosen}
     matrix = _matrix_of(config, scenarios)
     resolved = {name: await modes.resolve(name) for name in config.modes}
-    record = _record_of(config, matrix, scenarios, instruments, run_id)
-    with _open_store(config, record, resume) as store, ungrouped():
+    record = _record_of(
+        config, matrix=matrix, scenarios=scenarios, modes=resolved, instruments=instruments, run_id=run_id
+    )
+    with _open_store(config, record, matrix, resume) as store, ungrouped():
         running = Running(
             config=config,
             matrix=matrix,
@@ -83,6 +89,16 @@ async def run_profile_suite(
         )
 
 
+async def plan_suite(
+    config: ProfileConfig, *, loader: ScenarioLoader[S], modes: ModeResolver, sets: ScenarioSets | None = None
+) -> Matrix:
+    """Check everything a run would check before it makes its directory, and return the cells it would run."""
+    scenarios = await select_scenarios(config.scenarios, loader, sets)
+    for name in config.modes:
+        await modes.resolve(name)
+    return _matrix_of(config, {scenario.id: scenario for scenario in scenarios})
+
+
 def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> Matrix:
     return Matrix(
         models=config.model_ids,
@@ -96,8 +112,10 @@ def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> 
 
 def _record_of(
     config: ProfileConfig,
+    *,
     matrix: Matrix,
     scenarios: Mapping[str, BaseScenario],
+    modes: Mapping[str, Mode],
     instruments: Instruments[Any],
     run_id: str | None,
 ) -> RunRecord:
@@ -112,10 +130,21 @@ def _record_of(
         analysis=config.analysis.model_dump(mode="json"),
         config=config.model_dump(mode="json"),
         scenarios=tuple(scenario.to_wire() for scenario in scenarios.values()),
+        modes={name: _fingerprint(mode) for name, mode in modes.items()},
         versions=versions_here(),
         host=host_here(),
     )
 
 
-def _open_store(config: ProfileConfig, record: RunRecord, resume: Path | None) -> AbstractContextManager[RunStore]:
-    return new_run(config.output.results_dir, record) if resume is None else resumed_run(resume, record)
+def _fingerprint(mode: Mode) -> str:
+    """Tell whether a mode is still the same; its environment may differ between runs, as tokens and folders do."""
+    content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _open_store(
+    config: ProfileConfig, record: RunRecord, matrix: Matrix, resume: Path | None
+) -> AbstractContextManager[RunStore]:
+    if resume is None:
+        return new_run(config.output.results_dir, record)
+    return resumed_run(resume, record, frozenset(matrix.cells()))

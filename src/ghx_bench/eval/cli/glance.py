@@ -19,7 +19,7 @@ class _Column:
         middle = glance.median(self.metric)
         if middle is None:
             return "unknown"
-        partly = f" (n={glance.known(self.metric)})" if glance.known(self.metric) < glance.rows else ""
+        partly = f" (n={glance.known(self.metric)})" if glance.known(self.metric) < glance.measured else ""
         return self.write(middle) + partly
 
 
@@ -51,4 +51,4 @@ def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
 
 def _success(glance: ModeGlance) -> str:
     unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
-    return f"{glance.successes}/{glance.rows}{unmeasured}"
+    return f"{glance.successes}/{glance.measured}{unmeasured}"

@@ -1,9 +1,18 @@
 """`ghx-bench profile`: measure an agent described in a Python file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
+
+
+def _whole(_type: object, tokens: Sequence[Token]) -> int:
+    """Read a whole number; 1.5 is none."""
+    return int(tokens[0].value)
+
+
+WholeNumber = Annotated[int, Parameter(converter=_whole)]
 
 
 def profile(
@@ -15,15 +24,15 @@ def profile(
     model: list[str] | None = None,
     scenario: list[str] | None = None,
     tag: list[str] | None = None,
-    repetitions: int | None = None,
-    retries: int | None = None,
-    max_concurrency: int | None = None,
+    repetitions: WholeNumber | None = None,
+    retries: WholeNumber | None = None,
+    max_concurrency: WholeNumber | None = None,
     order: Literal["interleaved", "sequential"] | None = None,
-    seed: int | None = None,
+    seed: WholeNumber | None = None,
     warmup: bool | None = None,
     results_dir: str | None = None,
     resume: Path | None = None,
-    log_json: str | None = None,
+    log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:

@@ -92,13 +92,13 @@ def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
     row = event.row
     reason = () if row.error is None else (one_line(row.error),)
     what = "  ".join((columns.describe(event.cell), *spend(row), *reason))
-    return f"{_place(tally)} {verdict(row.success):<4} {what}"
+    return f"{_place(tally)} {verdict(row.success):<5} {what}"
 
 
 def ended_line(event: RunFinished, tally: Tally) -> str:
     """Say how the run went."""
     took = clock_time(tally.elapsed_s(event.at))
-    counts = f"{event.measured} cells measured, {event.failed} failed"
+    counts = f"{event.measured} cells measured, {event.failed} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
 
 

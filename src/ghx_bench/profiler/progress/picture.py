@@ -48,7 +48,7 @@ def _counts(tally: Tally, width: int) -> Text:
     counts = [
         (f"{verdicts.ok} ok", "green"),
         (f"{verdicts.wrong} wrong", "yellow" if verdicts.wrong else "dim"),
-        (f"{verdicts.failed} failed", "red" if verdicts.failed else "dim"),
+        (f"{verdicts.failed} not measured", "red" if verdicts.failed else "dim"),
         (f"{len(tally.running)} running", ""),
     ]
     if tally.retries:
@@ -78,7 +78,7 @@ def _mode(name: str, verdicts: Verdicts, name_width: int) -> Text:
     share = f"{verdicts.ok / verdicts.scored:4.0%}" if verdicts.scored else "   -"
     line = Text(f"{_shorten(name, name_width)}{_GAP}{share}{_GAP}{verdicts.ok}/{verdicts.scored}")
     if verdicts.failed:
-        line.append(f"{_GAP}{verdicts.failed} failed", style="red")
+        line.append(f"{_GAP}{verdicts.failed} not measured", style="red")
     return line
 
 

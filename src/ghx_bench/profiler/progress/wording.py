@@ -47,14 +47,14 @@ def rate(per_second: float) -> str:
 
 
 def verdict(success: bool | None) -> str:
-    """Name what was found out about a cell, in four letters at most."""
+    """Name what was found out about a cell, in five letters at most."""
     match success:
         case True:
             return "ok"
         case False:
-            return "fail"
+            return "wrong"
         case None:
-            return "err"
+            return "error"
 
 
 def spend(row: ProfileRow) -> tuple[str, ...]:

@@ -12,19 +12,21 @@ GLANCE_METRICS = ("latency_wall_ms", "tokens_active", "tool_calls_total", "agent
 
 @dataclass(slots=True)
 class ModeGlance:
-    """The rows of one mode, counted; the median of a metric is over the rows where it is known."""
+    """The rows of one mode, counted; the median of a metric is over the measured rows where it is known."""
 
     mode: str
-    rows: int = 0
+    measured: int = 0
     successes: int = 0
     unmeasured: int = 0
     values: dict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        self.rows += 1
+        if not row.was_measured:
+            self.unmeasured += 1
+            return
+        self.measured += 1
         self.successes += row.success is True
-        self.unmeasured += not row.was_measured
         known = row.known_metrics
         for metric in GLANCE_METRICS:
             if metric in known:
@@ -42,7 +44,12 @@ class ModeGlance:
     def to_wire(self) -> dict[str, object]:
         """Return the line as JSON."""
         medians = {metric: {"p50": self.median(metric), "n": self.known(metric)} for metric in GLANCE_METRICS}
-        return {"rows": self.rows, "successes": self.successes, "unmeasured": self.unmeasured, "metrics": medians}
+        return {
+            "measured": self.measured,
+            "notMeasured": self.unmeasured,
+            "successes": self.successes,
+            "metrics": medians,
+        }
 
 
 def glance_at(rows: Iterable[ProfileRow]) -> dict[str, ModeGlance]:

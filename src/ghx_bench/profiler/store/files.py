@@ -1,5 +1,6 @@
 """Writing files so that a crash leaves either the old content or the new, never a mixture."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -47,5 +48,15 @@ def sync_directory(path: Path) -> None:
 
 def unusable(path: Path, error: OSError) -> RunDirectoryError:
     """Say in one line why a file or folder of a run cannot be used."""
-    reason = error.strerror or str(error)
-    return RunDirectoryError(f"{path}: {reason}; free some space or fix the permissions, then resume the run")
+    remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
+    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then resume the run")
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "free some space, or allow larger files",
+    errno.EACCES: "fix the permissions",
+    errno.EPERM: "fix the permissions",
+    errno.EROFS: "make the disk writable",
+}

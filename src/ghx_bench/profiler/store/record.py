@@ -5,16 +5,14 @@ import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
-from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
+from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 from ghx_bench.profiler.cell import Matrix, Order
 from ghx_bench.profiler.errors import RunDirectoryError
-from ghx_bench.profiler.evidence import Evidence
-from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.row import Incident
+from ghx_bench.profiler.row import Attempt, Incident
 from ghx_bench.profiler.store.files import unusable, write_atomically
 
 RECORD_VERSION = 1
@@ -46,24 +44,10 @@ class MatrixRecord(ForeignModel):
 
 
 class Interruption(ForeignModel):
-    """What a session had spent when the run was interrupted; its cell has no row and is run again on resuming."""
+    """What a cell had spent when the run was interrupted; it has no row, and is run again on resuming."""
 
     cell: str
-    session_id: str = ""
-    wall_ms: Number | None = None
-    tokens: TokenUsage = TokenUsage()
-    cost_usd: Number | None = None
-
-    @classmethod
-    def of(cls, evidence: Evidence[Any]) -> "Interruption":
-        """Keep the spend of a session that was cut off."""
-        return cls(
-            cell=str(evidence.cell.path),
-            session_id=evidence.trace.session_id if evidence.trace else "",
-            wall_ms=evidence.timing.wall_ms,
-            tokens=evidence.tokens,
-            cost_usd=evidence.cost.total_usd,
-        )
+    attempts: tuple[Attempt, ...]
 
 
 class RunRecord(ForeignModel):
@@ -78,6 +62,8 @@ class RunRecord(ForeignModel):
     analysis: dict[str, JsonValue]
     config: dict[str, JsonValue]
     scenarios: tuple[dict[str, JsonValue], ...]
+    modes: dict[str, str] = Field(default={})
+    """What each mode gives its agents besides the environment, as a fingerprint."""
     versions: dict[str, str]
     host: dict[str, str]
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
@@ -85,8 +71,23 @@ class RunRecord(ForeignModel):
 
     def differences(self, other: "RunRecord") -> tuple[str, ...]:
         """Name the parts of the plan in which two records differ."""
-        parts = ("provider", "matrix", "analysis", "scenarios")
-        return tuple(part for part in parts if getattr(self, part) != getattr(other, part))
+        mine, others = (json.loads(record.spelled_out().to_bytes()) for record in (self, other))
+        return tuple(_difference(part, mine[part], others[part]) for part in _PLAN if mine[part] != others[part])
+
+
+_PLAN = ("provider", "matrix", "analysis", "scenarios", "modes")
+
+
+def _difference(part: str, mine: object, others: object) -> str:
+    """Name a part of the plan, and what in it differs where that is short to say."""
+    if not isinstance(mine, dict) or not isinstance(others, dict):
+        return part
+    before, now = cast("dict[str, object]", mine), cast("dict[str, object]", others)
+    keys = [key for key in before if before[key] != now.get(key)]
+    plain = [
+        f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if isinstance(before[key], str | int | float)
+    ]
+    return f"{part}: {'; '.join(plain or keys)}"
 
 
 def read_record(path: Path) -> RunRecord:
@@ -99,8 +100,10 @@ def read_record(path: Path) -> RunRecord:
         raise unusable(path, error) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = "/".join(str(part) for part in first["loc"])
-        raise RunDirectoryError(f"{path}: not a run record of this version ({where}: {first['msg']})") from error
+        where = "".join(f"/{part}" for part in first["loc"])
+        raise RunDirectoryError(
+            f"{path}: not a run record of this version ({where or 'all of it'}: {first['msg']})"
+        ) from error
 
 
 def write_record(path: Path, record: RunRecord) -> None:

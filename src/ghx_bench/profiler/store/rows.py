@@ -41,9 +41,9 @@ def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
     try:
         return ProfileRow.model_validate_json(line)
     except ValidationError as error:
-        if not line.endswith(b"\n"):
-            return None
         first = error.errors(include_url=False)[0]
+        if not line.endswith(b"\n") and first["type"] == "json_invalid":
+            return None
         where = ".".join(str(part) for part in first["loc"])
         raise BadRowsError(
             f"{path}:{number}: this is not a row ({where + ': ' if where else ''}{first['msg']}); "

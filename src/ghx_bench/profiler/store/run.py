@@ -1,7 +1,7 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -115,25 +115,31 @@ def new_run(results: Path, record: RunRecord) -> Generator[RunStore]:
     try:
         directory.path.mkdir(parents=True)
     except OSError as error:
-        raise unusable(directory.path, error) from error
-    with _held(directory, record) as store:
+        raise RunDirectoryError(
+            f"{directory.path}: cannot be made ({error.strerror}); name another folder for results"
+        ) from error
+    with _held(directory) as rows:
         write_record(directory.record, record)
-        yield store
+        yield RunStore(directory=directory, record=record, rows=rows)
 
 
 @contextmanager
-def resumed_run(path: Path, plan: RunRecord) -> Generator[RunStore]:
+def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generator[RunStore]:
     """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows."""
     directory = RunDirectory(path)
-    record = read_record(directory.record)
-    differences = record.differences(plan)
-    if differences:
-        raise RunMismatchError(
-            f"{path}: this run was started with another plan (different: {', '.join(differences)}); "
-            "resume it with the same settings, or start a new run"
-        )
-    with _held(directory, record) as store:
-        for row in store.rows.recover():
+    read_record(directory.record)  # a folder that is no run gets no lock file
+    with _held(directory) as rows:
+        record = read_record(directory.record)
+        differences = record.differences(plan)
+        if differences:
+            raise RunMismatchError(
+                f"{path}: this run was started with another plan (different: {', '.join(differences)}); "
+                "resume it with the same settings, or start a new run"
+            )
+        store = RunStore(directory=directory, record=record, rows=rows)
+        for row in rows.recover():
+            if row.cell not in cells:
+                raise BadRowsError(f"{directory.rows}: the row of {row.cell} does not belong to this run; remove it")
             if row.cell in store.done:
                 raise BadRowsError(f"{directory.rows}: cell {row.cell} has two rows; remove one of them")
             store.note(row)
@@ -142,14 +148,12 @@ def resumed_run(path: Path, plan: RunRecord) -> Generator[RunStore]:
 
 
 @contextmanager
-def _held(directory: RunDirectory, record: RunRecord) -> Generator[RunStore]:
-    try:
-        lock = locked(directory.lock)
-        with lock:
-            rows = RowsFile(directory.rows)
-            try:
-                yield RunStore(directory=directory, record=record, rows=rows)
-            finally:
-                rows.close()
-    except PermissionError as error:
-        raise unusable(directory.lock, error) from error
+def _held(directory: RunDirectory) -> Generator[RowsFile]:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(directory.lock))
+        except OSError as error:
+            raise unusable(directory.lock, error) from error
+        rows = RowsFile(directory.rows)
+        held.callback(rows.close)
+        yield rows
