@@ -224,17 +224,47 @@ def test_the_counts_of_a_summary_agree_with_its_records(calls: list[tuple[str, i
         assert all(record.success is None for record in summary.records)
 
 
-@pytest.mark.parametrize("mode", ["baseline", "ghx", "mcp"])
-def test_real_traces_give_the_counts_of_their_real_rows(shared: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"output": "half", "exitCode": 1},
+        '{"message": "Not Found", "status": "404"}gh: Not Found (HTTP 404)',
+        '{"ok": false, "error": {"code": "NOT_FOUND", "message": "no such thing"}}',
+        {"isError": True, "content": [{"type": "text", "text": "no"}]},
+    ],
+)
+def test_a_call_failed_when_its_output_shows_it_whatever_its_flag_says(output: Any) -> None:
+    failed = call(input={"command": "gh api x"}, output=output)
+
+    summary = summarise_tool_calls(trace(failed, call(input={"command": "gh api y"}, output="{}")), own_name)
+
+    assert (summary.failed, summary.error_rate) == (1, 0.5)
+    assert [record.success for record in summary.records] == [False, True]
+    assert summary.records[0].error
+
+
+def test_repeating_a_call_whose_output_shows_a_failure_is_a_retry() -> None:
+    failed = call(input={"command": "make"}, output={"output": "", "exitCode": 2})
+
+    assert summarise_tool_calls(trace(failed, call(input={"command": "make"}, output="ok")), own_name).retried == 1
+
+
+def test_a_successful_call_whose_output_speaks_of_errors_is_a_success() -> None:
+    read = call("read", output="Error: this is line one\nError: and this line two\n")
+
+    assert summarise_tool_calls(trace(read), own_name).failed == 0
+
+
+@pytest.mark.parametrize(("mode", "hidden_failures"), [("baseline", 3), ("ghx", 0), ("mcp", 0)])
+def test_real_traces_give_the_counts_of_their_real_rows_and_the_failures_those_missed(
+    shared: Path, mode: str, hidden_failures: int
+) -> None:
     session = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
     rows = map(ProfileRow.model_validate_json, (shared / "compat" / "rows.jsonl").read_text().splitlines())
     expected: ToolCallSummary = next(row for row in rows if row.session_id == session.session_id).tool_calls
 
     summary = summarise_tool_calls(session, own_name)
 
-    assert (summary.total, summary.failed, summary.error_rate) == (
-        expected.total,
-        expected.failed,
-        expected.error_rate,
-    )
+    assert (summary.total, summary.retried) == (expected.total, expected.retried)
+    assert (expected.failed, summary.failed) == (0, hidden_failures)
     assert [record.name for record in summary.records] == [record.name for record in expected.records]

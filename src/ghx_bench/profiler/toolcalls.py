@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ghx_bench.profiler.contracts import ToolClassifier
+from ghx_bench.profiler.failures import Fate, fate_of
 from ghx_bench.profiler.metrics import ToolCallRecord, ToolCallSummary
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
@@ -12,17 +13,18 @@ from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -> ToolCallSummary:
     """Count the tool calls of a session, by category and by what became of them.
 
-    Without a trace nothing is known. A call that does not tell whether it succeeded is counted and left out of
-    `failed`, `retried` and `error_rate`; where no call tells, these are not known. What `classify` raises is raised.
+    A call failed when it says so, or when its output shows it. Without a trace nothing is known. A call of which
+    nothing tells whether it succeeded is counted and left out of `failed`, `retried` and `error_rate`; where that is so
+    of every call, these are not known. What `classify` raises is raised.
     """
     if trace is None:
         return ToolCallSummary()
-    calls = trace.tool_calls
-    fates = [has_succeeded(call) for call in calls]
-    records = tuple(_record_of(call, classify(call)) for call in calls)
+    calls = [(call, fate_of(call)) for call in trace.tool_calls]
+    records = tuple(_record_of(call, fate, classify(call)) for call, fate in calls)
     # An agent may tell how many calls it made without telling which.
     total = max(len(calls), trace.summary.total_tool_calls or 0)
-    known, failed = len(fates) - fates.count(None), fates.count(False)
+    fates = [fate.failed for _, fate in calls]
+    known, failed = len(fates) - fates.count(None), fates.count(True)
     nobody_tells = total > 0 and known == 0
     return ToolCallSummary(
         total=total,
@@ -35,30 +37,36 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
 
 
 def has_succeeded(call: ToolCallEvent) -> bool | None:
-    """Say what the call tells of itself: an error is a failure, also where `success` was left open."""
-    if call.success is None and call.error is not None:
-        return False
-    return call.success
+    """Say whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
+    return _success_of(fate_of(call))
 
 
-def _record_of(call: ToolCallEvent, category: str) -> ToolCallRecord:
-    record = ToolCallRecord(
-        name=call.name, category=category, success=has_succeeded(call), duration_ms=call.duration_ms
-    )
-    return record if call.error is None else record.model_copy(update={"error": call.error})
+def request_of(call: ToolCallEvent) -> str:
+    """Return what was asked of the tool, the same for calls that ask the same."""
+    # As JSON, because Python takes `true` and `1` for the same.
+    return json.dumps([call.name, call.input], sort_keys=True)
 
 
-def _are_retries(calls: Iterable[ToolCallEvent]) -> Iterator[bool]:
+def _record_of(call: ToolCallEvent, fate: Fate, category: str) -> ToolCallRecord:
+    record = ToolCallRecord(name=call.name, category=category, success=_success_of(fate), duration_ms=call.duration_ms)
+    error = call.error if call.error is not None or not fate.failed else fate.evidence
+    return record if error is None else record.model_copy(update={"error": error})
+
+
+def _success_of(fate: Fate) -> bool | None:
+    return None if fate.failed is None else not fate.failed
+
+
+def _are_retries(calls: Iterable[tuple[ToolCallEvent, Fate]]) -> Iterator[bool]:
     """Yield for each call whether it repeats one that failed, and has not succeeded since."""
     failed: set[str] = set()
-    for call in calls:
-        # As JSON, because Python takes `true` and `1` for the same.
-        request = json.dumps([call.name, call.input], sort_keys=True)
+    for call, fate in calls:
+        request = request_of(call)
         yield request in failed
-        match has_succeeded(call):
-            case False:
-                failed.add(request)
+        match fate.failed:
             case True:
+                failed.add(request)
+            case False:
                 failed.discard(request)
             case None:
                 pass

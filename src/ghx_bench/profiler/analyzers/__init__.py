@@ -1,0 +1,27 @@
+"""Analyzers that come with the profiler: what a session's trace tells of how the agent worked."""
+
+from ghx_bench.profiler.analyzers.defaults import (
+    DEFAULT_ANALYZERS,
+    POST_HOC_ANALYZERS,
+    inline_analyzers,
+    post_hoc_analyzers,
+)
+from ghx_bench.profiler.analyzers.efficiency import EfficiencyAnalyzer
+from ghx_bench.profiler.analyzers.error import ErrorAnalyzer
+from ghx_bench.profiler.analyzers.reasoning import ReasoningAnalyzer
+from ghx_bench.profiler.analyzers.recovery import Recovery
+from ghx_bench.profiler.analyzers.strategy import StrategyAnalyzer
+from ghx_bench.profiler.analyzers.tool_pattern import ToolPatternAnalyzer
+
+__all__ = [
+    "DEFAULT_ANALYZERS",
+    "POST_HOC_ANALYZERS",
+    "EfficiencyAnalyzer",
+    "ErrorAnalyzer",
+    "ReasoningAnalyzer",
+    "Recovery",
+    "StrategyAnalyzer",
+    "ToolPatternAnalyzer",
+    "inline_analyzers",
+    "post_hoc_analyzers",
+]

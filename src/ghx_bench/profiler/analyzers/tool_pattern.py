@@ -1,0 +1,66 @@
+"""Which tools an agent used, in which order, and how often in vain."""
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ghx_bench.profiler.analysis import AnalysisResult, TableFinding
+from ghx_bench.profiler.analyzers.findings import counted, listed, number, result, shown, table
+from ghx_bench.profiler.analyzers.reading import Call, Reading, errors_in, read_session
+from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
+from ghx_bench.profiler.evidence import Evidence
+from ghx_bench.profiler.shell import CommandResolver, resolve_command
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPatternAnalyzer:
+    """Names what each call does, down to the commands of shell calls, and looks at the sequence.
+
+    - `tool_sequence`: the tools, and for shell calls the commands that matter in them, in order; a call that runs
+      several commands adds several.
+    - `unique_tools_used`: how many different names that is.
+    - `tool_call_patterns`: how often one is followed by another.
+    - `redundant_calls`: requests that were made again and gave the same answer again, none of them failing; with how
+      often that answer was given.
+    - `failed_then_retried`: tools that failed and were called again as soon as the agent knew, asked the same or
+      something else; with how many failures that followed.
+    """
+
+    resolve: CommandResolver = resolve_command
+
+    @property
+    def name(self) -> str:
+        """The name of its results."""
+        return "tool-pattern"
+
+    def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
+        """Return the patterns of tool use."""
+        reading = read_session(evidence, self.resolve)
+        sequence = [name for call in reading.calls for name in call.names]
+        is_known = len(reading.calls) == reading.total_calls
+        unique = len(set(sequence)) if is_known else None
+        redundant, retried = _redundant(reading), _retried(reading)
+        findings = {
+            "tool_sequence": listed(sequence),
+            "unique_tools_used": number(unique, "tools"),
+            "tool_call_patterns": counted(("pattern", "count"), (f"{a} -> {b}" for a, b in pairwise(sequence))),
+            "redundant_calls": redundant,
+            "failed_then_retried": retried,
+        }
+        patterns = f"{len(redundant.rows)} redundant patterns, {len(retried.rows)} retry patterns"
+        summary = f"{reading.total_calls} tool calls, {shown(unique)} unique tools, {patterns}"
+        return result(self.name, findings, summary)
+
+
+def _redundant(reading: Reading) -> TableFinding:
+    repeats = Counter(call.request for call in reading.calls if call.is_repeat)
+    first = {call.request: call for call in reversed(reading.calls)}
+    rows = [(first[request].label, first[request].request_hash, n + 1) for request, n in repeats.items()]
+    return table(("tool", "input_hash", "count"), rows)
+
+
+def _retried(reading: Reading) -> TableFinding:
+    failed = ((at, error) for at, error in errors_in(reading) if isinstance(error, Call))
+    labels = (call.label for at, call in failed if recovery_from(call, at, reading) is Recovery.RETRY)
+    return counted(("tool", "occurrences"), labels)

@@ -1,0 +1,26 @@
+"""Shell text, understood: the commands it runs, and their names."""
+
+from ghx_bench.profiler.shell.calls import label_of, names_of, script_of
+from ghx_bench.profiler.shell.command import Command, Script
+from ghx_bench.profiler.shell.names import (
+    COMMON_PROGRAMS,
+    CommandResolver,
+    SubcommandResolver,
+    Subcommands,
+    resolve_command,
+)
+from ghx_bench.profiler.shell.parsing import parse_shell
+
+__all__ = [
+    "COMMON_PROGRAMS",
+    "Command",
+    "CommandResolver",
+    "Script",
+    "SubcommandResolver",
+    "Subcommands",
+    "label_of",
+    "names_of",
+    "parse_shell",
+    "resolve_command",
+    "script_of",
+]
