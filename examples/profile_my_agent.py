@@ -36,7 +36,7 @@ class AddingSession:
 
     def __init__(self, request: SessionRequest) -> None:
         self._adds_lists = request.environment["TOOLS"] == "sum"
-        self._recorder = TraceRecorder(session_id=f"{request.mode.name}-{request.cell.iteration}")
+        self._recorder = TraceRecorder()
         self._dice = random.Random(str(request.cell))
 
     async def prompt(self, text: str) -> Answer:

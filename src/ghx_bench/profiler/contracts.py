@@ -11,12 +11,13 @@ One run calls them in this order; whoever opens a scope closes it, also when can
    b. `SessionProvider.session(...)` is entered, `Session.prompt(...)` is called once and, whatever became of it,
       `Session.trace()` once; then the session is left;
    c. `Scorer.score(...)` is called while the stage still stands, because it reads what the agent left behind;
-   d. the stage is left;
-   e. `Collector.collect(...)` and `Analyzer.analyze(...)` are called: pure functions of the `Evidence`.
+   d. `Collector.collect(...)` and `Analyzer.analyze(...)` are called: pure functions of the `Evidence`;
+   e. the stage is left.
 5. The scopes are left in reverse order.
 
 What an implementation raises in 4 is caught at the cell: it fails that cell (a, b), leaves it unscored (c), or is noted
-beside its result (d, e). Cells run concurrently when the run is told so, each with objects of its own; the provider,
+beside its result (d, e). That goes for whatever it raises, `SystemExit` and cancellations of its own included; only an
+interruption of the run passes through, and a cell that was interrupted has no result at all. Cells run concurrently when the run is told so, each with objects of its own; the provider,
 scorer and lifecycle themselves are shared.
 """
 

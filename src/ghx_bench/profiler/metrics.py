@@ -67,7 +67,7 @@ class TokenUsage(ForeignModel):
 
 
 class TimingSegment(ForeignModel):
-    """One labelled stretch of a session, in milliseconds since the prompt was sent."""
+    """One labelled stretch of an attempt, in milliseconds since it began: `stage`, `session`, `prompt`, `score`, ..."""
 
     label: str
     start_ms: Number
