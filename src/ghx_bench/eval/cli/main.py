@@ -46,6 +46,16 @@ app.command(
     name="schema",
     help="Print the JSON Schema of a kind of file, for editors.",
 )
+app.command(
+    "ghx_bench.eval.cli.report:report",
+    name="report",
+    help="Write what runs have shown, as pages for people and files for programs.",
+)
+app.command(
+    "ghx_bench.eval.cli.plan:plan",
+    name="plan",
+    help="Say how many scenarios and repetitions it takes to show an effect.",
+)
 app.command(listing := App(name="list", help="List what there is to run."))
 listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios.")
 app.command(new := App(name="new", help="Write first drafts of files."))

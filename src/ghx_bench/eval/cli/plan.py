@@ -1,0 +1,69 @@
+"""`ghx-bench plan`: how many scenarios and repetitions an effect needs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def plan(
+    *pilot: Path,
+    effect: float,
+    results: list[Path] | None = None,
+    metric: str = "tokens_active",
+    modes: str | None = None,
+    target: Literal["suite", "population"] | None = None,
+    power: float | None = None,
+    alpha: float | None = None,
+    comparisons: int = 1,
+    within_cv: float = 0.3,
+    between_sd: float = 0.1,
+    rate: float = 0.7,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Say how many scenarios and repetitions it takes to show an effect, from a pilot run or from assumptions.
+
+    Parameters
+    ----------
+    pilot
+        A run directory whose noise is taken; without one, and without --results, the assumptions below are.
+    effect
+        The reduction to be shown, in per cent (percentage points for success).
+    results
+        A file with one row a line, to take the noise from.
+    metric
+        The metric to be compared.
+    modes
+        The two modes of the pilot to compare, as `a,b`; may be left away where it has two.
+    target
+        `suite`: on these scenarios. `population`: on tasks like these.
+    power
+        The chance to show the effect if it is there.
+    alpha
+        The chance of a false alarm.
+    comparisons
+        How many comparisons will be adjusted together: pairs of modes times primary metrics.
+    within_cv
+        Assumed: how repetitions of one scenario vary, as a share of their mean.
+    between_sd
+        Assumed: how the effect differs between scenarios, as a share.
+    rate
+        Assumed for success: the rate itself.
+    json
+        Print the plan as JSON.
+    """
+    from ghx_bench.eval.cli.planning import Assumptions, Wish, show_plan
+
+    return show_plan(
+        Wish(
+            effect_pct=effect,
+            metric=metric,
+            modes=modes,
+            comparisons=comparisons,
+            changes={"target": target, "power": power, "alpha": alpha},
+        ),
+        runs=pilot,
+        results=results or (),
+        assumptions=Assumptions(within_cv=within_cv, between_sd=between_sd, rate=rate),
+        as_json=json,
+    )

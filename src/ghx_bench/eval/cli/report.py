@@ -1,0 +1,38 @@
+"""`ghx-bench report`: what runs, or files of rows, have shown."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def report(
+    *runs: Path,
+    results: list[Path] | None = None,
+    output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
+    sessions: Literal["failures", "all", "none"] = "failures",
+    format: list[Literal["html", "markdown", "data"]] | None = None,  # noqa: A002 - the flag's name
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Write what runs have shown, as pages for people and files for programs.
+
+    Parameters
+    ----------
+    runs
+        Run directories. Modes that several of them have in common are compared from run to run.
+    results
+        A file with one row a line, from here or elsewhere; repeat for several.
+    output_dir
+        Where the report goes; `report` in the first run directory unless given.
+    sessions
+        Which sessions get a page: failures and a sample of successes, all, or none.
+    format
+        What to write; repeat for several. Everything unless given.
+    json
+        Print the summary as JSON.
+    """
+    from ghx_bench.eval.cli.reporting import write_report
+
+    return write_report(
+        runs, results=results or (), output_dir=output_dir, sessions=sessions, formats=format, as_json=json
+    )

@@ -1,0 +1,301 @@
+"""The first sections of a report: what was shown, each mode at a glance, differences with their intervals."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ghx_bench.profiler.reports.charts import forest
+from ghx_bench.profiler.reports.document import (
+    Block,
+    Figure,
+    Note,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Verdict,
+    Verdicts,
+    Warning,  # noqa: A004 - the report's word; the builtin is not used here
+)
+from ghx_bench.profiler.reports.glance import GLANCE_METRICS
+from ghx_bench.profiler.reports.material import Material
+from ghx_bench.profiler.reports.wording import (
+    UNKNOWN,
+    amount,
+    bounds,
+    confidence_of,
+    counts,
+    metric_name,
+    p_value,
+    plural,
+    rate,
+    reduction,
+)
+from ghx_bench.profiler.stats.plan import Target
+from ghx_bench.profiler.stats.records import MetricSummary, ModeComparison, ModeSummary, PairedAnalysis
+
+BANNER = (
+    "Control run: these rows are of a control agent. They prove that the scenarios can be solved and checked, and say "
+    "nothing about agents."
+)
+_TONES: dict[str, Tone] = {
+    "better": "good",
+    "worse": "bad",
+    "equivalent": "neutral",
+    "inconclusive": "neutral",
+    "not estimable": "neutral",
+}
+_ORDER = tuple(_TONES)
+_PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
+
+
+def verdicts(material: Material) -> Section:
+    """Say what was shown, in sentences."""
+    return Section(id="verdicts", title="Verdicts", blocks=tuple(_verdicts(material)))
+
+
+def _verdicts(material: Material) -> Iterator[Block]:
+    if not len(material.observations):
+        yield Warning("There are no rows: nothing was measured, and nothing can be concluded.")
+        return
+    if material.is_control:
+        yield from map(Text, (_proof(summary) for summary in material.summaries.values()))
+        yield Note("Modes are not held against each other in a control run.")
+        return
+    if not material.primary:
+        yield Text(f"There is one mode, {material.modes[0]}: nothing to compare it with. Its results follow.")
+        return
+    yield Text(_tenor(material))
+    ranked = sorted(material.primary, key=lambda each: _ORDER.index(each.verdict))
+    yield Verdicts(tuple(Verdict(word=each.verdict, tone=_TONES[each.verdict], sentence=each.words) for each in ranked))
+    other: Target = "population" if material.plan.target == "suite" else "suite"
+    refused = {each.intention_to_treat.of(other).reason for each in material.primary}
+    if all(each.intention_to_treat.of(other).verdict == "not estimable" for each in material.primary):
+        reasons = "; ".join(sorted(reason for reason in refused if reason))
+        yield Warning(f"Nothing can be concluded {_PLACES[other]}: {reasons}.")
+    else:
+        yield Note(f"These verdicts hold {_PLACES[material.plan.target]}. Differences lists those {_PLACES[other]}.")
+
+
+def _proof(summary: ModeSummary) -> str:
+    success = summary.success
+    return f"{summary.mode}: {success.k} of {success.n} cells passed, in {plural(summary.scenarios, 'scenario')}."
+
+
+def _tenor(material: Material) -> str:
+    found = Counter(each.verdict for each in material.primary)
+    said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
+    return (
+        f"{plural(len(material.primary), 'planned comparison')} of {plural(len(material.modes), 'mode')} "
+        f"{_PLACES[material.plan.target]}: {said}."
+    )
+
+
+def glance(material: Material) -> Section:
+    """Show each mode by itself."""
+    summaries = tuple(material.summaries.values())
+    lines = tuple(
+        (
+            summary.mode,
+            rate(summary.success),
+            *(_middle(metric, summary.metrics.get(metric)) for metric in GLANCE_METRICS),
+        )
+        for summary in summaries
+    )
+    confidence = confidence_of(1 - material.plan.alpha)
+    table = Table(
+        caption="Medians over all rows of a mode with a known value, n rows each; success with Wilson's "
+        f"{confidence} interval",
+        headers=("mode", "success", *(f"{metric_name(metric)} p50" for metric in GLANCE_METRICS)),
+        rows=lines,
+    )
+    return Section(id="glance", title="Results at a glance", blocks=(table, _success(summaries), *_metrics(summaries)))
+
+
+def _middle(metric: str, summary: MetricSummary | None) -> str:
+    if summary is None or summary.p50 is None:
+        return f"{UNKNOWN} (n 0)"
+    return f"{amount(metric, summary.p50)} (n {summary.n})"
+
+
+def _success(summaries: Sequence[ModeSummary]) -> Table:
+    return Table(
+        caption="Success by intention to treat (a row that could not be measured is a failure) and per protocol "
+        "(such rows are left out)",
+        headers=("mode", "intention to treat", "per protocol", "left out per protocol", "for tasks like these"),
+        rows=tuple(
+            (
+                summary.mode,
+                rate(summary.success),
+                rate(summary.success.per_protocol),
+                counts(summary.success.per_protocol.left_out_causes) or "none",
+                _clustered(summary),
+            )
+            for summary in summaries
+        ),
+    )
+
+
+def _clustered(summary: ModeSummary) -> str:
+    clustered = summary.success.clustered
+    if clustered.low is None or clustered.high is None:
+        return clustered.reason or UNKNOWN
+    return f"{100 * clustered.low:.0f} % to {100 * clustered.high:.0f} % (clustered by scenario)"
+
+
+def _metrics(summaries: Sequence[ModeSummary]) -> Iterator[Table]:
+    for summary in summaries:
+        yield Table(
+            caption=f"Every metric of {summary.mode}",
+            headers=("metric", "n", "left out", "p50", "interval of p50", "p90", "mean", "interval of mean", "sd"),
+            rows=tuple(_metric_line(name, metric) for name, metric in summary.metrics.items()),
+            is_folded=True,
+        )
+
+
+def _metric_line(name: str, metric: MetricSummary) -> tuple[str, ...]:
+    middle, mean = metric.median_interval, metric.mean_interval
+    return (
+        name,
+        str(metric.n),
+        counts(metric.left_out_causes) or "0",
+        amount(name, metric.p50),
+        f"{bounds(name, middle.low, middle.high)} ({confidence_of(middle.confidence)})",
+        amount(name, metric.p90),
+        amount(name, metric.mean),
+        f"{bounds(name, mean.low, mean.high)} ({confidence_of(mean.confidence)}, clustered)",
+        amount(name, metric.sd),
+    )
+
+
+def differences(material: Material) -> Section:
+    """Show paired differences: charts of the planned ones, tables of all."""
+    return Section(id="differences", title="Differences", blocks=tuple(_differences(material)))
+
+
+def _differences(material: Material) -> Iterator[Block]:
+    if not material.comparisons:
+        why = "control runs are not compared" if material.is_control else "there are no two modes to compare"
+        yield Text(f"No differences are shown: {why}.")
+        return
+    yield Text(
+        "Rows are paired within scenario and model; every scenario weighs the same. A reduction is positive when the "
+        "first mode is lower. The shaded band is the planned margin, inside which modes count as equivalent."
+    )
+    yield from _forests(material)
+    target = material.plan.target
+    other: Target = "population" if target == "suite" else "suite"
+    primary = material.primary
+    yield _comparison_table(f"Planned comparisons {_PLACES[target]}, adjusted by Holm", primary, target)
+    yield from _notes(primary)
+    exploratory = [each for each in material.comparisons if each.family == "exploratory"]
+    yield _comparison_table(f"Planned comparisons {_PLACES[other]}", primary, other, is_folded=True)
+    protocol = [(each, each.per_protocol) for each in primary]
+    yield _analysis_table(
+        f"Per protocol, {_PLACES[target]}: rows that could not be measured are left out", protocol, target
+    )
+    both = [(each, each.both_succeeded) for each in primary if each.both_succeeded is not None]
+    yield _analysis_table(f"Rows that succeeded only, {_PLACES[target]}", both, target)
+    if exploratory:
+        caption = f"Exploratory comparisons {_PLACES[target]}, adjusted by Benjamini and Hochberg"
+        yield _comparison_table(caption, exploratory, target, is_folded=True)
+
+
+def _forests(material: Material) -> Iterator[Figure]:
+    rates = [each for each in material.primary if each.unit == "percentage points"]
+    amounts = [each for each in material.primary if each.unit == "percent"]
+    margin = material.plan.margin_pct
+    charts = (
+        forest(
+            rates,
+            name="forest-success",
+            title="Paired differences in success: left of 0 the first mode succeeds more often",
+            axis="reduction, percentage points",
+            margin=margin,
+        ),
+        forest(
+            amounts,
+            name="forest-amounts",
+            title="Paired differences in amounts: right of 0 the first mode needs less",
+            axis="reduction, %",
+            margin=margin,
+        ),
+    )
+    yield from (Figure(chart) for chart in charts if chart is not None)
+
+
+_COMPARISON_HEADERS = (
+    "comparison",
+    "reduction",
+    "interval",
+    "p",
+    "p adjusted",
+    "verdict",
+    "scenarios",
+    "rows",
+    "left out",
+    "smallest effect it could show",
+    "Hedges' g",
+    "method",
+)
+
+
+def _comparison_table(
+    caption: str, comparisons: Sequence[ModeComparison], target: Target, *, is_folded: bool = False
+) -> Table:
+    pairs = [(each, each.intention_to_treat) for each in comparisons]
+    return _analysis_table(caption, pairs, target, is_folded=is_folded)
+
+
+def _analysis_table(
+    caption: str,
+    analyses: Sequence[tuple[ModeComparison, PairedAnalysis]],
+    target: Target,
+    *,
+    is_folded: bool = True,
+) -> Table:
+    return Table(
+        caption=caption,
+        headers=_COMPARISON_HEADERS,
+        rows=tuple(_comparison_line(comparison, analysis, target) for comparison, analysis in analyses),
+        is_folded=is_folded,
+    )
+
+
+def _comparison_line(comparison: ModeComparison, analysis: PairedAnalysis, target: Target) -> tuple[str, ...]:
+    result, unit = analysis.of(target), analysis.unit
+    interval = "not estimable"
+    if result.low is not None or result.high is not None:
+        sides = f"{_side(result.low)} to {_side(result.high)}"
+        interval = f"{sides} ({confidence_of(result.confidence)})"
+    left_out = Counter[str]()
+    for each in analysis.left_out:
+        left_out[each.cause] += each.rows
+    g = analysis.effect_sizes.hedges_g
+    return (
+        f"{metric_name(comparison.metric)}: {comparison.a} vs {comparison.b}",
+        reduction(result.reduction_pct, unit),
+        interval,
+        p_value(result.p),
+        p_value(result.p_adjusted),
+        result.verdict,
+        str(analysis.n),
+        f"{analysis.rows_a} vs {analysis.rows_b}",
+        counts(left_out) or "none",
+        UNKNOWN if result.mde is None else reduction(result.mde, unit),
+        "not estimable" if g is None else f"{g:.2f}",
+        result.reason if result.verdict == "not estimable" and result.reason else result.method,
+    )
+
+
+def _side(bound: float | None) -> str:
+    return "?" if bound is None else f"{bound:.1f}"
+
+
+def _notes(comparisons: Sequence[ModeComparison]) -> Iterator[Note]:
+    by_note: dict[str, list[str]] = {}
+    for comparison in comparisons:
+        for note in comparison.notes:
+            name = f"{metric_name(comparison.metric)}, {comparison.a} vs {comparison.b}"
+            by_note.setdefault(note, []).append(name)
+    for note, names in by_note.items():
+        yield Note(f"{note[:1].upper()}{note[1:]}. ({'; '.join(names)})")

@@ -1,0 +1,111 @@
+"""A report before it is HTML or Markdown: sections of plain text, tables and figures, none of it escaped yet."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Tone = Literal["good", "bad", "neutral"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A Vega-Lite chart: its file name without suffix, what it shows in words, and its specification."""
+
+    name: str
+    title: str
+    description: str
+    spec: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark that a reader may skip, in small print."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:  # noqa: A001 - the report's word; the builtin is not used here
+    """What must be known before anything else is read."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Text that leads to another file of the report, by its path from the report's folder."""
+
+    text: str
+    path: str
+
+
+Cell = str | Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under headers; the first column names the row, the others hold numbers unless `is_text`."""
+
+    caption: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    is_text: bool = False
+    is_folded: bool = False
+    """Shown only when asked for, where the medium can do that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One conclusion: a word, its tone, the sentence that says what it rests on."""
+
+    word: str
+    tone: Tone
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Conclusions, the most important first."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart in its place."""
+
+    chart: Chart
+
+
+Block = Text | Note | Warning | Table | Verdicts | Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading and what stands under it; `id` is its anchor."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    banner: str | None
+    sections: tuple[Section, ...]
+    footer: str
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """The charts, in the order they appear."""
+        return tuple(block.chart for section in self.sections for block in section.blocks if isinstance(block, Figure))

@@ -1,0 +1,116 @@
+"""What analyzers found, mode by mode: where the modes differ, and everything."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ghx_bench.profiler.analysis import (
+    Finding,
+    ListFinding,
+    NumberFinding,
+    RatioFinding,
+    SessionAnalysisBundle,
+    StringFinding,
+    TableFinding,
+)
+
+_WORTH_TELLING = 0.1
+_LONGEST = 80
+
+
+@dataclass(slots=True)
+class FindingTally:
+    """One finding in one mode: numbers are averaged, words are counted, lists and tables by their length."""
+
+    unit: str = ""
+    n: int = 0
+    total: float = 0.0
+    words: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, finding: Finding) -> None:
+        """Count one session's finding; what is not known is not counted."""
+        match finding:
+            case NumberFinding(value=int() | float() as value, unit=unit):
+                self._add_number(value, unit)
+            case RatioFinding(value=int() | float() as value):
+                self._add_number(value, "")
+            case ListFinding(values=values):
+                self._add_number(len(values), "entries")
+            case TableFinding(rows=rows):
+                self._add_number(len(rows), "lines")
+            case StringFinding(value=str() as value):
+                self.n += 1
+                self.words[value[:_LONGEST]] += 1
+            case NumberFinding() | RatioFinding() | StringFinding():
+                return
+            case _:
+                assert_never(finding)
+
+    def _add_number(self, value: float, unit: str) -> None:
+        self.n += 1
+        self.total += value
+        self.unit = unit
+
+    @property
+    def mean(self) -> float:
+        """The average; 0 for words."""
+        return self.total / self.n if self.n else 0.0
+
+    def __str__(self) -> str:
+        if not self.n:
+            return "unknown"
+        if self.words:
+            best = sorted(self.words.items(), key=lambda item: (-item[1], item[0]))[:3]
+            return ", ".join(f"{word} {count}/{self.n}" for word, count in best)
+        return f"{self.mean:.3g}{' ' + self.unit if self.unit else ''} (n {self.n})"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything analyzers found, by analyzer and key, then by mode."""
+
+    sessions: Counter[str] = field(default_factory=Counter[str])
+    tallies: dict[tuple[str, str], dict[str, FindingTally]] = field(
+        default_factory=lambda: defaultdict[tuple[str, str], dict[str, FindingTally]](dict)
+    )
+
+    def add(self, mode: str, bundle: SessionAnalysisBundle) -> None:
+        """Count what was found in one session."""
+        self.sessions[mode] += 1
+        for analyzer, result in bundle.results.items():
+            for key, finding in result.findings.items():
+                self.tallies[analyzer, key].setdefault(mode, FindingTally()).add(finding)
+
+    def differing(self, modes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Yield the findings in which the modes differ by a tenth or more, the largest difference first."""
+        scored = [(_difference(tallies), name) for name, tallies in self.tallies.items()]
+        for difference, name in sorted(scored, key=lambda each: (-each[0], each[1])):
+            if difference >= _WORTH_TELLING:
+                yield self._line(name, modes)
+
+    def everything(self, modes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Yield every finding."""
+        for name in sorted(self.tallies):
+            yield self._line(name, modes)
+
+    def _line(self, name: tuple[str, str], modes: Sequence[str]) -> tuple[str, ...]:
+        tallies = self.tallies[name]
+        return f"{name[0]}: {name[1].replace('_', ' ')}", *(str(tallies.get(mode, FindingTally())) for mode in modes)
+
+
+def _difference(tallies: dict[str, FindingTally]) -> float:
+    """Return how far modes are apart, from 0 to 1: of the larger number, or of the share of a word."""
+    known = [tally for tally in tallies.values() if tally.n]
+    if len(known) < _FEWEST:
+        return 0.0
+    words = {word for tally in known for word in tally.words}
+    if words:
+        shares = [[tally.words[word] / tally.n for tally in known] for word in words]
+        return max(max(each) - min(each) for each in shares)
+    means = [tally.mean for tally in known]
+    largest = max(map(abs, means))
+    return (max(means) - min(means)) / largest if largest else 0.0
+
+
+_FEWEST = 2

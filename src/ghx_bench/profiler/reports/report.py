@@ -1,0 +1,174 @@
+"""A report: everything known of a run, for people and for programs, in one folder."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ghx_bench.profiler.reports.conclusions import BANNER, differences, glance, verdicts
+from ghx_bench.profiler.reports.conditions import conditions
+from ghx_bench.profiler.reports.data import write_file, write_rows, write_summary
+from ghx_bench.profiler.reports.document import Document, Section, Table, Text
+from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
+from ghx_bench.profiler.reports.grid import Grid
+from ghx_bench.profiler.reports.markdown import chart_path, to_markdown
+from ghx_bench.profiler.reports.material import Material, gather
+from ghx_bench.profiler.reports.page import to_page
+from ghx_bench.profiler.reports.rendering import chart_bundle, chart_svg
+from ghx_bench.profiler.reports.sections import (
+    distributions,
+    failures,
+    findings,
+    metric_grids,
+    reliability,
+    scenarios,
+    session_table,
+    sessions,
+    spending,
+)
+from ghx_bench.profiler.reports.sources import open_sources
+from ghx_bench.profiler.reports.summary import summary_of
+from ghx_bench.profiler.reports.tally import SessionChoice
+from ghx_bench.profiler.reports.wording import plural
+
+Format = Literal["html", "markdown", "data"]
+FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportResult:
+    """Where a report lies, what it says to programs, and what is to be told about its making."""
+
+    directory: Path
+    rows: int
+    pages: int
+    summary: Mapping[str, JsonValue]
+    notes: tuple[str, ...]
+
+
+def generate_report(
+    runs: Sequence[Path] = (),
+    *,
+    results: Sequence[Path] = (),
+    generated_at: str,
+    output_dir: Path | None = None,
+    sessions: SessionChoice = "failures",
+    formats: Collection[Format] = FORMATS,
+) -> ReportResult:
+    """Write a report on run directories and files of rows; several runs with common modes are compared.
+
+    Goes to `report/` in the first run unless `output_dir` names another folder. The same rows make the same bytes;
+    `generated_at` is the one thing that comes from outside. Reads files alone, and fetches nothing.
+    """
+    sources = open_sources(runs, results)
+    directory = _directory(output_dir, runs)
+
+    def write_page(path: str, content: str) -> None:
+        write_file(directory / path, content)
+
+    material = gather(sources, choice=sessions if "html" in formats else "none", write_page=write_page)
+    grids = metric_grids(material)
+    summary = summary_of(material, grids, generated_at=generated_at)
+    notes: list[str | None] = []
+    if "html" in formats or "markdown" in formats:
+        document = _document(material, grids, generated_at)
+        _write_documents(directory, document, material, formats)
+    if "data" in formats:
+        notes.append(write_rows(directory / "data", material.columns))
+        write_summary(directory / "data" / "summary.json", summary)
+    return ReportResult(
+        directory=directory,
+        rows=len(material.observations),
+        pages=len(material.pages),
+        summary=summary,
+        notes=tuple(note for note in notes if note),
+    )
+
+
+def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
+    if output_dir is None:
+        if not runs:
+            raise NothingToReportError("say where the report of a file of rows is to go, with --output-dir")
+        return runs[0] / "report"
+    if any((output_dir / name).exists() for name in ("run.json", "rows.jsonl")):
+        raise ReportDirectoryError(
+            f"{output_dir}: this is a run, whose files a report would mix with; choose another folder"
+        )
+    if output_dir.exists() and not output_dir.is_dir():
+        raise ReportDirectoryError(f"{output_dir}: this is a file; choose a folder with --output-dir")
+    return output_dir
+
+
+def _document(material: Material, grids: Mapping[str, Grid], generated_at: str) -> Document:
+    seen = material.observations
+    labels = ", ".join(source.label for source in material.sources)
+    size = (
+        f"{plural(len(seen), 'row')}: {plural(len(material.modes), 'mode')}, "
+        f"{plural(len(seen.scenario.known), 'scenario')}, {plural(len(seen.model.known), 'model')} "
+        f"({', '.join(seen.model.known)})"
+    )
+    return Document(
+        title=f"Report on {labels}",
+        subtitle=size,
+        banner=BANNER if material.is_control else None,
+        sections=(verdicts(material), *(_evidence(material, grids) if len(seen) else ()), conditions(material)),
+        footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
+    )
+
+
+def _evidence(material: Material, grids: Mapping[str, Grid]) -> tuple[Section, ...]:
+    return (
+        glance(material),
+        differences(material),
+        distributions(material, grids),
+        reliability(material),
+        spending(material, grids),
+        scenarios(material, grids),
+        failures(material),
+        findings(material),
+        sessions(material),
+    )
+
+
+def _write_documents(directory: Path, document: Document, material: Material, formats: Collection[Format]) -> None:
+    if "html" in formats:
+        write_file(directory / "index.html", to_page(document, chart_bundle() if document.charts else ""))
+        if material.pages:
+            write_file(directory / "sessions" / "index.html", to_page(_session_list(material), ""))
+    if "markdown" in formats:
+        for chart in document.charts:
+            write_file(directory / chart_path(chart), chart_svg(chart))
+        write_file(directory / "report.md", to_markdown(document))
+        write_file(directory / "analysis.md", to_markdown(_analysis(material)))
+
+
+def _session_list(material: Material) -> Document:
+    table = session_table(material, below="sessions/")
+    section = Section(id="sessions", title="Pages", blocks=(table,))
+    size = plural(len(material.pages), "session")
+    return Document(title="Sessions", subtitle=size, banner=None, sections=(section,), footer="Made by ghx-bench.")
+
+
+def _analysis(material: Material) -> Document:
+    """Return everything the analyzers found, mode by mode."""
+    found = material.findings
+    lines = tuple(found.everything(material.modes))
+    table = Table(
+        caption="Averages, or how often a word was found; n sessions each",
+        headers=("finding", *material.modes),
+        rows=lines,
+        is_text=True,
+    )
+    everything = Section(
+        id="everything", title="All findings", blocks=(table,) if lines else (Text("No session was analyzed."),)
+    )
+    counted = ", ".join(f"{mode} {found.sessions[mode]}" for mode in material.modes)
+    return Document(
+        title="Analysis of sessions",
+        subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
+        banner=BANNER if material.is_control else None,
+        sections=(findings(material), everything),
+        footer="They describe these sessions; no test was made.",
+    )

@@ -1,0 +1,174 @@
+"""One session as a page: turns, reasoning, tool calls with input and output, failures marked. No script runs on it."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import assert_never
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from ghx_bench.profiler.reports.escaping import html_text
+from ghx_bench.profiler.reports.page import page
+from ghx_bench.profiler.reports.tally import why_failed
+from ghx_bench.profiler.reports.wording import UNKNOWN, amount, metric_name
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.toolcalls import has_succeeded
+from ghx_bench.profiler.trace import (
+    ErrorEvent,
+    ReasoningEvent,
+    SessionTrace,
+    TextOutputEvent,
+    ToolCallEvent,
+    TraceEvent,
+    Turn,
+    TurnBoundaryEvent,
+)
+
+_LONGEST = 20_000
+_LONGEST_NAME = 150
+_METRICS = ("latency_wall_ms", "tokens_active", "cost_total_usd", "tool_calls_total", "agent_turns")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """A page that was written: where, of which cell, and how the session ended."""
+
+    path: str
+    source: str
+    mode: str
+    scenario_id: str
+    model: str
+    iteration: int
+    outcome: str
+
+
+def session_path(row: ProfileRow, *, below: str | None) -> str:
+    """Return where a row's page lies from the report's folder; no name in a row can lead out of it."""
+    names = ([] if below is None else [below]) + [row.model, row.mode, row.scenario_id]
+    return str(PurePosixPath("sessions", *map(_folder, names), f"{row.iteration}.html"))
+
+
+def _folder(name: str) -> str:
+    encoded = quote(name.encode("utf-8", "replace"), safe="") or "%"
+    if len(encoded) > _LONGEST_NAME:
+        # Cut names may be the same; what they were is not.
+        encoded = f"{encoded[:_LONGEST_NAME]}-{hashlib.sha256(encoded.encode()).hexdigest()[:8]}"
+    return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
+
+
+def outcome_of(row: ProfileRow) -> str:
+    """Say how a row ended."""
+    return "success" if row.success is True else why_failed(row)
+
+
+def session_page(row: ProfileRow, trace: SessionTrace | None, *, mode: str) -> str:
+    """Write the page of one session; without a trace it tells what the row knows."""
+    title = f"{row.scenario_id} / {mode} / {row.model} / {row.iteration}"
+    body = "\n".join([*_header(row, title), *_checkpoints(row), *_attempts(row), *_trace(trace)])
+    return page(title=title, body=body)
+
+
+def _header(row: ProfileRow, title: str) -> Iterator[str]:
+    yield f"<header><h1>{html_text(title)}</h1>"
+    yield f"<p>{html_text(outcome_of(row))}, run {html_text(row.run_id)}, {html_text(row.started_at)}</p></header>"
+    yield "<main>"
+    if row.error is not None:
+        yield f'<p class="warning">{html_text(row.error)}</p>'
+    known = row.known_metrics
+    numbers = ((metric_name(metric), amount(metric, known.get(metric))) for metric in _METRICS)
+    yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
+
+
+def _checkpoints(row: ProfileRow) -> Iterator[str]:
+    if not row.checkpoint_details:
+        return
+    yield '<section aria-label="Checkpoints"><h2>Checkpoints</h2>'
+    for each in row.checkpoint_details:
+        fate = "passed" if each.passed else "failed"
+        yield f'<div class="event {"" if each.passed else "failed"}">'
+        yield f'<p><strong>{html_text(each.id)}</strong> <span class="fate">{fate}</span></p>'
+        yield f"<p>{html_text(each.description)}</p>"
+        if not each.passed:
+            yield from _folded("expected", each.expected) if each.expected is not None else ()
+            yield from _folded("actual", each.actual) if each.actual is not None else ()
+            yield f"<pre>{_text(each.error)}</pre>" if each.error else ""
+        yield "</div>"
+    yield "</section>"
+
+
+def _attempts(row: ProfileRow) -> Iterator[str]:
+    if len(row.attempts) > 1:
+        rows = ((str(each.number), (each.error or "went through")) for each in row.attempts)
+        yield from _table("Attempts", ("attempt", "outcome"), rows)
+    if row.problems:
+        rows = ((each.where, f"{each.code}: {each.message}") for each in row.problems)
+        yield from _table("Problems beside the result", ("where", "what"), rows)
+
+
+def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f'<div class="scroll"><table class="text"><caption>{caption}</caption><thead><tr>'
+    yield "".join(f'<th scope="col">{header}</th>' for header in headers) + "</tr></thead><tbody>"
+    yield from (f'<tr><th scope="row">{html_text(name)}</th><td>{html_text(value)}</td></tr>' for name, value in rows)
+    yield "</tbody></table></div>"
+
+
+def _trace(trace: SessionTrace | None) -> Iterator[str]:
+    if trace is None:
+        yield '<p class="note">No session was recorded for this row.</p></main>'
+        return
+    turns = trace.turns or (Turn(number=1, events=trace.events),)
+    for turn in turns:
+        took = "" if turn.duration_ms is None else f", {amount('_ms', turn.duration_ms)}"
+        yield f"<section><h2>Turn {turn.number}{took}</h2>"
+        for event in turn.events:
+            yield from _event(event)
+        yield "</section>"
+    yield f'<p class="note">Session {html_text(trace.session_id)}</p></main>'
+
+
+def _event(event: TraceEvent) -> Iterator[str]:
+    match event:
+        case ReasoningEvent(content=content):
+            yield f'<div class="event"><p>reasoning</p><pre>{_text(content)}</pre></div>'
+        case TextOutputEvent(content=content):
+            yield f'<div class="event"><p>text</p><pre>{_text(content)}</pre></div>'
+        case ErrorEvent(message=message):
+            yield f'<div class="event failed"><p><span class="fate">error</span></p><pre>{_text(message)}</pre></div>'
+        case ToolCallEvent():
+            yield from _tool_call(event)
+        case TurnBoundaryEvent():
+            return
+        case _:
+            assert_never(event)
+
+
+def _tool_call(call: ToolCallEvent) -> Iterator[str]:
+    succeeded = has_succeeded(call)
+    fate = {True: "succeeded", False: "failed", None: f"success {UNKNOWN}"}[succeeded]
+    took = UNKNOWN if call.duration_ms is None else amount("_ms", call.duration_ms)
+    yield f'<div class="event {"failed" if succeeded is False else ""}">'
+    yield f'<p>tool call <strong>{html_text(call.name)}</strong> <span class="fate">{fate}</span>, time {took}</p>'
+    yield f"<pre>{_value(call.input)}</pre>"
+    if call.error is not None:
+        yield f"<pre>{_text(call.error)}</pre>"
+    yield from _folded("output", call.output, is_open=succeeded is False)
+    yield "</div>"
+
+
+def _folded(title: str, value: JsonValue, *, is_open: bool = False) -> Iterator[str]:
+    yield f"<details{' open' if is_open else ''}><summary>{title}</summary><pre>{_value(value)}</pre></details>"
+
+
+def _value(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    return _text(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _text(text: str) -> str:
+    shown = html_text(text[:_LONGEST], lines=True)
+    left = len(text) - _LONGEST
+    return shown if left <= 0 else f"{shown}\n[{left:,} more characters in the session's file]"
