@@ -256,3 +256,37 @@ def test_a_large_rows_file_is_read_one_row_at_a_time(tmp_path: Path) -> None:
     rows = read_rows(large)
 
     assert [next(rows).scenario_id for _ in range(3)] == [next(read_rows(large)).scenario_id] * 3
+
+
+def test_a_row_of_another_run_is_refused(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    rows.write_text(rows.read_text().replace('"mode":"fancy"', '"mode":"other"', 1))
+
+    with pytest.raises(BadRowsError, match="does not belong to this run"):
+        run(tmp_path, resume=rows.parent)
+
+
+def test_a_whole_last_line_that_is_no_row_is_not_taken_for_a_torn_one(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    damaged = rows.read_text() + '{"runId": "x"}'
+    rows.write_text(damaged)
+
+    with pytest.raises(BadRowsError, match="this is not a row"):
+        run(tmp_path, resume=rows.parent)
+    assert rows.read_text() == damaged
+
+
+def test_a_lock_that_cannot_be_taken_is_one_line(tmp_path: Path) -> None:
+    directory = run(tmp_path).directory
+    (directory / "run.lock").unlink()
+    (directory / "run.lock").mkdir()
+
+    with pytest.raises(RunDirectoryError, match=r"run\.lock: Is a directory"):
+        run(tmp_path, resume=directory)
+
+
+def test_a_changed_setting_is_named_with_both_values(tmp_path: Path) -> None:
+    directory = run(tmp_path).directory
+
+    with pytest.raises(RunMismatchError, match="repetitions 1, now 3"):
+        run(tmp_path, resume=directory, execution={"repetitions": 3})

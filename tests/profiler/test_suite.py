@@ -1,5 +1,6 @@
 """The rules of a whole run."""
 
+import contextlib
 import json
 import os
 from collections.abc import AsyncGenerator, Sequence
@@ -28,6 +29,7 @@ from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.errors import (
     BadMatrixError,
     CanaryError,
+    RunMismatchError,
     ScenarioMismatchError,
     ScopeError,
     UnknownNameError,
@@ -44,6 +46,7 @@ from ghx_bench.profiler.events import (
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode
 from ghx_bench.profiler.modes import ModeTable
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
+from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.scorers import CompositeScorer
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
@@ -238,8 +241,6 @@ async def test_two_modes_with_different_environments_run_at_once_and_neither_see
 
     class Remembers:
         async def score(self, evidence: Evidence[Any]) -> Any:
-            from ghx_bench.profiler.score import Score
-
             seen[evidence.mode.name].add(evidence.answer.text if evidence.answer else "")
             return Score(success=True)
 
@@ -519,3 +520,95 @@ async def test_an_agent_that_broke_down_by_itself_did_not_succeed_and_was_measur
     assert row.success is False
     assert row.cause == "agent_crash"
     assert result.failed == 0
+
+
+async def test_an_interruption_reaches_agents_that_never_wait(tmp_path: Path) -> None:
+    provider = FakeProvider()
+    subject = profile(provider)
+
+    with anyio.CancelScope() as scope:
+
+        def interrupt(event: Event) -> None:
+            if isinstance(event, CellFinished) and event.cell.iteration == 4:
+                scope.cancel()
+
+        await subject.run(config(tmp_path, execution={"repetitions": 500}), observers=[interrupt])
+
+    assert scope.cancelled_caught
+    assert provider.opened < 10
+    assert record_of(next(tmp_path.iterdir()))["status"] == "interrupted"
+
+
+async def test_an_interruption_is_one_though_clean_ups_fail_and_no_cell_gets_a_false_row(tmp_path: Path) -> None:
+    async def hangs(_session: FakeSession, _text: str) -> Answer:
+        reached.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    reached = anyio.Event()
+    broken = OSError("broken pipe")
+    lifecycle = FakeLifecycle(fail={"leave add-001": broken, "leave run": broken, "leave mode plain": broken})
+    subject = profile(FakeProvider(hangs, close_error=broken), lifecycle=lifecycle)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: subject.run(config(tmp_path, execution={"repetitions": 20})))
+        await reached.wait()
+        tasks.cancel_scope.cancel()
+
+    [directory] = tmp_path.iterdir()
+    assert list(read_rows(directory / "rows.jsonl")) == []
+    assert record_of(directory)["status"] == "interrupted"
+
+
+async def test_a_run_scope_that_swallows_what_went_wrong_does_not_make_the_run_complete(tmp_path: Path) -> None:
+    class Swallows(FakeLifecycle):
+        @asynccontextmanager
+        async def run(self, directory: Path) -> AsyncGenerator[None]:
+            with contextlib.suppress(Exception):
+                yield
+
+    provider = FakeProvider(open_error=FileNotFoundError("no agent"))
+
+    with pytest.raises(CanaryError):
+        await profile(provider, lifecycle=Swallows()).run(config(tmp_path, execution={"warmup": True}))
+
+    assert record_of(next(tmp_path.iterdir()))["status"] == "failed"
+
+
+async def test_a_failing_clean_up_does_not_hide_why_the_run_stopped(tmp_path: Path) -> None:
+    lifecycle = FakeLifecycle(fail={"enter mode plain": OSError("no server"), "leave run": OSError("no folder")})
+
+    with pytest.raises(ScopeError, match="no server"):
+        await profile(lifecycle=lifecycle).run(config(tmp_path))
+
+
+async def test_facts_that_are_no_json_are_written_as_text(tmp_path: Path) -> None:
+    mode = Mode(name="plain", facts={"server": Path("/opt/server"), "version": "1.2"})  # type: ignore[dict-item]
+
+    [row] = rows_of(await profile(modes=[mode]).run(config(tmp_path)))
+
+    assert row.extensions["mode"] == {"server": "/opt/server", "version": "1.2"}
+
+
+async def test_a_value_nested_too_deeply_to_be_read_costs_no_row(tmp_path: Path) -> None:
+    deep: Any = "bottom"
+    for _ in range(220):
+        deep = [deep]
+
+    class Deep:
+        async def score(self, evidence: Evidence[Any]) -> Score:
+            return Score.of((CheckpointDetail(id="c", description="d", passed=True, actual=deep),))
+
+    [row] = rows_of(await profile(scorer=Deep()).run(config(tmp_path)))
+
+    assert row.success is True
+
+
+async def test_a_mode_that_changed_is_not_resumed_as_the_same(tmp_path: Path) -> None:
+    before = profile(modes=[Mode(name="plain", instructions="be brief", environment={"TOKEN": "a"})])
+    renewed = profile(modes=[Mode(name="plain", instructions="be brief", environment={"TOKEN": "b"})])
+    changed = profile(modes=[Mode(name="plain", instructions="be thorough")])
+    result = await before.run(config(tmp_path))
+
+    await renewed.run(config(tmp_path), resume=result.directory)
+    with pytest.raises(RunMismatchError, match="modes"):
+        await changed.run(config(tmp_path), resume=result.directory)
