@@ -35,8 +35,14 @@ def explain(outcome: Outcome, instruments: Instruments[Any]) -> Outcome:
 
 
 def _collected(collector: Collector[Any], evidence: Evidence[Any]) -> list[CustomMetric]:
-    collected: Iterable[object] = collector.collect(evidence)
-    return [_checked(metric) for metric in collected]
+    collected: Iterable[CustomMetric] = collector.collect(evidence)
+    return [
+        metric if type(metric) is CustomMetric and type(metric.value) in _PLAIN else _checked(metric)
+        for metric in collected
+    ]
+
+
+_PLAIN = frozenset({int, type(None)})
 
 
 def _checked(metric: object) -> CustomMetric:
