@@ -11,7 +11,7 @@ TELLTALE = re.compile(
     r"""
       /(?:home|Users)/(?!runner\b|user\b|agent\b)[A-Za-z]   # somebody's home; these three are nobody's
     | /ro{2}t/                                              # spelled so as not to find itself
-    | /work/(?:main|shared)
+    | /w[o]rk/(?:main|shared)
     | /opt/(?:pypi|wheels)
     | [A-Z]:\\Users\\
     | \b(?:pypi|pythonhosted|registry\.npmjs|crates|proxy\.golang|rubygems)\.(?:org|io)\b
