@@ -52,6 +52,11 @@ app.command(
     help="Write what runs have shown, as pages for people and files for programs.",
 )
 app.command(
+    "ghx_bench.eval.cli.analyze:analyze",
+    name="analyze",
+    help="Say how agents worked in sessions that are over.",
+)
+app.command(
     "ghx_bench.eval.cli.plan:plan",
     name="plan",
     help="Say how many scenarios and repetitions it takes to show an effect.",

@@ -1,0 +1,235 @@
+"""Sessions on disk, analyzed one at a time; what cannot be read is a value, and the others go on."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic import ValidationError
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import Problem
+from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
+from ghx_bench.profiler.analyzers.defaults import DEFAULT_ANALYZERS, POST_HOC_ANALYZERS
+from ghx_bench.profiler.analyzers.recollection import recollect, recorded_scenarios
+from ghx_bench.profiler.causes import describe_error
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.contracts import Analyzer
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.files import write_file
+from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.trace import SessionTrace
+
+ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_HOC_ANALYZERS)
+"""Those that run as a session ends, and those for sessions that are over."""
+
+_ITERATION = re.compile(r"(?P<mode>.+)-iter-(?P<iteration>\d{1,9})")
+_IN_A_RUN = 4
+
+
+class NothingToAnalyzeError(InputError):
+    """There is no session where sessions were looked for."""
+
+    code = "NOTHING_TO_ANALYZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFile:
+    """The trace of one session, where it lies, and what else is known of it."""
+
+    path: Path
+    place: PurePosixPath
+    """Where it lies below the folder of sessions; its findings lie there below their own."""
+    cell: Cell
+    row: ProfileRow | None = None
+    scenario: BaseScenario | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzedSession:
+    """A session whose findings are on disk."""
+
+    session: SessionFile
+    path: Path
+    bundle: SessionAnalysisBundle
+
+
+def sessions_of_run(run: Path) -> Iterator[SessionFile | Problem]:
+    """Yield the sessions of a run, first those with a row, in the order of the rows; damaged files come as problems.
+
+    A session without a row is one that was interrupted.
+    """
+    directory = RunDirectory(run)
+    folder = run / "sessions"
+    if not folder.is_dir():
+        read_record(directory.record)
+        raise NothingToAnalyzeError(f"{run}: the run has no sessions yet; run it first")
+    scenarios, problem = _scenarios(directory)
+    if problem is not None:
+        yield problem
+    seen: set[str] = set()
+    for row in _rows(directory):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        place = place_of(row.cell)
+        if place is None or str(place) in seen or not (folder / place).exists():
+            continue
+        seen.add(str(place))
+        yield SessionFile(
+            path=folder / place, place=place, cell=row.cell, row=row, scenario=scenarios.get(row.scenario_id)
+        )
+    for each in sessions_in(folder):
+        match each:
+            case SessionFile(place=place, cell=cell) if str(place) not in seen:
+                scenario = scenarios.get(cell.scenario_id)
+                yield SessionFile(path=each.path, place=place, cell=cell, scenario=scenario)
+            case SessionFile():
+                continue
+            case Problem():
+                yield each
+
+
+def sessions_in(folder: Path) -> Iterator[SessionFile | Problem]:
+    """Yield every JSON file below a folder, by name, as a session; folders that cannot be read come as problems."""
+    refused: list[Problem] = []
+    for parent, folders, names in os.walk(folder, onerror=lambda error: refused.append(_unreadable(error))):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".json") and not name.startswith("."):
+                path = Path(parent, name)
+                place = PurePosixPath(path.relative_to(folder).as_posix())
+                yield SessionFile(path=path, place=place, cell=_cell_of(place))
+    yield from refused
+
+
+def analyze_sessions(
+    sessions: Iterable[SessionFile | Problem],
+    output: Path,
+    analyzers: Sequence[Analyzer[Any]] = ALL_ANALYZERS,
+) -> Iterator[AnalyzedSession | Problem]:
+    """Analyze sessions as they come, and put what is found below `output`, one file for each."""
+    for session in sessions:
+        yield session if isinstance(session, Problem) else _analyzed(session, output, analyzers)
+
+
+def _analyzed(session: SessionFile, output: Path, analyzers: Sequence[Analyzer[Any]]) -> AnalyzedSession | Problem:
+    path = output / session.place
+    try:
+        trace = SessionTrace.model_validate_json(session.path.read_bytes())
+        bundle = _bundle(session, trace, analyzers)
+    except OSError as error:
+        return _unreadable(error, session.path)
+    except ValidationError as error:
+        return _invalid(session.path, error, "no trace of a session", "restore the file, or take it away")
+    except Exception as error:  # noqa: BLE001 - plugin call
+        return Problem(file=str(session.path), reason=f"could not be analyzed ({describe_error(error)})")
+    try:
+        bundle = _joined(path, bundle)
+        _put(path, bundle.to_bytes() + b"\n")
+    except OSError as error:
+        return Problem(
+            file=str(path), reason=error.strerror or str(error), suggestion="choose another folder with --output-dir"
+        )
+    except ValidationError as error:
+        remedy = "it is left as it is; take it away, or choose another folder with --output-dir"
+        return _invalid(path, error, "a file that holds no findings is in the way", remedy)
+    return AnalyzedSession(session=session, path=path, bundle=bundle)
+
+
+def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analyzer[Any]]) -> SessionAnalysisBundle:
+    evidence = recollect(session.cell, trace, row=session.row, scenario=session.scenario)
+    results: dict[str, AnalysisResult] = {each.name: each.analyze(evidence).spelled_out() for each in analyzers}
+    return SessionAnalysisBundle(
+        session_id=trace.session_id,
+        scenario_id=session.cell.scenario_id,
+        mode=session.cell.mode,
+        model=session.cell.model,
+        results=results,
+    )
+
+
+def _joined(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
+    """Keep what analyzers of the consumer's own found in the same session before."""
+    try:
+        before = SessionAnalysisBundle.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return bundle
+    if before.session_id != bundle.session_id:
+        return bundle
+    return bundle.model_copy(update={"results": {**before.results, **bundle.results}})
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; it can be made again, so it need not survive a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write_file(temporary, content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _scenarios(directory: RunDirectory) -> tuple[Mapping[str, BaseScenario], Problem | None]:
+    if not directory.record.exists():
+        return {}, None
+    try:
+        return recorded_scenarios(read_record(directory.record).scenarios), None
+    except RunDirectoryError as error:
+        return {}, _told(directory.record, error)
+
+
+def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
+    """Yield the rows up to where they are damaged; what comes behind is analyzed by its traces alone."""
+    if not directory.rows.exists():
+        return
+    try:
+        yield from read_rows(directory.rows)
+    except (BadRowsError, RunDirectoryError) as error:
+        yield _told(directory.rows, error)
+
+
+def place_of(cell: Cell) -> PurePosixPath | None:
+    """Return where the files of a cell lie; `None` for names that lead elsewhere, as rows of others may have."""
+    path = cell.path
+    if path.is_absolute() or len(path.parts) != _IN_A_RUN or ".." in path.parts or "\0" in str(path):
+        return None
+    return path.with_name(f"{path.name}.json")
+
+
+def _cell_of(place: PurePosixPath) -> Cell:
+    """Return which cell a file belongs to, by its name; what that does not tell is empty."""
+    folders, stem = place.parent.parts, place.name.removesuffix(".json")
+    if len(folders) == _IN_A_RUN - 1 and stem.isascii() and stem.isdigit():
+        model, mode, scenario_id = folders
+        return Cell(model=unquote(model), mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
+    scenario_id = folders[-1] if folders else ""
+    named = _ITERATION.fullmatch(stem)
+    if named is None:
+        return Cell(model="", mode="", scenario_id=scenario_id, iteration=0)
+    return Cell(model="", mode=named["mode"], scenario_id=scenario_id, iteration=int(named["iteration"]))
+
+
+def _told(path: Path, error: Exception) -> Problem:
+    """Return an error that names its file as a problem with that file."""
+    place, told = str(path), str(error)
+    return Problem(file=place, reason=told.removeprefix(f"{place}: ").removeprefix(place))
+
+
+def _unreadable(error: OSError, path: Path | None = None) -> Problem:
+    where = str(path or error.filename or "")
+    return Problem(file=where, reason=error.strerror or str(error), suggestion="make it readable, or take it away")
+
+
+def _invalid(path: Path, error: ValidationError, what: str, remedy: str) -> Problem:
+    first = error.errors(include_url=False)[0]
+    where = "".join(f"/{part}" for part in first["loc"])
+    return Problem(file=str(path), reason=f"{what} ({where or 'all of it'}: {first['msg']})", suggestion=remedy)
