@@ -58,11 +58,19 @@ def scenario(number: int) -> dict[str, object]:
     }
 
 
+class Written(yaml.SafeDumper):
+    """Writes YAML as people do: in full, without aliases for what is said twice."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the library's signature
+        """Never write one."""
+        return True
+
+
 def write(folder: Path, count: int, suffix: str) -> None:
     folder.mkdir()
     for number in range(count):
         value = scenario(number)
-        dumped = json.dumps(value, indent=2) if suffix == "json" else yaml.safe_dump(value, sort_keys=False)
+        dumped = json.dumps(value, indent=2) if suffix == "json" else yaml.dump(value, Dumper=Written, sort_keys=False)
         (folder / f"{value['id']}.{suffix}").write_text(dumped)
 
 

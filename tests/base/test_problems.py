@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench._base.errors import DocumentError, FlagError, InputError
-from ghx_bench._base.problems import Problem, in_words, listed, nearest, one_line, pointer_of, shortened, tokens_of
+from ghx_bench._base.problems import (
+    Problem,
+    did_you_mean,
+    in_words,
+    listed,
+    nearest,
+    one_line,
+    pointer_of,
+    shortened,
+    shortened_pointer,
+    tokens_of,
+)
 
 PROBLEM = Problem(
     file="eval.config.yaml",
@@ -116,3 +127,18 @@ def test_the_nearest_name_is_found_across_case_and_hyphens_but_not_invented(name
 def test_long_lists_of_names_are_cut() -> None:
     assert listed(["a", "b"]) == "'a', 'b'"
     assert listed(map(str, range(18))).endswith("'15' and 2 more")
+
+
+def test_a_suggestion_is_the_name_that_was_meant_or_those_there_are() -> None:
+    assert did_you_mean("ownr", ["owner", "name"]) == "did you mean 'owner'?"
+    assert did_you_mean("zzz", ["owner", "name"]) == "known: 'owner', 'name'"
+    assert did_you_mean("zzz", []) == "known: none"
+    assert did_you_mean("zzz", ["owner"], otherwise="add it") == "add it"
+
+
+def test_a_long_pointer_is_shown_by_its_ends() -> None:
+    assert shortened_pointer("/a/b") == "/a/b"
+    shown = shortened_pointer("/first/" + "x" * 10_000 + "/last")
+    assert shown.startswith("/first/xx")
+    assert shown.endswith("xx/last")
+    assert len(shown) <= 301

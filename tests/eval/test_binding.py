@@ -2,6 +2,8 @@
 
 import copy
 import json
+import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,13 @@ from ghx_bench.eval import (
     BindingError,
     EvalScenario,
     FixtureManifest,
+    Known,
     bind_fixture_variables,
+    bind_references,
     evaluate_condition,
     load_eval_scenarios,
 )
+from ghx_bench.eval.examination import find_errors
 
 MANIFEST = FixtureManifest.model_validate(
     {
@@ -215,10 +220,11 @@ def test_the_fixtures_repository_is_bound_and_is_the_configured_one() -> None:
     assert configured.fixture.repo == "me/mine"
 
 
-def test_the_run_id_is_always_there() -> None:
+def test_the_run_id_is_what_the_runner_says() -> None:
     assert bound("{{run_id}}", extra={"run_id": "run_9"}).prompt == "run_9"
-    assert bound("{{run_id}}").prompt == "seed-1"
-    assert bound("{{run_id}}", fixture=False).prompt == "seed-1"
+    assert complaints("{{run_id}}", fixture=False) == [
+        "scenario pr-a-001: /prompt: nothing is bound to {{run_id}}; the runner gives it; known: 'fixture_repo'"
+    ]
 
 
 def test_extra_variables_keep_their_type_and_go_before_bindings() -> None:
@@ -232,6 +238,43 @@ def test_a_scenario_without_fixtures_needs_no_manifest() -> None:
     unbound = scenario("{{run_id}}", fixture=False)
 
     assert bind_fixture_variables(unbound, None, {"run_id": "r"}).prompt == "r"
+
+
+def test_a_fixture_that_requires_and_binds_nothing_needs_no_manifest() -> None:
+    unbound = scenario("{{owner}} {{fixture_repo}}")
+
+    assert bind_fixture_variables(unbound, None, {"fixture_repo": "me/mine"}).prompt == "me me/mine"
+    assert bind_fixture_variables(scenario("{{repo}}", repo="a/b"), None).prompt == "a/b"
+    assert complaints("p", manifest=None) == [
+        "scenario pr-a-001: /fixture/repo: nothing is bound to {{fixture_repo}}; "
+        "it is the configured repository, or that of the manifest; known: none"
+    ]
+
+
+@pytest.mark.parametrize("text", ["{{n}}", "a {{n}}"])
+def test_null_is_no_text(text: str) -> None:
+    bindings = {"n": "pr.metadata.nothing"}
+    said = "{{n}} is null, which cannot be put into a text"
+
+    assert complaints(text, bindings=bindings) == [f"scenario pr-a-001: /prompt: {said}"]
+    condition = {"type": "field_contains", "path": "a", "value": text}
+    assert complaints(condition=condition, bindings=bindings) == [
+        f"scenario pr-a-001: /assertions/checkpoints/0/condition/value: {said}"
+    ]
+
+
+@pytest.mark.parametrize("text", ["{{v}}", "{{v}} {{checkpoints.c}}", "{{checkpoints.c}}{{v}}"])
+def test_what_a_value_contains_is_never_taken_for_a_reference(text: str) -> None:
+    value = "{{checkpoints.c}} {{owner}}"
+    condition = {"type": "all", "conditions": [{"type": "field_contains", "path": "a", "value": text}]}
+
+    (checkpoint,) = bound(given={"a": [text]}, condition=condition, extra={"v": value}).assertions.checkpoints
+    result = bind_references(pickle.loads(pickle.dumps(checkpoint)), {"c": 3})
+
+    expected = text.replace("{{checkpoints.c}}", "3").replace("{{v}}", value)
+    assert result.input == {"a": [expected]}
+    assert result.condition.to_wire()["conditions"] == [{"type": "field_contains", "path": "a", "value": expected}]
+    assert "origin" not in json.dumps(checkpoint.to_wire())
 
 
 def test_references_to_earlier_checkpoints_stay_for_the_scorer() -> None:
@@ -267,9 +310,9 @@ def test_a_variable_that_is_not_bound_names_itself_its_place_and_those_that_are(
 
     assert complaints("{{own}}", given=given, bindings={"number": "pr.number"}) == [
         "scenario pr-a-001: /prompt: nothing is bound to {{own}}; did you mean {{owner}}? "
-        "known: 'fixture_repo', 'number', 'owner', 'repo', 'repo_name', 'run_id'",
+        "known: 'fixture_repo', 'number', 'owner', 'repo', 'repo_name'",
         "scenario pr-a-001: /assertions/checkpoints/0/input/a/1/b: nothing is bound to {{numbr}}; "
-        "did you mean {{number}}? known: 'fixture_repo', 'number', 'owner', 'repo', 'repo_name', 'run_id'",
+        "did you mean {{number}}? known: 'fixture_repo', 'number', 'owner', 'repo', 'repo_name'",
     ]
 
 
@@ -412,3 +455,19 @@ def test_text_around_placeholders_stays(pieces: list[str]) -> None:
 
 def test_of_three_braces_the_inner_two_count() -> None:
     assert bound("{{{n}}}", bindings={"n": "pr.number"}).prompt == "{7}"
+
+
+INNER = st.text(st.sampled_from("ab_-. 0\n"), min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "x", "$"]), INNER), min_size=1, max_size=3))
+def test_whatever_is_in_braces_is_bound_or_told(pieces: list[tuple[str, str]]) -> None:
+    text = " ".join(f"{before}{{{{{inner}}}}}" for before, inner in pieces)
+    is_variable = [re.fullmatch(r"[A-Za-z0-9_]+", inner) is not None for _, inner in pieces]
+    known = Known(variables=[inner for (_, inner), fine in zip(pieces, is_variable, strict=True) if fine])
+    wrong = sum(not fine and before != "$" for (before, _), fine in zip(pieces, is_variable, strict=True))
+
+    findings = list(find_errors(scenario(given={"owner": text}), known))
+
+    assert len(findings) == wrong
+    assert all(each.reason.endswith("is not replaced") for each in findings)

@@ -465,3 +465,19 @@ def test_the_rows_of_the_older_tools_describe_conditions_the_same_way(shared: An
         words, actual, passed = expected[checkpoint["id"]]
         assert described(checkpoint["condition"]) == words
         assert holds(checkpoint["condition"], actual) is passed
+
+
+@pytest.mark.parametrize("data", [None, 1, [], {"a": "text"}, {"items": []}])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"type": "count_gte", "value": "{{n}}"},
+        {"type": "count_eq", "value": "{{n}}"},
+        {"type": "field_gte", "path": "a", "value": "{{n}}"},
+    ],
+)
+def test_a_number_that_was_never_bound_is_an_error_whatever_the_output(condition: dict[str, Any], data: Any) -> None:
+    parsed: Any = TypeAdapter(CheckpointCondition).validate_python(condition)
+
+    with pytest.raises(BadConditionError, match=r"still has \{\{n\}\}"):
+        evaluate_condition(parsed, data)

@@ -109,7 +109,7 @@ def test_a_draft_says_the_same_in_json_and_in_yaml(category: Category) -> None:
     assert json.loads(starter_text("a-001", category=category, format_="json")) == as_yaml
 
 
-@given(st.from_regex(r"[a-z0-9]+(-[a-z0-9]+)*-[0-9]{3}", fullmatch=True))
+@given(st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,9}-[0-9]{3}", fullmatch=True))
 def test_whatever_the_id_the_draft_is_valid(tmp_path_factory: pytest.TempPathFactory, id_: str) -> None:
     path = tmp_path_factory.mktemp("draft") / "a.yaml"
     path.write_text(starter_text(id_, category="pr", format_="yaml"))
@@ -129,6 +129,16 @@ def test_the_category_is_told_by_the_id(shell: Shell) -> None:
     for id_, category in {"release-x-001": "release", "tidy-up-001": "issue"}.items():
         assert shell("new", "scenario", id_) == 0
         assert load_eval_scenarios(f"scenarios/{id_}.yaml")[0].category == category
+
+
+def test_a_draft_is_not_written_beside_one_in_another_format(shell: Shell) -> None:
+    shell.write("scenarios/pr-a-001.json", "mine")
+
+    assert shell("new", "scenario", "pr-a-001") == 2
+    assert shell.err == (
+        "error: scenarios/pr-a-001.json: there is a scenario with this id already; choose another id or folder\n"
+    )
+    assert not (shell.folder / "scenarios/pr-a-001.yaml").exists()
 
 
 def test_a_draft_never_replaces_a_file(shell: Shell) -> None:
@@ -211,9 +221,9 @@ def test_problems_are_lines_that_editors_can_jump_to(shell: Shell) -> None:
         "scenarios/broken.json:1:8",
         "scenarios/pr-a-001.json:6:15",
         "scenarios/scenario-sets.json:2:13",
-        "1 configuration, 1 manifest, 1 scenario, 1 file of sets, 1 other file",
+        "1 configuration, 1 manifest, 2 scenarios, 1 file of sets",
     ]
-    assert shell.out.endswith("1 other file: 5 problems\n")
+    assert shell.out.endswith("1 file of sets: 5 problems\n")
     assert shell.err == ""
 
 
@@ -271,6 +281,19 @@ WARNINGS: dict[str, tuple[dict[str, Any], str]] = {
     "a variable with hyphens": (
         {"prompt": "{{run-id}}"},
         "/prompt: {{run-id}} is not replaced; write {{run_id}} for the variable",
+    ),
+    "a variable that is written wrongly": (
+        {"prompt": "{{run-idd}}"},
+        "/prompt: {{run-idd}} is not replaced; did you mean {{run_id}}?",
+    ),
+    "something else in braces": (
+        {"prompt": "Write {{ user.name }} into the page"},
+        "/prompt: {{ user.name }} is not replaced; a variable has letters, digits and underscores only; "
+        "known: 'fixture_repo', 'run_id'",
+    ),
+    "a pointer to a fixture that is not required": (
+        {"prompt": "{{n}}", "fixture": {"repo": "o/r", "requires": ["pr"], "bindings": {"n": "/prr/number"}}},
+        "/fixture/bindings/n: fixture 'prr' is not in fixture.requires; did you mean 'pr'?",
     ),
     "a fixture that is not required": (
         {
@@ -374,6 +397,49 @@ def test_the_scorers_of_the_project_are_known(shell: Shell) -> None:
     assert "eval.config.yaml:2:10: /scorers: my_own_scorers.py:SCORERS: cannot be imported (ZeroDivision" in shell.out
 
 
+@pytest.fixture
+def project(shell: Shell) -> Shell:
+    """A project with a scorer of its own, and a scenario that names it."""
+    checkpoint = {**scenario()["assertions"]["checkpoints"][0], "condition": {"type": "custom", "scorer": "mine"}}
+    shell.write("scenarios/pr-a-001.json", scenario(assertions={"checkpoints": [checkpoint]}))
+    shell.write("my:scorers.py", "SCORERS = {'mine': lambda data, params: True}\n")
+    shell.write("eval.config.yaml", "modes: [ghx]\nscorers: 'my:scorers.py'\n")
+    return shell
+
+
+@pytest.mark.parametrize("paths", [[], ["scenarios"], ["scenarios/pr-a-001.json"], ["."]])
+def test_the_scorers_are_known_whatever_is_checked(paths: list[str], project: Shell) -> None:
+    assert project("check", "--strict", *paths) == 0, project.out
+    assert project.out.startswith("1 configuration, 1 scenario:" if not paths or paths == ["."] else "1 scenario:")
+
+
+def test_another_configuration_can_be_named(project: Shell) -> None:
+    (project.folder / "eval.config.yaml").rename(project.folder / "other.yaml")
+
+    assert project("check", "scenarios") == 2
+    assert project("check", "scenarios", "--config", "other.yaml") == 0, project.out
+    assert project.out == "1 configuration, 1 scenario: no problems\n"
+    assert project("check", "scenarios", "--config", "none.yaml") == 2
+    assert "none.yaml: there is no such file" in project.out
+
+
+def test_a_broken_configuration_matters_only_if_its_scorers_do(project: Shell) -> None:
+    project.write("eval.config.yaml", "modes: []\n")
+    project.write("scenarios/pr-b-001.json", scenario("pr-b-001"))
+
+    assert project("check", "scenarios/pr-b-001.json") == 0
+    assert project("check", "scenarios/pr-a-001.json") == 2
+    assert "eval.config.yaml:1:8: /modes: must not be empty" in project.out
+
+
+@pytest.mark.parametrize("paths", [[], ["scenarios"], ["scenarios/pr-a-001.json"]])
+def test_a_list_does_not_ask_for_scorers(paths: list[str], project: Shell) -> None:
+    project.write("my:scorers.py", "raise SystemExit('executed')\n")
+
+    assert project("list", "scenarios", *paths) == 0
+    assert "pr-a-001" in project.out
+
+
 def test_notes_on_a_configuration_are_warnings(shell: Shell) -> None:
     shell.write("eval.config.yaml", "modes: [ghx]\nexecution: {timeout_default_ms: 5}\n")
 
@@ -390,7 +456,7 @@ def test_a_huge_file_and_a_broken_one_are_told_if_they_seem_to_be_ours(shell: Sh
     assert shell.out.splitlines() == [
         "half.json:1:11: the file ends before the '{' of line 1 is closed",
         "pr-a-001.json: the file has 6.0 MB, more than the 5.0 MB allowed; split it",
-        "2 other files: 2 problems",
+        "1 scenario, 1 other file: 2 problems",
     ]
 
 
@@ -420,10 +486,88 @@ def test_the_older_tools_files_are_fine(shared: Path) -> None:
         ("x.json", {}, None),
         ("x.json", {"$schema": "c"}, None),
         ("x.json", "text", None),
+        ("scenarios/x.json", MANIFEST, "manifest"),
+        ("scenarios/x.json", {"modes": ["ghx"]}, "configuration"),
+        ("pr-a-001.json", MANIFEST, "manifest"),
+        ("scenarios/fixtures/x.json", {}, None),
+        ("scenarios/fixtures/x.json", MANIFEST, "manifest"),
+        ("fixtures/pr-a-001.json", scenario(), None),
     ],
 )
 def test_what_a_file_is(name: str, value: Any, kind: str | None) -> None:
-    assert kind_of(value, Path(name)) == kind
+    assert kind_of(value, Path(name), Path(name).parts[:-1]) == kind
+
+
+def test_what_lies_above_the_folder_that_is_checked_does_not_matter(shell: Shell) -> None:
+    shell.write("scenarios/project/package.json", {"name": "x"})
+    shell.write("scenarios/project/scenarios/a-001.json", scenario("a-001"))
+    shell.write("scenarios/project/scenarios/fixtures/b-001.json", "{")
+
+    assert shell("check", "--strict", "scenarios/project") == 0, shell.out
+    assert shell.out == "1 scenario: no problems\n"
+    assert shell("check", "--strict", str(shell.folder / "scenarios" / "project")) == 0, shell.out
+    assert shell("list", "scenarios", "scenarios/project/scenarios") == 0
+
+
+def test_the_folder_that_is_checked_matters_itself(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.write("scenarios/x.json", {})
+    monkeypatch.chdir(shell.folder / "scenarios")
+
+    assert shell("check") == 2
+    assert shell.out.endswith("1 scenario: 8 problems\n")
+
+
+def test_links_in_a_circle_are_told(shell: Shell) -> None:
+    (shell.folder / "a-001.json").symlink_to("b-001.json")
+    (shell.folder / "b-001.json").symlink_to("a-001.json")
+
+    assert shell("check") == 2
+    assert shell.out.startswith("a-001.json: the file cannot be read: ")
+    assert shell("check", "a-001.json") == 2
+
+
+def test_a_file_that_is_named_is_told_also_if_its_folder_is_named_before(shell: Shell) -> None:
+    shell.write("pr-a-001.json", scenario())
+    (shell.folder / "self.json").symlink_to("self.json")
+    shell.write("package.json", {"name": "x"})
+
+    assert shell("check", ".") == 0
+    assert shell("check", ".", "self.json", "package.json") == 2
+    assert shell.out.endswith("1 scenario, 2 other files: 2 problems\n")
+
+
+@pytest.mark.parametrize("count", [99, 100, 101])
+def test_exactly_as_many_problems_are_told_as_fit(count: int, shell: Shell) -> None:
+    shell.write("pr-a-001.json", scenario(prompt=" ".join(f"{{{{v{index}}}}}" for index in range(count))))
+
+    assert shell("check") == 2
+    assert ("only the first 100" in shell.out) is (count > 100)
+    assert shell.out.count("nothing is bound to") == min(count, 100)
+
+
+def test_no_more_than_a_hundred_problems_of_a_file_are_told(shell: Shell) -> None:
+    checkpoint = scenario()["assertions"]["checkpoints"][0]
+    given = {f"x{index}": "{{y}}" for index in range(300)}
+    shell.write("pr-a-001.json", scenario(assertions={"checkpoints": [{**checkpoint, "input": given}]}))
+
+    assert shell("check") == 2
+    assert len(shell.out.splitlines()) == 102
+    assert "only the first 100 problems are shown" in shell.out
+
+
+def test_long_names_are_shortened_wherever_they_are_told(shell: Shell) -> None:
+    checkpoint = scenario()["assertions"]["checkpoints"][0]
+    long = "x" * 100_000
+    given = {long: {long: "{{" + long + "}}"}}
+    inner = {"type": "custom", "scorer": long}
+    broken = {**checkpoint, "task": "issue.create", "input": given, "condition": {"type": "not", "condition": inner}}
+    shell.write("a-001.json", scenario("a-001", assertions={"checkpoints": [broken]}))
+    shell.write("b-001.json", scenario("b-001", **{long: 1}, tags=[long, 1]))
+    shell.write("c-001.json", f'{{"{long}": 1, "{long}": 2}}')
+
+    assert shell("check") == 2
+    assert len(shell.out.splitlines()) >= 6
+    assert max(map(len, shell.out.splitlines())) < 1000
 
 
 # list
@@ -471,7 +615,9 @@ def test_a_list_with_broken_files_says_what_is_wrong(shell: Shell) -> None:
     shell.write("scenarios/a-001.json", scenario("a-001", timeoutMs=0))
 
     assert shell("list", "scenarios") == 2
-    assert shell.err == "error: scenarios/a-001.json:6:15: /timeoutMs: must be more than 0, not 0\n"
+    assert (
+        shell.err == "error: scenarios/a-001.json:6:15: /timeoutMs: must be more than 0 and at most 86400000, not 0\n"
+    )
 
 
 # schema

@@ -99,6 +99,29 @@ def test_a_folder_that_leads_to_itself_is_read_once(tmp_path: Path) -> None:
     assert ids(tmp_path) == ["a-001"]
 
 
+def test_links_to_folders_are_followed_and_each_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path, "elsewhere/b.json", scenario("b-001"))
+    folder = tmp_path / "scenarios"
+    write(folder, "a.json", scenario("a-001"))
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    (folder / "twice").symlink_to(tmp_path / "elsewhere")
+    (folder / "linked" / "back").symlink_to(folder)
+
+    assert ids(folder) == ["a-001", "b-001"]
+
+
+def test_a_link_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("gone.json")
+
+    with pytest.raises(DocumentError) as caught:
+        load_eval_scenarios(tmp_path)
+
+    assert str(caught.value) == (
+        f"{tmp_path / 'a.json'}: this link leads to 'gone.json', which is not there; "
+        "remove it, or let it lead to a file"
+    )
+
+
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.json", scenario("a-001"))
     (tmp_path / "secret").mkdir()
@@ -130,7 +153,14 @@ def test_filters_narrow_and_combine(tmp_path: Path) -> None:
     assert ids(tmp_path, category="issue") == ["b-001", "c-001"]
     assert ids(tmp_path, category=["issue", "pr"], difficulty="basic") == ["a-001", "c-001"]
     assert ids(tmp_path, tags=["y"], difficulty=["advanced"]) == ["b-001"]
-    assert ids(tmp_path, tags=[], category=None, ids=[]) == ["a-001", "b-001", "c-001"]
+
+
+def test_nothing_said_is_everything_and_an_empty_list_is_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", scenario("a-001", tags=["x"]))
+
+    assert ids(tmp_path, tags=None, category=None, difficulty=None, ids=None) == ["a-001"]
+    for choice in ("ids", "tags", "category", "difficulty"):
+        assert ids(tmp_path, **{choice: []}) == []
 
 
 @pytest.mark.parametrize(
@@ -139,6 +169,7 @@ def test_filters_narrow_and_combine(tmp_path: Path) -> None:
         ({"tags": "pull"}, "no tag 'pull'; did you mean 'pulls'? known: pulls"),
         ({"category": "prs"}, "no category 'prs'; did you mean 'pr'? known: issue, pr, release, repo, workflow"),
         ({"difficulty": "hard"}, "no difficulty 'hard'; known: advanced, basic, intermediate"),
+        ({"ids": ["x", "a-001", "y"]}, "no scenarios 'x', 'y'; known: 'a-001', 'b-001'"),
         ({"ids": ["a-001", "a-002"]}, "no scenario 'a-002'; did you mean 'a-001'? known: a-001, b-001"),
     ],
 )

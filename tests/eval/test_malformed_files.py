@@ -330,7 +330,7 @@ MANIFESTS: dict[str, tuple[str, str]] = {
     "a repository without an owner": (
         f'{{"seedId": "s", "createdAt": "t", "repo": "r", "fixtures": {{"a": {RESOURCE}}}}}',
         "1:43: /repo: 'r' does not have the form of 'octocat/hello-world'; "
-        "the pattern is ^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$",
+        "the pattern is ^[A-Za-z0-9][A-Za-z0-9_-]*/\\.*[A-Za-z0-9_-][A-Za-z0-9._-]*$",
     ),
     "a number in quotes": (
         '{"seedId": "s", "createdAt": "t", "repo": "o/r",\n'

@@ -72,3 +72,13 @@ def test_a_write_that_fails_leaves_the_old_manifest(tmp_path: Path, monkeypatch:
 def test_a_manifest_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"latest\.json: there is no such file"):
         load_fixture_manifest(tmp_path / "latest.json")
+
+
+def test_what_is_no_text_does_not_lose_the_manifest(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    resource = MANIFEST.fixtures["pr"].model_copy(update={"metadata": {"title": "half \ud83d of a pair"}})
+
+    write_fixture_manifest(path, MANIFEST.model_copy(update={"fixtures": {"pr": resource}}))
+
+    assert load_fixture_manifest(path).fixtures["pr"].metadata == {"title": "half \ufffd of a pair"}
+    assert path.read_text().startswith('{\n  "seedId"')

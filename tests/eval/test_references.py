@@ -63,6 +63,12 @@ def test_conditions_may_refer_as_well() -> None:
     ]
 
 
+def test_what_is_no_reference_stays() -> None:
+    given = {"a": "{{owner}} {{checkpoints.count}}", "b": "{{owner}}"}
+
+    assert bind_references(checkpoint(given=given), OUTPUTS).input == {"a": "{{owner}} 3", "b": "{{owner}}"}
+
+
 def test_a_checkpoint_without_references_is_itself() -> None:
     plain = checkpoint(given={"a": 1})
 
@@ -77,7 +83,10 @@ def test_a_checkpoint_without_references_is_itself() -> None:
             "checkpoint later: /input/a: checkpoint 'pr-created' returned nothing at 'items.1.number'",
         ),
         ("{{checkpoints.unknown.x}}", "checkpoint later: /input/a: nothing is known of {{checkpoints.unknown.x}}"),
-        ("{{owner}}", "checkpoint later: /input/a: nothing is known of {{owner}}"),
+        (
+            "a {{checkpoints.null}}",
+            "checkpoint later: /input/a: {{checkpoints.null}} is null, which cannot be put into a text",
+        ),
     ],
 )
 def test_what_an_earlier_checkpoint_did_not_return_is_told(value: str, said: str) -> None:
@@ -112,6 +121,12 @@ def complaints(references: dict[int, list[int]], count: int) -> list[str]:
         for target in targets
     ]
     return [finding.reason for finding in check_references(checkpoints, uses)]
+
+
+def test_a_long_circle_is_shown_shortened() -> None:
+    first, *_ = complaints({index: [(index + 1) % 500] for index in range(500)}, 500)
+
+    assert first == "checkpoints refer to each other in a circle: c0 -> c1 -> c2 -> c3 -> c4 -> c5 -> … -> c0"
 
 
 def test_circles_are_shown_whole() -> None:

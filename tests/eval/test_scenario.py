@@ -70,7 +70,7 @@ SCENARIOS = st.fixed_dictionaries(
         "name": TEXT,
         "description": TEXT,
         "prompt": TEXT,
-        "timeoutMs": st.integers(1, 10**9),
+        "timeoutMs": st.integers(1, 86_400_000),
         "category": st.sampled_from(["pr", "issue", "workflow", "release", "repo"]),
         "difficulty": st.sampled_from(["basic", "intermediate", "advanced"]),
         "assertions": ASSERTIONS,
@@ -154,3 +154,37 @@ def test_a_scenario_can_be_made_in_python() -> None:
 def test_whatever_python_gives_is_refused_and_nothing_breaks(bindings: Any) -> None:
     with pytest.raises(ValidationError):
         FixtureRequirements.model_validate({"repo": "a/b", "requires": [], "bindings": bindings})
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value"),
+    [
+        ("tags", ["x"] * 1000),
+        ("id", "a" * 124 + "-001"),
+        ("allowedRetries", 100),
+        ("timeoutMs", 86_400_000),
+    ],
+)
+def test_the_bounds_are_generous_and_they_are_bounds(pointer: str, value: Any) -> None:
+    base: dict[str, Any] = {
+        "id": "a-001",
+        "name": "n",
+        "description": "d",
+        "prompt": "p",
+        "timeoutMs": 1,
+        "category": "pr",
+        "difficulty": "basic",
+        "assertions": {"checkpoints": []},
+    }
+    beyond = ["x", *value] if isinstance(value, list) else f"a{value}" if isinstance(value, str) else value + 1
+
+    assert EvalScenario.model_validate({**base, pointer: value}).to_wire()[pointer] == value
+    with pytest.raises(ValidationError):
+        EvalScenario.model_validate({**base, pointer: beyond})
+
+
+def test_a_list_that_is_too_long_is_one_problem_whatever_is_in_it() -> None:
+    for key in ("checkpoints", "expectedToolSequence", "expectedCapabilities"):
+        with pytest.raises(ValidationError) as caught:
+            Assertions.model_validate({"checkpoints": [], key: [1] * 1001})
+        assert caught.value.error_count() == 1

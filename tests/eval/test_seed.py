@@ -4,7 +4,7 @@
 """
 
 import copy
-import inspect
+import importlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -158,8 +158,12 @@ def test_parsed_json_becomes_a_scenario_with_prompt_fixture_and_checkpoints() ->
 
 @covers("EVAL-02")
 def test_the_package_offers_the_type_which_is_its_own_validation() -> None:
-    assert ghx_bench.eval.EvalScenario is EvalScenario
-    assert inspect.isclass(EvalScenario)
+    offered = vars(importlib.import_module("ghx_bench.eval"))["EvalScenario"]
+
+    assert "EvalScenario" in ghx_bench.eval.__all__
+    assert isinstance(offered.model_validate(SCENARIO), offered)
+    with pytest.raises(ValidationError):
+        offered.model_validate({**SCENARIO, "category": "nothing"})
 
 
 @covers("EVAL-03")
@@ -462,7 +466,42 @@ def test_who_gets_a_base_scenario_can_see_that_it_is_more() -> None:
             pytest.fail("the runner lost the type")
 
 
-@covers("BASE-06", "BASE-07", "BASE-08", "BASE-09", "BASE-10", "BASE-11")
+@covers("BASE-08")
+@pytest.mark.anyio
+@pytest.mark.parametrize(("suffix", "dump"), [("json", json.dumps), ("yaml", yaml.safe_dump), ("yml", yaml.safe_dump)])
+async def test_the_loader_reads(suffix: str, dump: Callable[[object], str], tmp_path: Path) -> None:
+    (tmp_path / f"a.{suffix}").write_text(dump(SCENARIO))
+
+    (loaded,) = await scenario_loader(tmp_path)([SCENARIO["id"]])
+
+    assert loaded.to_wire() == SCENARIO
+
+
+@covers("BASE-09")
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("pointer", "value"),
+    [
+        ("/category", "nothing"),
+        ("/difficulty", 1),
+        ("/fixture/bindings", []),
+        ("/assertions/checkpoints", {}),
+        ("/assertions/checkpoints/0/task", "not.there"),
+        ("/assertions/checkpoints/0/condition", {"type": "not_there"}),
+    ],
+)
+async def test_the_loader_refuses_what_only_the_extended_schema_knows(pointer: str, value: Any, tmp_path: Path) -> None:
+    broken = changed(pointer, value)
+    (tmp_path / "a.json").write_text(json.dumps(broken))
+
+    BaseScenario.model_validate({key: broken[key] for key in ("id", "name", "description", "prompt", "timeoutMs")})
+    with pytest.raises(DocumentError) as caught:
+        await scenario_loader(tmp_path)([SCENARIO["id"]])
+
+    assert all(problem.pointer.startswith(pointer) for problem in caught.value.problems)
+
+
+@covers("BASE-06", "BASE-07", "BASE-10", "BASE-11")
 @pytest.mark.anyio
 async def test_the_runner_resolves_a_set_and_calls_the_loader_once_with_its_ids(tmp_path: Path) -> None:
     write(tmp_path, "a-001", "b-001", "c-001")

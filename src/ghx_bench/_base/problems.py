@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
 _LONGEST_VALUE = 60
+_LONGEST_POINTER = 300
 _MOST_NAMES = 16
 _SHORTEST_BEGINNING = 3
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -48,6 +49,12 @@ def pointer_of(tokens: Iterable[str | int]) -> str:
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
 
 
+def shortened_pointer(pointer: str) -> str:
+    """Leave out the middle of a pointer that nobody would read."""
+    half = _LONGEST_POINTER // 2
+    return pointer if len(pointer) <= _LONGEST_POINTER else f"{pointer[:half]}…{pointer[-half:]}"
+
+
 def tokens_of(pointer: str) -> tuple[str, ...]:
     """Read a JSON pointer back into keys and indices."""
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
@@ -79,7 +86,7 @@ def in_words(value: object) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """List names for reading, the first dozen if there are many."""
-    every = [repr(name) for name in names]
+    every = [shortened(name) for name in names]
     more = len(every) - _MOST_NAMES
     return ", ".join(every) if more <= 0 else f"{', '.join(every[:_MOST_NAMES])} and {more} more"
 
@@ -93,6 +100,15 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         longer = [each for each in spellings if each.startswith(wanted)]
         close = longer if len(longer) == 1 else []
     return spellings[close[0]] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
+    """Suggest the known name that was probably meant; where none was, say `otherwise`, or which there are."""
+    names = list(known)
+    meant = nearest(name, names)
+    if meant:
+        return f"did you mean {meant!r}?"
+    return f"known: {listed(names) or 'none'}" if otherwise is None else otherwise
 
 
 def plain(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ghx_bench._base.problems import plain
+_CAPITAL = re.compile(r"[A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,9 @@ class Signature:
         """Return which input a key means, `pr_number` being `prNumber` and `repo` being `name`; `None` if no input."""
         if key in self.required or key in self.optional:
             return key
-        spellings = {plain(name): name for name in self.names}
-        return spellings.get(plain(key)) or (spellings.get("name") if key == "repo" else None)
+        spellings = {"repo": "name", **{_CAPITAL.sub(r"_\g<0>", name).lower(): name for name in self.names}}
+        name = spellings.get(key)
+        return name if name in self.names else None
 
 
 def _read(table: str) -> Mapping[str, Signature]:

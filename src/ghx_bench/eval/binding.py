@@ -6,12 +6,13 @@ from typing import ClassVar
 from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.documents import DocumentError, Finding, Problem, explain
-from ghx_bench._base.problems import listed, nearest, pointer_of, shortened
-from ghx_bench.eval.manifest import FixtureManifest, is_repository
-from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.slots import Values, filled
-from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill_text
-from ghx_bench.eval.variables import FIXTURE_REPO, OWNER, REPO, REPO_NAME, RUN_ID, unbound, values_at, variable_names
+from ghx_bench._base.problems import did_you_mean, listed, pointer_of, shortened
+from ghx_bench.eval.manifest import FixtureManifest
+from ghx_bench.eval.repository import is_repository
+from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
+from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Values, filled, references_in, slots_of
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill_text, names_in
+from ghx_bench.eval.variables import FIXTURE_REPO, OWNER, REPO, REPO_NAME, unbound, values_at, variable_names
 
 
 class BindingError(DocumentError):
@@ -42,8 +43,9 @@ def bind_fixture_variables(
 
     Values come from `extra`, else from the bindings' paths into the manifest. There are besides: `{{fixture_repo}}`,
     the manifest's repository; `{{repo}}`, that of `fixture.repo`; `{{owner}}` and `{{repo_name}}`, the two halves of
-    `{{repo}}`; and `{{run_id}}`, which the runner gives in `extra`, else the seeding's id. In a checkpoint, a text
-    that is one placeholder takes the type of the value. References to earlier checkpoints stay for the scorer.
+    `{{repo}}`; and `{{run_id}}`, which the runner gives in `extra`. In a checkpoint, a text that is one placeholder
+    takes the type of the value. References to earlier checkpoints stay for the scorer, which gives the checkpoints
+    to `bind_references`; what only looks like one, because a value contains it, stays for good.
 
     The scenario given is not changed. Whatever cannot be resolved is raised together, as one `BindingError`.
     """
@@ -66,24 +68,20 @@ class _Binder:
     def bind(self) -> EvalScenario:
         scenario, changes = self._scenario, dict[str, object]()
         if self._manifest is not None:
-            self._add(RUN_ID, self._manifest.seed_id)
             self._add(FIXTURE_REPO, self._manifest.repo)
         if scenario.fixture is not None:
             changes["fixture"] = self._bind_fixture(scenario.fixture)
-        changes["prompt"] = fill_text(scenario.prompt, self._values_for(("prompt",)))
+        changes["prompt"] = fill_text(scenario.prompt, self._values_for(PROMPT))
         checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
         changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
         return scenario.model_copy(update=changes)
 
     def _bind_fixture(self, fixture: FixtureRequirements) -> FixtureRequirements:
-        if self._manifest is None:
+        if self._manifest is not None:
+            self._look_up(fixture, self._manifest)
+        elif fixture.requires or fixture.bindings.keys() - self._values.keys():
             self._refuse(("fixture",), "the scenario needs fixtures, and there is no manifest", "seed them first")
             return fixture
-        self._check_requirements(fixture, self._manifest)
-        bindings = {name: path for name, path in fixture.bindings.items() if name not in self._values}
-        values, findings = values_at(bindings, self._manifest.to_wire()["fixtures"])
-        self._values |= values
-        self.findings += findings
         if REPO in self._values:
             self._take_apart(self._values[REPO], ("fixture", "bindings", REPO))
         repo = fill_text(fixture.repo, self._values_for(("fixture", "repo")))
@@ -91,12 +89,16 @@ class _Binder:
         self._take_apart(repo, ("fixture", "repo"))
         return fixture.model_copy(update={"repo": repo})
 
-    def _check_requirements(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
+    def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):
             if name not in manifest.fixtures:
-                meant = nearest(name, manifest.fixtures)
-                hint = f"did you mean {meant!r}?" if meant else f"it has {listed(manifest.fixtures) or 'none'}"
-                self._refuse(("fixture", "requires", index), f"the manifest has no fixture {name!r}", hint)
+                there = f"it has {listed(manifest.fixtures) or 'none'}"
+                hint = did_you_mean(name, manifest.fixtures, otherwise=there)
+                self._refuse(("fixture", "requires", index), f"the manifest has no fixture {shortened(name)}", hint)
+        bindings = {name: path for name, path in fixture.bindings.items() if name not in self._values}
+        values, findings = values_at(bindings, manifest.to_wire()["fixtures"])
+        self._values |= values
+        self.findings += findings
 
     def _take_apart(self, repo: JsonValue, source: Tokens) -> None:
         """Derive owner and name of a repository, unless another gave them before."""
@@ -108,31 +110,40 @@ class _Binder:
             self._refuse(source, f"{shortened(repo)} is not the name of a repository", "it has the form owner/repo")
 
     def _bind_checkpoint(self, index: int, checkpoint: Checkpoint) -> Checkpoint:
-        place: Tokens = ("assertions", "checkpoints", index)
-        wire = filled(checkpoint, lambda tokens: self._values_for((*place, *tokens)))
+        place: Tokens = (*CHECKPOINT_LIST, index)
+        wire = filled(checkpoint, lambda slot: self._values_for((*place, *slot.tokens), takes_null=slot.takes_anything))
         if wire is None:
             return checkpoint
         try:
-            return Checkpoint.model_validate(wire)
+            bound = Checkpoint.model_validate(wire)
         except ValidationError as error:
             for finding in explain(error, Checkpoint, wire):
                 self._refuse((*place, *finding.tokens), f"after binding, {finding.reason}", None)
             return checkpoint
+        # What is filled in may look like a reference; only the checkpoint as it was written tells them apart.
+        return bound.coming_from(Origin(checkpoint, self._used_by(checkpoint))) if references_in(bound) else bound
 
-    def _values_for(self, tokens: Tokens) -> Values:
+    def _used_by(self, checkpoint: Checkpoint) -> dict[str, JsonValue]:
+        names = {name for slot in slots_of(checkpoint) for name in names_in(slot.text)}
+        return {name: value for name, value in self._values.items() if name in names}
+
+    def _values_for(self, tokens: Tokens, *, takes_null: bool = False) -> Values:
         def value_of(name: str) -> JsonValue:
             if name in self._values:
-                return self._values[name]
+                value = self._values[name]
+                if value is None and not takes_null:
+                    self._refuse(tokens, f"{{{{{name}}}}} is null, which cannot be put into a text", None)
+                return value
             if not name.startswith(CHECKPOINTS):
                 self._miss(name, tokens)
-            elif tokens == ("prompt",):
+            elif tokens == PROMPT:
                 self._refuse(tokens, f"{{{{{name}}}}} cannot be known yet", "checkpoints are made after the session")
             raise KeyError(name)
 
         return value_of
 
     def _miss(self, name: str, tokens: Tokens) -> None:
-        finding = unbound(name, tokens, self._values)
+        finding = unbound(name, tokens, self._values, has_fixture=self._scenario.fixture is not None)
         lacks_fixtures = any(each.tokens[0] == "fixture" for each in self.findings)
         if finding not in self.findings and not (lacks_fixtures and name in variable_names(self._scenario)):
             self.findings.append(finding)
@@ -141,4 +152,6 @@ class _Binder:
         self._values.setdefault(name, value)
 
     def _refuse(self, tokens: Tokens, reason: str, suggestion: str | None) -> None:
-        self.findings.append(Finding(tokens=tokens, reason=reason, suggestion=suggestion))
+        finding = Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+        if finding not in self.findings:
+            self.findings.append(finding)

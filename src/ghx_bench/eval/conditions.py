@@ -6,12 +6,13 @@ from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, field_va
 
 from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.documents.wording import of_wrong_kind
-from ghx_bench._base.wire import OMITTABLE, JsonObject, WireModel
+from ghx_bench._base.wire import OMITTABLE, JsonObject, TaggedModel
+from ghx_bench.eval.bounds import Some
 from ghx_bench.eval.patterns import PatternError, compiled
-from ghx_bench.eval.templates import fill_text, is_placeholder
+from ghx_bench.eval.templates import PLACEHOLDER, fill_text, is_placeholder
 from ghx_bench.profiler.scenario import Text
 
-_PLACEHOLDER_SCHEMA = {"type": "string", "pattern": r"^\{\{.+\}\}$", "examples": ["{{expected_count}}"]}
+_PLACEHOLDER_SCHEMA = {"type": "string", "pattern": f"^{PLACEHOLDER}$", "examples": ["{{expected_count}}"]}
 
 
 def _wrong_kind(expected: str, value: object) -> RefusedError:
@@ -75,10 +76,10 @@ FieldPath = Annotated[
 ]
 
 
-class _Condition(WireModel):
-    def model_post_init(self, _: Any, /) -> None:
-        # What a condition is gets written also where Python code left it to the class.
-        self.__pydantic_fields_set__.add("type")
+class _Condition(TaggedModel, extra="forbid"):
+    """What a condition is gets written also where Python code left it to the class; other keys are refused."""
+
+    type: Any  # each kind says which
 
 
 class NonEmpty(_Condition):
@@ -190,7 +191,7 @@ class AllOf(_Condition):
     """Every one of `conditions` is true."""
 
     type: Literal["all"] = "all"
-    conditions: Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)] = Field(
+    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions that must all be true."
     )
 
@@ -199,7 +200,7 @@ class AnyOf(_Condition):
     """At least one of `conditions` is true."""
 
     type: Literal["any"] = "any"
-    conditions: Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)] = Field(
+    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions of which one must be true."
     )
 

@@ -9,17 +9,12 @@ from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraint
 
 from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.eval.repository import RepositoryName
 from ghx_bench.profiler.config import Folder, ProfileConfig, load_config
 from ghx_bench.profiler.section import Flag, Section, Text
 
 _TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
 
-RepositoryName = Annotated[
-    str,
-    Strict(),
-    StringConstraints(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?/[A-Za-z0-9._-]+$"),
-    Field(examples=["octocat/hello-world"]),
-]
 Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 VariableName = Annotated[
     str, Strict(), StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), Field(examples=["AUTHOR_TOKEN"])
@@ -81,6 +76,9 @@ class EvalConfig(ProfileConfig):
         "--scorers": ("scorers",),
     }
 
+    schema_url: str | None = Field(
+        default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
+    )
     provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
     scorers: Folder | None = Field(

@@ -74,9 +74,11 @@ def _evaluate_count(condition: NonEmpty | Empty | CountGte | CountEq, data: Json
         case Empty():
             return data is None if items is None else len(items) == 0
         case CountGte(value=value):
-            return items is not None and len(items) >= _bound(value)
+            least = _bound(value)
+            return items is not None and len(items) >= least
         case CountEq(value=value):
-            return items is not None and len(items) == _bound(value)
+            wanted = _bound(value)
+            return items is not None and len(items) == wanted
         case _:
             assert_never(condition)
 
@@ -88,7 +90,8 @@ def _evaluate_field(condition: FieldEquals | FieldContains | FieldGte | Matches,
         case FieldContains(value=value):
             return isinstance(field, str) and value in field
         case FieldGte(value=value):
-            return isinstance(field, int | float) and not isinstance(field, bool) and field >= _bound(value)
+            least = _bound(value)
+            return isinstance(field, int | float) and not isinstance(field, bool) and field >= least
         case Matches(pattern=pattern):
             return isinstance(field, str) and matches(pattern, field)
         case _:

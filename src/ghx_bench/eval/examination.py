@@ -4,17 +4,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ghx_bench._base.documents import Finding
-from ghx_bench._base.problems import listed, nearest, plain, shortened
+from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
 from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
-from ghx_bench.eval.manifest import is_repository
+from ghx_bench.eval.folders import CONFIG_FILE
+from ghx_bench.eval.paths import steps_of
 from ghx_bench.eval.references import check_references
+from ghx_bench.eval.repository import is_repository
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario
 from ghx_bench.eval.scorers import custom_conditions_in, scorer_names
-from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Use, texts_of, uses_in
-from ghx_bench.eval.templates import CHECKPOINTS, Tokens, names_in, near_misses_in
-from ghx_bench.eval.variables import OWNER, REPO, REPO_NAME, repository_variable_names, unbound, variable_names
-
-CONFIG_FILE = "eval.config.yaml"
+from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens, in_braces, names_in, near_misses_in
+from ghx_bench.eval.variables import (
+    OWNER,
+    REPO,
+    REPO_NAME,
+    misspelt,
+    not_replaced_here,
+    repository_variable_names,
+    unbound,
+    variable_names,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,24 +31,28 @@ class Known:
     """What exists outside of scenario files, as far as they may name it.
 
     `variables` are those that the caller will give to `bind_fixture_variables` in `extra`, besides `run_id` and
-    `fixture_repo`. `scorers` is asked only when a scenario has a `custom` condition.
+    `fixture_repo`. `scorers` is asked only when a scenario has a `custom` condition; `None` means that it is not
+    known, and that any name will do.
     """
 
     capabilities: Collection[str] = frozenset(CAPABILITY_IDS)
     inputs: Mapping[str, Signature] = field(default_factory=lambda: SIGNATURES)
-    scorers: Callable[[], Collection[str]] = scorer_names
+    scorers: Callable[[], Collection[str]] | None = scorer_names
     variables: Collection[str] = ()
 
 
 def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     """Yield what keeps a scenario from ever being measured rightly."""
-    uses = uses_in(scenario)
+    texts = list(texts_of(scenario))
+    uses = uses_in(texts)
     yield from _check_repository(scenario, known)
     yield from _check_variables(scenario, uses, known)
+    yield from _check_spellings(scenario, texts[1:], known)  # the first is the prompt, in which it may be meant
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         place = (*CHECKPOINT_LIST, index)
         yield from _check_task(checkpoint, place, known)
         yield from _check_scorers(checkpoint, place, known)
+        yield from _check_fixed_texts(checkpoint, place)
     yield from check_references(scenario.assertions.checkpoints, uses)
 
 
@@ -50,7 +63,7 @@ def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
     yield from _doubt_bindings(scenario)
-    yield from _doubt_spellings(scenario, known)
+    yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _doubt_inputs(checkpoint, (*CHECKPOINT_LIST, index), known)
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
@@ -64,7 +77,7 @@ def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Finding]
     repo, tokens = scenario.fixture.repo, ("fixture", "repo")
     names = names_in(repo)
     there = repository_variable_names(scenario).union(known.variables)
-    yield from (unbound(name, tokens, there) for name in names if name not in there)
+    yield from (unbound(name, tokens, there, has_fixture=True) for name in names if name not in there)
     if not names and not is_repository(repo):
         yield Finding(
             tokens=tokens,
@@ -78,7 +91,7 @@ def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) 
     for tokens, name in uses:
         if not name.startswith(CHECKPOINTS):
             if name not in there:
-                yield unbound(name, tokens, there)
+                yield unbound(name, tokens, there, has_fixture=scenario.fixture is not None)
         elif tokens == PROMPT:
             yield Finding(
                 tokens=tokens,
@@ -100,9 +113,9 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
         name = signature.name_of(key)
         tokens = (*place, "input", key)
         if name is None:
-            meant = nearest(key, signature.names)
-            hint = f"did you mean {meant!r}?" if meant else f"it takes {listed(signature.names)}"
-            yield Finding(tokens=tokens, reason=f"{task} takes no input {key!r}", suggestion=hint, at_key=True)
+            hint = did_you_mean(key, signature.names, otherwise=f"it takes {listed(signature.names)}")
+            reason = f"{task} takes no input {shortened(key)}"
+            yield Finding(tokens=tokens, reason=reason, suggestion=hint, at_key=True)
         elif given.setdefault(name, key) != key:
             reason = f"input {key!r} says the same as {given[name]!r}"
             yield Finding(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
@@ -115,18 +128,19 @@ def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]
     if meant:
         hint = f"did you mean {meant!r}?"
     elif beside:
-        hint = f"those of {domain[:-1]!r} are {listed(beside)}"
+        hint = f"those of {shortened(domain[:-1])} are {listed(beside)}"
     else:
         hint = f"they begin with one of {listed(sorted({each.partition('.')[0] for each in capabilities}))}"
     return Finding(tokens=tokens, reason=f"there is no capability {shortened(name)}", suggestion=hint)
 
 
 def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+    if known.scorers is None:
+        return
     for tokens, condition in custom_conditions_in(checkpoint.condition, (*place, "condition")):
         names = sorted(known.scorers())
         if condition.scorer not in names:
-            meant = nearest(condition.scorer, names)
-            hint = f"did you mean {meant!r}?" if meant else f"name a file with it as 'scorers' in {CONFIG_FILE}"
+            hint = did_you_mean(condition.scorer, names, otherwise=f"name a file with it as 'scorers' in {CONFIG_FILE}")
             yield Finding(
                 tokens=(*tokens, "scorer"),
                 reason=f"no custom scorer is registered as {shortened(condition.scorer)}",
@@ -134,34 +148,34 @@ def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Itera
             )
 
 
+def _check_fixed_texts(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
+    for tokens, text, is_key in fixed_texts_of(checkpoint):
+        for written, _ in in_braces(text):
+            yield not_replaced_here(written, (*place, *tokens), is_key=is_key)
+
+
+def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known) -> Iterator[Finding]:
+    there = variable_names(scenario).union(known.variables)
+    for tokens, text in texts:
+        for written, name in near_misses_in(text):
+            yield misspelt(written, name, tokens, there)
+
+
 def _doubt_bindings(scenario: EvalScenario) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
-    used = {use.name for use in uses_in(scenario)}.union(names_in(scenario.fixture.repo))
+    used = {use.name for use in uses_in(texts_of(scenario))}.union(names_in(scenario.fixture.repo))
     if used & {OWNER, REPO_NAME}:
         used.add(REPO)
     for name, path in scenario.fixture.bindings.items():
-        fixture = path.partition(".")[0]
+        fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
         if fixture not in scenario.fixture.requires:
-            meant = nearest(fixture, scenario.fixture.requires)
-            hint = f"did you mean {meant!r}?" if meant else "add it there"
-            yield Finding(tokens=tokens, reason=f"fixture {fixture!r} is not in fixture.requires", suggestion=hint)
+            hint = did_you_mean(fixture, scenario.fixture.requires, otherwise="add it there")
+            reason = f"fixture {shortened(fixture)} is not in fixture.requires"
+            yield Finding(tokens=tokens, reason=reason, suggestion=hint)
         if name not in used:
             yield Finding(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
-
-
-def _doubt_spellings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
-    there = {plain(name): name for name in variable_names(scenario).union(known.variables)}
-    for tokens, text in texts_of(scenario):
-        for written, name in near_misses_in(text):
-            meant = there.get(plain(name))
-            if meant:
-                yield Finding(
-                    tokens=tokens,
-                    reason=f"{written} is not replaced",
-                    suggestion=f"write {{{{{meant}}}}} for the variable",
-                )
 
 
 def _doubt_inputs(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:

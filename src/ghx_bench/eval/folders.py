@@ -7,7 +7,8 @@ Every file that ends in `.json`, `.yaml` or `.yml` is, in the folder and in fold
 - `scenario-sets.json` (or `.yaml`, `.yml`), the named sets;
 - whatever is in a folder called `fixtures`, or in one whose name begins with `.` or `_`, or has such a name itself.
 
-A file that is named itself, rather than its folder, is taken for a scenario whatever its name.
+Links are followed; a folder to which several lead is read once. A file that is named itself, rather than its folder,
+is taken for a scenario whatever its name.
 """
 
 import os
@@ -23,6 +24,8 @@ PathLike = str | os.PathLike[str]
 SUFFIXES = (".json", ".yaml", ".yml")
 SETS_NAME = "scenario-sets"
 FIXTURES_FOLDER = "fixtures"
+CONFIG_NAME = "eval.config"
+CONFIG_FILE = f"{CONFIG_NAME}.yaml"
 
 
 def scenario_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -39,12 +42,21 @@ def documents_in(
 
     `on_error` is called for a folder that cannot be read, which is passed over.
     """
-    skipped = set(skip)
-    for directory, folders, names in os.walk(folder, onerror=on_error):
-        folders[:] = sorted(each for each in folders if each[0] not in "._" and each not in skipped)
+    skipped, seen = set(skip), {os.path.realpath(folder)}
+    for directory, folders, names in os.walk(folder, onerror=on_error, followlinks=True):
+        wanted = sorted(each for each in folders if each[0] not in "._" and each not in skipped)
+        folders[:] = [each for each in wanted if _is_new(os.path.realpath(Path(directory, each)), seen)]
         for name in sorted(names):
             if name.endswith(SUFFIXES) and name[0] not in "._":
                 yield Path(directory, name)
+
+
+def _is_new(place: str, seen: set[str]) -> bool:
+    """Say whether a folder was not met before, and remember it; links may lead to the same one, or in a circle."""
+    if place in seen:
+        return False
+    seen.add(place)
+    return True
 
 
 def _in_folder(folder: Path) -> Iterator[Path]:

@@ -12,13 +12,13 @@ import anyio.to_thread
 from ghx_bench._base.documents import (
     Document,
     DocumentError,
-    Finding,
     Problem,
     problem,
+    problems_of,
     read_document,
     validate_document,
 )
-from ghx_bench._base.problems import pointer_of
+from ghx_bench._base.problems import listed
 from ghx_bench.eval.examination import Known, find_errors
 from ghx_bench.eval.folders import PathLike, scenario_files
 from ghx_bench.eval.scenario import Category, Difficulty, EvalScenario
@@ -26,7 +26,16 @@ from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioLoader
 
 Names = str | Iterable[str] | None
-"""One name, or several, or none given."""
+"""One name, or several; `None` asks for nothing in particular, an empty list for nothing at all."""
+
+
+class UnknownScenariosError(UnknownNameError):
+    """Scenarios were asked for that are not there; the message names all of them."""
+
+    def __init__(self, names: Sequence[str], *, known: Collection[str]) -> None:
+        super().__init__("scenario", names[0], known=known)
+        if len(names) > 1:
+            self.args = (f"no scenarios {listed(names)}; known: {listed(sorted(known)) or 'none'}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +58,8 @@ def load_eval_scenarios(
     """Read scenarios from files and folders (for which files of a folder those are, see `folders`).
 
     They come in the order of `ids`, else of the files; `tags` keeps those that have one of these, `category` and
-    `difficulty` those of one of these. An id or tag that no scenario has raises `UnknownNameError`.
+    `difficulty` those of one of these. An id or tag that no scenario has raises `UnknownNameError`. `None` leaves a
+    choice open, an empty list chooses nothing.
 
     Everything wrong with any file is raised together, as one `DocumentError`. Where `ids` are given, files that hold
     other scenarios are not looked into any further, and cannot be in the way.
@@ -66,8 +76,6 @@ def scenario_loader(
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
 
     async def load(ids: Sequence[str]) -> Sequence[EvalScenario]:
-        if not ids:
-            return ()
         return await anyio.to_thread.run_sync(partial(load_eval_scenarios, places, ids=ids, known=known))
 
     return load
@@ -88,15 +96,10 @@ def load_scenario_files(
 def read_scenario(document: Document, known: Known) -> EvalScenario:
     """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
     scenario = validate_document(document, EvalScenario)
-    problems = [problem_of(document, finding) for finding in find_errors(scenario, known)]
+    problems = problems_of(document, find_errors(scenario, known))
     if problems:
-        raise DocumentError(sorted(problems, key=lambda each: (each.line or 0, each.column or 0)))
+        raise DocumentError(problems)
     return scenario
-
-
-def problem_of(document: Document, finding: Finding) -> Problem:
-    """Show where in a document something was found."""
-    return problem(document, pointer_of(finding.tokens), finding.reason, finding.suggestion, at_key=finding.at_key)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,7 +134,7 @@ class _Reading:
         if self.problems:
             raise DocumentError(self.problems)
         if missing:
-            raise UnknownNameError("scenario", min(missing), known={*self.found, *self.others})
+            raise UnknownScenariosError(sorted(missing), known={*self.found, *self.others})
         return self.found
 
     def _is_wanted(self, document: Document) -> bool:
@@ -171,9 +174,8 @@ def narrow(
 
 
 def _listed(names: Names) -> list[str] | None:
-    """Return the names asked for; `None` where nothing was asked, which an empty list says as well."""
-    given = [names] if isinstance(names, str) else list(names or ())
-    return given or None
+    """Return the names asked for; `None` where nothing was asked."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
 def _known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:

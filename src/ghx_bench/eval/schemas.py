@@ -48,6 +48,9 @@ def _scenario() -> Schema:
     parts["FixtureRequirements"]["properties"]["bindings"]["additionalProperties"] = False  # but for its pattern
     parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
     parts["Checkpoint"]["properties"]["task"]["enum"] = list(CAPABILITY_IDS)
+    fixture = schema["properties"]["fixture"]
+    fixture["$ref"] = next(each["$ref"] for each in fixture.pop("anyOf") if "$ref" in each)  # omitted rather than null
+    fixture.pop("default")
     return schema
 
 
@@ -56,9 +59,26 @@ def _sets() -> Schema:
     return {**_schema_of(ScenarioSets), "properties": {SCHEMA_KEY: note}}
 
 
+def _config() -> Schema:
+    """Describe a configuration, with the short forms that are read as well."""
+    schema = _schema_of(EvalConfig)
+    parts: dict[str, Schema] = schema["$defs"]
+    models: Schema = schema["properties"]["models"]
+    models["items"] = {"anyOf": [{"type": "string", "minLength": 1}, models["items"]]}
+    parts["FixtureChoice"]["properties"]["repo"]["anyOf"].append({"const": ""})
+    parts["Output"]["properties"]["log_level"]["enum"].append("warn")
+    execution: Schema = parts["Execution"]["properties"]
+    execution["allowed_retries"] = {
+        **execution["retries"],
+        "description": "Another name of retries.",
+        "deprecated": True,
+    }
+    return schema
+
+
 _SCHEMAS: dict[SchemaName, tuple[str, Callable[[], Schema]]] = {
     "scenario": ("A scenario of ghx-bench", _scenario),
     "sets": ("The scenario sets of ghx-bench", _sets),
     "manifest": ("A fixture manifest of ghx-bench", lambda: _schema_of(FixtureManifest)),
-    "config": ("The configuration of ghx-bench", lambda: _schema_of(EvalConfig)),
+    "config": ("The configuration of ghx-bench", _config),
 }

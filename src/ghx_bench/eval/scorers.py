@@ -16,7 +16,7 @@ from ghx_bench.eval.conditions import (
     Not,
 )
 from ghx_bench.eval.evaluation import CustomScorer
-from ghx_bench.eval.targets import load_target
+from ghx_bench.eval.targets import explain_import, load_from_file
 from ghx_bench.eval.templates import Tokens
 from ghx_bench.profiler.errors import UnknownNameError
 
@@ -34,7 +34,7 @@ class BadScorerError(InputError):
 
 
 def scorer_names(project_file: Path | None = None) -> frozenset[str]:
-    """Return the names of all registered scorers; nothing but the project's file is imported for it."""
+    """Return the names of all registered scorers; of all code, only the project's file is executed for it."""
     return frozenset([*_installed(), *_of_project(project_file)])
 
 
@@ -76,9 +76,9 @@ def _installed() -> Mapping[str, EntryPoint]:
 def _import(entry: EntryPoint) -> CustomScorer:
     try:
         scorer = entry.load()
-    except Exception as error:
-        # Plugin call: another package's module may raise anything while it is imported.
-        reason = f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
+        reason = explain_import(error)
         raise BadScorerError(f"scorer {entry.name!r} ({entry.value}) cannot be imported: {reason}") from error
     return _checked(entry.name, scorer, entry.value)
 
@@ -86,7 +86,7 @@ def _import(entry: EntryPoint) -> CustomScorer:
 def _of_project(path: Path | None) -> Mapping[str, CustomScorer]:
     if path is None:
         return {}
-    found = cast("dict[object, object]", load_target(f"{path}:{IN_PROJECT_FILE}", dict, default=IN_PROJECT_FILE))
+    found = cast("dict[object, object]", load_from_file(path, IN_PROJECT_FILE, dict))
     return {str(name): _checked(str(name), scorer, str(path)) for name, scorer in found.items()}
 
 

@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ghx_bench._base.documents import Document, DocumentError, Finding, Problem, read_document, validate_document
+from ghx_bench._base.documents import (
+    Document,
+    DocumentError,
+    Finding,
+    Problem,
+    problems_of,
+    read_document,
+    validate_document,
+)
+from ghx_bench._base.problems import shortened
 from ghx_bench.eval.folders import SETS_NAME, SUFFIXES, PathLike
-from ghx_bench.eval.loader import problem_of
 from ghx_bench.profiler.scenario import ScenarioSets
 
 SCHEMA_KEY = "$schema"
@@ -25,7 +33,7 @@ def read_sets(document: Document) -> ScenarioSets:
     if isinstance(value, dict):
         value = {name: ids for name, ids in value.items() if name != SCHEMA_KEY}
     sets = validate_document(replace(document, value=value), ScenarioSets)
-    problems = [problem_of(document, finding) for finding in _repetitions(sets)]
+    problems = problems_of(document, _repetitions(sets))
     if problems:
         raise DocumentError(problems)
     return sets
@@ -33,10 +41,12 @@ def read_sets(document: Document) -> ScenarioSets:
 
 def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
     for name, ids in sets.root.items():
+        seen = set[str]()
         for index, each in enumerate(ids):
-            if each in ids[:index]:
-                reason = f"scenario {each!r} is given twice in set {name!r}"
+            if each in seen:
+                reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
                 yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
+            seen.add(each)
 
 
 def _file_in(folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """Where placeholders may stand in a checkpoint, and how they are filled there."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Literal, NamedTuple, cast
 
@@ -9,13 +9,17 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario
-from ghx_bench.eval.templates import Tokens, fill, fill_text, names_in, strings_in
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill, fill_text, is_placeholder, keys_in, names_in, strings_in
 
 PROMPT: Tokens = ("prompt",)
 CHECKPOINT_LIST: Tokens = ("assertions", "checkpoints")
 
 Values = Callable[[str], JsonValue]
 """Knows the value of each placeholder by its name; raises `KeyError` for those that are to stay."""
+
+
+Text = tuple[Tokens, str]
+"""A text that may contain placeholders, and where it is."""
 
 
 class Slot(NamedTuple):
@@ -29,6 +33,19 @@ class Slot(NamedTuple):
     text: str
     kind: Literal["any", "text", "pattern"]
 
+    @property
+    def takes_anything(self) -> bool:
+        """Whether the slot becomes the value itself, of whatever type, rather than text with the value in it."""
+        return self.kind == "any" and is_placeholder(self.text)
+
+
+class Fixed(NamedTuple):
+    """A text in which nothing is filled, and in which somebody may think otherwise."""
+
+    tokens: Tokens
+    text: str
+    is_key: bool
+
 
 class Use(NamedTuple):
     """A placeholder in a scenario: where it stands, and its name."""
@@ -37,13 +54,13 @@ class Use(NamedTuple):
     name: str
 
 
-def uses_in(scenario: EvalScenario) -> list[Use]:
-    """Return the placeholders in a scenario's prompt and checkpoints, each once for each text."""
-    return [Use(tokens, name) for tokens, text in texts_of(scenario) for name in dict.fromkeys(names_in(text))]
+def uses_in(texts: Iterable[Text]) -> list[Use]:
+    """Return the placeholders in texts, each once for each text."""
+    return [Use(tokens, name) for tokens, text in texts for name in dict.fromkeys(names_in(text))]
 
 
-def texts_of(scenario: EvalScenario) -> Iterator[tuple[Tokens, str]]:
-    """Yield the texts of a scenario that may contain placeholders, but for `fixture.repo`."""
+def texts_of(scenario: EvalScenario) -> Iterator[Text]:
+    """Yield the texts of a scenario that may contain placeholders, the prompt first, but for `fixture.repo`."""
     yield PROMPT, scenario.prompt
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         for slot in slots_of(checkpoint):
@@ -55,17 +72,29 @@ def slots_of(checkpoint: Checkpoint) -> Iterator[Slot]:
     return _slots_in(checkpoint.input, checkpoint.condition.to_wire())
 
 
-def filled(checkpoint: Checkpoint, values_for: Callable[[Tokens], Values]) -> JsonObject | None:
+def references_in(checkpoint: Checkpoint) -> list[str]:
+    """Return the names of the placeholders in a checkpoint that stand for outputs of earlier ones."""
+    names = (name for slot in slots_of(checkpoint) for name in names_in(slot.text))
+    return [name for name in names if name.startswith(CHECKPOINTS)]
+
+
+def fixed_texts_of(checkpoint: Checkpoint) -> Iterator[Fixed]:
+    """Yield the texts beside the slots of a checkpoint: keys, and what conditions name."""
+    yield from (Fixed(tokens, key, is_key=True) for tokens, key in keys_in(checkpoint.input, ("input",)))
+    yield from _fixed_in_condition(checkpoint.condition.to_wire(), ("condition",))
+
+
+def filled(checkpoint: Checkpoint, values_for: Callable[[Slot], Values]) -> JsonObject | None:
     """Return a checkpoint, not yet validated again, with its placeholders filled; `None` where it has none.
 
-    `values_for` is told the place of each slot. A placeholder for which it has no value (`KeyError`) stays.
+    `values_for` is asked for each slot. A placeholder for which it has no value (`KeyError`) stays.
     """
     slots = [slot for slot in slots_of(checkpoint) if names_in(slot.text)]
     if not slots:
         return None
     changed = deepcopy(checkpoint.to_wire())
     for slot in slots:
-        _put(changed, slot.tokens, _fill(slot, values_for(slot.tokens)))
+        _put(changed, slot.tokens, _fill(slot, values_for(slot)))
     return changed
 
 
@@ -99,6 +128,22 @@ def _slots_in_condition(condition: JsonObject, at: Tokens) -> Iterator[Slot]:
             case "conditions", list():
                 for index, each in enumerate(value):
                     yield from _slots_in_condition(cast("JsonObject", each), (*at, key, index))
+            case _:
+                pass
+
+
+def _fixed_in_condition(condition: JsonObject, at: Tokens) -> Iterator[Fixed]:
+    for key, value in condition.items():
+        match key, value:
+            case "path" | "scorer", str():
+                yield Fixed((*at, key), value, is_key=False)
+            case "value" | "params", _:
+                yield from (Fixed(tokens, text, is_key=True) for tokens, text in keys_in(value, (*at, key)))
+            case "condition" | "where", dict():
+                yield from _fixed_in_condition(value, (*at, key))
+            case "conditions", list():
+                for index, each in enumerate(value):
+                    yield from _fixed_in_condition(cast("JsonObject", each), (*at, key, index))
             case _:
                 pass
 

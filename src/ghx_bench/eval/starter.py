@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.problems import shortened
 from ghx_bench._base.wire import JsonObject
+from ghx_bench.eval.folders import SUFFIXES
 from ghx_bench.eval.scenario import Category, ScenarioId
 
 Format = Literal["yaml", "json"]
@@ -94,6 +95,9 @@ def write_starter(id_: str, folder: Path, *, category: Category | None = None, f
     """Write the first draft of a scenario into a folder, which is made if need be; never over another file."""
     _check_id(id_)
     path = folder / f"{id_}.{format_}"
+    for other in (folder / f"{id_}{suffix}" for suffix in SUFFIXES):
+        if other.exists() and other != path:
+            raise InputError(f"{other}: there is a scenario with this id already; choose another id or folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

@@ -1,15 +1,21 @@
 """Finding a user's object by `file.py:name` or `module:name`."""
 
+import hashlib
 import importlib
 import importlib.util
+import os
 import sys
+import sysconfig
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import one_line
 
 T = TypeVar("T")
+
+_LONGEST_REASON = 500
 
 
 class TargetError(InputError):
@@ -20,34 +26,81 @@ class TargetError(InputError):
 
 def load_target(target: str, kind: type[T], *, default: str) -> T:
     """Import what `target` names and return the object in it, which has to be a `kind`."""
-    place, _, name = target.partition(":")
-    module = _module_of(place, target)
-    found: object = getattr(module, name or default, None)
+    place, colon, name = (target, "", "") if target.endswith(".py") else target.rpartition(":")
+    place, name = (place, name or default) if colon else (target, default)
+    return _object_in(Path(place) if place.endswith(".py") else place, name, kind, target)
+
+
+def load_from_file(path: Path, name: str, kind: type[T]) -> T:
+    """Import a Python file and return the object of that name in it, which has to be a `kind`."""
+    return _object_in(path, name, kind, f"{path}:{name}")
+
+
+def explain_import(error: BaseException) -> str:
+    """Say on one line why a module of somebody else's could not be imported."""
+    said = one_line(" ".join(str(error).split()))
+    shown = said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
+    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
+
+
+def _object_in(place: Path | str, name: str, kind: type[T], target: str) -> T:
+    found: object = getattr(_module_of(place, target), name, None)
     if not isinstance(found, kind):
         what = "nothing" if found is None else f"a {type(found).__name__}"
-        raise TargetError(f"{target}: expected a {kind.__name__} called {name or default!r}, found {what}")
+        raise TargetError(one_line(f"{target}: expected a {kind.__name__} called {name!r}, found {what}"))
     return found
 
 
-def _module_of(place: str, target: str) -> ModuleType:
+def _module_of(place: Path | str, target: str) -> ModuleType:
     try:
-        return _import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    except FileNotFoundError:
-        raise TargetError(f"{target}: no such file") from None
-    except Exception as error:
-        # Plugin call: the user's own module may raise anything while it is imported.
-        raise TargetError(f"{target}: cannot be imported ({type(error).__name__}: {error})") from error
+        return _import_file(place) if isinstance(place, Path) else _import_module(place)
+    except FileNotFoundError as error:
+        if isinstance(place, Path) and not place.is_file():
+            raise TargetError(one_line(f"{target}: no such file")) from None
+        raise _refusal(target, error) from error
+    except (Exception, SystemExit) as error:
+        # Plugin call: the user's own module may raise anything while it is imported, and may even end the program.
+        raise _refusal(target, error) from error
+
+
+def _refusal(target: str, error: BaseException) -> TargetError:
+    return TargetError(one_line(f"{target}: cannot be imported ({explain_import(error)})"))
+
+
+def _import_module(name: str) -> ModuleType:
+    _make_importable(Path.cwd())
+    return importlib.import_module(name)
 
 
 def _import_file(path: Path) -> ModuleType:
+    """Import a file with its folder on the path, as `python file.py` would, but under a name that is nobody else's."""
     if not path.is_file():
         raise FileNotFoundError(path)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    real = os.path.realpath(path)
+    name = f"_ghx_bench_target_{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # Registered, and with its folder on the path, as `python file.py` would have it.
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    _make_importable(path.parent)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
+
+
+def _make_importable(folder: Path) -> None:
+    """Let modules of a folder be imported before installed ones, but not instead of the standard library's."""
+    place = os.path.realpath(folder)
+    if place not in sys.path:
+        standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *_compiled_parts()}
+        after = max((index for index, each in enumerate(sys.path) if each in standard), default=-1) + 1
+        sys.path.insert(after, place)
+
+
+def _compiled_parts() -> list[str]:
+    """Return the folders of the standard library's compiled modules."""
+    return [each for each in sys.path if Path(each).name == "lib-dynload"]

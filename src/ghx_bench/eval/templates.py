@@ -1,7 +1,7 @@
 """Placeholders in texts: `{{pr_number}}` for a variable, `{{checkpoints.pr-created.number}}` for an earlier output.
 
-A placeholder is two braces around a name without spaces. Anything else in braces is plain text, in particular what
-GitHub's workflows write: `${{ github.ref }}`.
+A placeholder is two braces around a name without spaces. Anything else in two braces is a mistake, but for what
+GitHub's workflows write: `${{ github.ref }}`, which is plain text.
 """
 
 import json
@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterator
 
 from pydantic import JsonValue
 
+from ghx_bench._base.documents.wording import Tokens
+
 CHECKPOINTS = "checkpoints."
 """How the name of a placeholder begins that stands for the output of an earlier checkpoint."""
 
-Tokens = tuple[str | int, ...]
+VARIABLE = r"[A-Za-z0-9_]{1,128}"
+"""What the name of a variable looks like."""
 
-_PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+|checkpoints\.[^{}]+)\}\}")
-_NEAR_MISS = re.compile(r"(?<!\$)\{\{([^{}]+)\}\}")
+PLACEHOLDER = rf"\{{\{{({VARIABLE}|checkpoints\.[^{{}}]{{1,300}})\}}\}}"
+
+_PLACEHOLDER = re.compile(PLACEHOLDER)
+_IN_BRACES = re.compile(r"(?<!\$)\{\{([^{}]+)\}\}")
 
 
 def is_placeholder(text: str) -> bool:
@@ -31,27 +36,35 @@ def names_in(text: str) -> list[str]:
 
 def near_misses_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield what looks like a placeholder and is none, as `{{ name }}` does, and the name in it without spaces."""
-    for match in _NEAR_MISS.finditer(text):
-        if not is_placeholder(match[0]):
-            yield match[0], match[1].strip()
+    for written, name in in_braces(text):
+        if not is_placeholder(written):
+            yield written, name
 
 
-def fill(text: str, value_of: Callable[[str], JsonValue], *, write: Callable[[str], str] = str) -> JsonValue:
+def in_braces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands in two braces, be it a placeholder or not, with them and without."""
+    if "{{" in text:
+        yield from ((match[0], match[1].strip()) for match in _IN_BRACES.finditer(text))
+
+
+def fill(text: str, value_of: Callable[[str], JsonValue]) -> JsonValue:
     """Put values where their placeholders stand; a text that is one placeholder becomes the value, of whatever type.
 
-    `value_of` is called with the name of each placeholder; one it raises `KeyError` for stays as it is. `write` is
-    applied to what is put between other text.
+    `value_of` is called with the name of each placeholder; one it raises `KeyError` for stays as it is.
     """
     if is_placeholder(text):
         try:
             return value_of(text[2:-2])
         except KeyError:
             return text
-    return fill_text(text, value_of, write=write)
+    return fill_text(text, value_of)
 
 
 def fill_text(text: str, value_of: Callable[[str], JsonValue], *, write: Callable[[str], str] = str) -> str:
-    """Put values where their placeholders stand, as text, also where the text is one placeholder."""
+    """Put values where their placeholders stand, as text, also where the text is one placeholder.
+
+    `write` is applied to what is put between other text.
+    """
 
     def replacement(match: re.Match[str]) -> str:
         try:
@@ -82,5 +95,19 @@ def strings_in(value: JsonValue, tokens: Tokens = ()) -> Iterator[tuple[Tokens, 
         case list():
             for index, each in enumerate(value):
                 yield from strings_in(each, (*tokens, index))
+        case _:
+            pass
+
+
+def keys_in(value: JsonValue, tokens: Tokens = ()) -> Iterator[tuple[Tokens, str]]:
+    """Yield every key in a value, and where what belongs to it is."""
+    match value:
+        case dict():
+            for key, each in value.items():
+                yield (*tokens, key), key
+                yield from keys_in(each, (*tokens, key))
+        case list():
+            for index, each in enumerate(value):
+                yield from keys_in(each, (*tokens, index))
         case _:
             pass

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import JsonValue
 
 from ghx_bench._base.documents import Finding
-from ghx_bench._base.problems import listed, nearest
+from ghx_bench._base.problems import did_you_mean, listed, nearest, plain, shortened
 from ghx_bench.eval.paths import MISSING, follow, steps_of
 from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.templates import Tokens
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens
 
 RUN_ID = "run_id"
 FIXTURE_REPO = "fixture_repo"
@@ -31,14 +31,56 @@ def repository_variable_names(scenario: EvalScenario) -> frozenset[str]:
     return frozenset([*ALWAYS_THERE, *bindings, *((OWNER, REPO_NAME) if REPO in bindings else ())])
 
 
-def unbound(name: str, tokens: Tokens, known: Iterable[str]) -> Finding:
+_WHERE_FROM = {
+    RUN_ID: "the runner gives it",
+    FIXTURE_REPO: "it is the configured repository, or that of the manifest",
+}
+
+
+def unbound(name: str, tokens: Tokens, known: Iterable[str], *, has_fixture: bool) -> Finding:
     """Say that nothing is bound to a variable, and what there is."""
     names = sorted(known)
     meant = nearest(name, names)
-    hint = f"did you mean {{{{{meant}}}}}? " if meant else "add it to fixture.bindings; "
+    if name in _WHERE_FROM:
+        hint = f"{_WHERE_FROM[name]}; "
+    elif meant:
+        hint = f"did you mean {{{{{meant}}}}}? "
+    else:
+        hint = "add it to fixture.bindings; " if has_fixture else "add a 'fixture' whose bindings have it; "
+    reason = f"nothing is bound to {{{{{name}}}}}"
+    return Finding(tokens=tokens, reason=reason, suggestion=f"{hint}known: {listed(names) or 'none'}")
+
+
+def misspelt(written: str, name: str, tokens: Tokens, known: Iterable[str]) -> Finding:
+    """Say that something in two braces is no placeholder, and which one was probably meant."""
+    names = sorted(known)
+    exact = {plain(each): each for each in names}.get(plain(name))
+    first, dot, path = name.partition(".")
+    meant = nearest(name, names)
+    if exact:
+        hint = f"write {{{{{exact}}}}} for the variable"
+    elif dot and path and nearest(first, [CHECKPOINTS[:-1]]):
+        hint = f"did you mean {{{{{CHECKPOINTS}{path}}}}}?"
+    elif meant:
+        hint = f"did you mean {{{{{meant}}}}}?"
+    else:
+        hint = f"a variable has letters, digits and underscores only; known: {listed(names)}"
+    return Finding(tokens=tokens, reason=f"{_without_quotes(written)} is not replaced", suggestion=hint)
+
+
+def not_replaced_here(written: str, tokens: Tokens, *, is_key: bool) -> Finding:
+    """Say that something in two braces stands where nothing is filled in."""
+    where = "a key" if is_key else f"{tokens[-1]!r}"
     return Finding(
-        tokens=tokens, reason=f"nothing is bound to {{{{{name}}}}}", suggestion=f"{hint}known: {listed(names)}"
+        tokens=tokens,
+        reason=f"{_without_quotes(written)} is not replaced here, in {where}",
+        suggestion="placeholders are replaced in values only",
+        at_key=is_key,
     )
+
+
+def _without_quotes(written: str) -> str:
+    return shortened(written)[1:-1]
 
 
 def dead_end(path: str, fixtures: JsonValue) -> tuple[str, str | None]:
@@ -47,11 +89,10 @@ def dead_end(path: str, fixtures: JsonValue) -> tuple[str, str | None]:
     reached = next(end for end in range(len(steps)) if follow(fixtures, steps[: end + 1]) is MISSING)
     inside, step = follow(fixtures, steps[:reached]), steps[reached]
     keys = list(inside) if isinstance(inside, dict) else []
-    meant = nearest(step, keys)
-    hint = f"did you mean {meant!r}?" if meant else f"it has {listed(keys)}" if keys else None
+    hint = did_you_mean(step, keys, otherwise=f"it has {listed(keys)}") if keys else None
     if reached == 0:
-        return f"the manifest has no fixture {step!r}", hint or "seed the fixtures first"
-    return f"{'.'.join(steps[:reached])!r} has no {step!r} in the manifest", hint
+        return f"the manifest has no fixture {shortened(step)}", hint or "seed the fixtures first"
+    return f"{shortened('.'.join(steps[:reached]))} has no {shortened(step)} in the manifest", hint
 
 
 def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[str, JsonValue], Sequence[Finding]]:

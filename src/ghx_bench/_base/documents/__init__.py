@@ -1,6 +1,13 @@
 """Documents that people write: configurations, scenarios, fixtures, seeds; as JSON or YAML, with exact complaints."""
 
-from ghx_bench._base.documents.document import Document, parse_document, problem, read_document
+from ghx_bench._base.documents.document import (
+    Document,
+    parse_document,
+    problem,
+    problem_of,
+    problems_of,
+    read_document,
+)
 from ghx_bench._base.documents.text import Position
 from ghx_bench._base.documents.validation import explain, validate_document
 from ghx_bench._base.documents.wording import Finding, RefusedError
@@ -17,6 +24,8 @@ __all__ = [
     "explain",
     "parse_document",
     "problem",
+    "problem_of",
+    "problems_of",
     "read_document",
     "validate_document",
 ]

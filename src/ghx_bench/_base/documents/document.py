@@ -3,9 +3,10 @@
 import os
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +14,18 @@ from pydantic import JsonValue
 
 from ghx_bench._base.documents.jsontext import json_places, load_json
 from ghx_bench._base.documents.text import MAX_FLAWS, Flaw, FlawedTextError, Lines, Place, Position
+from ghx_bench._base.documents.wording import Finding
 from ghx_bench._base.documents.yamltext import load_yaml, yaml_places
 from ghx_bench._base.errors import DocumentError
-from ghx_bench._base.problems import Problem, listed, nearest, shortened, tokens_of
+from ghx_bench._base.problems import (
+    Problem,
+    listed,
+    nearest,
+    pointer_of,
+    shortened,
+    shortened_pointer,
+    tokens_of,
+)
 
 Format = Literal["json", "yaml"]
 
@@ -92,11 +102,27 @@ def problem(
         file=str(document.path),
         line=position.line,
         column=position.column,
-        pointer=pointer,
+        pointer=shortened_pointer(pointer),
         value=None if at_key or shown != pointer else shortened(_value_at(document.value, pointer)),
         reason=reason,
         suggestion=suggestion,
     )
+
+
+def problem_of(document: Document, finding: Finding) -> Problem:
+    """Show where in a document something was found."""
+    return problem(document, pointer_of(finding.tokens), finding.reason, finding.suggestion, at_key=finding.at_key)
+
+
+def problems_of(document: Document, findings: Iterable[Finding]) -> list[Problem]:
+    """Show where things were found, in the order of the document, as many as somebody would read.
+
+    Of what is found lazily no more is looked for than is shown.
+    """
+    first = findings if isinstance(findings, list) else islice(findings, MAX_FLAWS + 1)
+    problems = [problem_of(document, finding) for finding in first]
+    problems.sort(key=lambda each: (each.line or 0, each.column or 0))
+    return problems if len(problems) == MAX_FLAWS else with_limit(problems, str(document.path))
 
 
 def _value_at(value: JsonValue, pointer: str) -> JsonValue:
@@ -134,6 +160,9 @@ def _megabytes(size: int) -> str:
 
 def _explain_unreadable(path: Path, error: Exception) -> Problem:
     match error:
+        case FileNotFoundError() if path.is_symlink():
+            told = f"this link leads to {shortened(str(path.readlink()))}, which is not there"
+            return Problem(file=str(path), reason=told, suggestion="remove it, or let it lead to a file")
         case FileNotFoundError():
             return Problem(file=str(path), reason="there is no such file", suggestion=_suggest_file(path))
         case PermissionError():

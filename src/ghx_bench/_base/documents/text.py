@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
+from ghx_bench._base.problems import shortened
+
 MAX_DEPTH = 100
 """How deep lists and objects may nest; far more than people write, far less than breaks a recursive program."""
 
@@ -101,7 +103,7 @@ class Flaws:
         """Note a key that was given before, and where."""
         self._lines = self._lines or Lines(self.text)
         line = self._lines.position(first).line
-        self.add(offset, f"key {key!r} is given twice, first on line {line}", "keep one of them")
+        self.add(offset, f"key {shortened(key)} is given twice, first on line {line}", "keep one of them")
 
     def stop_too_deep(self, offset: int) -> NoReturn:
         """Note that lists and objects nest too deep from here on."""

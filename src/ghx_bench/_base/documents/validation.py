@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
-from ghx_bench._base.documents.document import Document, problem, with_limit
+from ghx_bench._base.documents.document import Document, problems_of
 from ghx_bench._base.documents.text import MAX_FLAWS
 from ghx_bench._base.documents.wording import (
     Finding,
@@ -20,7 +20,7 @@ from ghx_bench._base.documents.wording import (
     unknown_key,
 )
 from ghx_bench._base.errors import DocumentError
-from ghx_bench._base.problems import Problem, plain, pointer_of
+from ghx_bench._base.problems import plain
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -33,9 +33,7 @@ def validate_document(document: Document, model: type[M], *, context: object = N
     try:
         return model.model_validate(document.value, context=context)
     except ValidationError as error:
-        problems = [_problem_of(document, finding) for finding in explain(error, model, document.value)]
-    problems.sort(key=_place_of)
-    raise DocumentError(with_limit(problems, str(document.path)))
+        raise DocumentError(problems_of(document, explain(error, model, document.value))) from None
 
 
 def explain(error: ValidationError, model: type[BaseModel], value: object) -> list[Finding]:
@@ -53,14 +51,6 @@ def _is_an_aftermath(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> boo
         return False
     place = error["loc"]
     return any(len(each["loc"]) > len(place) and each["loc"][: len(place)] == place for each in errors)
-
-
-def _problem_of(document: Document, finding: Finding) -> Problem:
-    return problem(document, pointer_of(finding.tokens), finding.reason, finding.suggestion, at_key=finding.at_key)
-
-
-def _place_of(each: Problem) -> tuple[int, int]:
-    return each.line or 0, each.column or 0
 
 
 def _without_echoes(findings: Sequence[Finding]) -> Iterable[Finding]:
@@ -158,7 +148,7 @@ class _Explainer:
         if detail.error["type"] == "missing":
             return missing_key(tokens, step, self._part_of(schema, step))
         known = list[str](schema.get("properties", ()))
-        present = list(cast("dict[str, object]", value)) if isinstance(value, dict) else []
+        present = cast("dict[str, object]", value) if isinstance(value, dict) else {}
         return unknown_key(tokens, step, known, present, self._home_of(step, tokens))
 
     def _resolve(self, schema: Schema) -> Schema:

@@ -1,7 +1,7 @@
 """One complaint of pydantic in words for the author of a file: JSON's words, what to write, and no jargon."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -102,10 +102,12 @@ def missing_key(tokens: Tokens, key: str, schema: Schema) -> Finding:
     told = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
     told += [f"for example {example}"] if example else []
     suggestion = f"add it: {', '.join(told)}" if told else None
-    return Finding(tokens=tokens, reason=f"missing key {key!r}", suggestion=suggestion, missing=key)
+    return Finding(tokens=tokens, reason=f"missing key {shortened(key)}", suggestion=suggestion, missing=key)
 
 
-def unknown_key(tokens: Tokens, key: str, known: Sequence[str], present: Sequence[str], home: Tokens | None) -> Finding:
+def unknown_key(
+    tokens: Tokens, key: str, known: Sequence[str], present: Container[str], home: Tokens | None
+) -> Finding:
     """Say that an object has a key it should not have.
 
     `known` are the keys it may have, as far as that can be told; `present` those it has; `home` is another object
@@ -113,9 +115,9 @@ def unknown_key(tokens: Tokens, key: str, known: Sequence[str], present: Sequenc
     """
     twin = next((each for each in known if plain(each) == plain(key) and each in present), None)
     meant = nearest(key, [each for each in known if each not in present]) or nearest(key, known)
-    reason, suggestion = f"unknown key {key!r}", None
+    reason, suggestion = f"unknown key {shortened(key)}", None
     if twin is not None:
-        reason, suggestion = f"key {key!r} says the same as {twin!r}", "keep one of them"
+        reason, suggestion = f"key {shortened(key)} says the same as {twin!r}", "keep one of them"
     elif home is not None:
         suggestion = f"it belongs into {pointer_of(home) or 'the top level'}"
     elif meant is not None:
@@ -170,7 +172,9 @@ def _unknown_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> 
     tag = str(context.get("tag"))
     meant = nearest(tag, known)
     hint = f"did you mean {meant!r}? " if meant else ""
-    return Finding(tokens=(*tokens, name), reason=f"unknown {name} {tag!r}", suggestion=f"{hint}known: {listed(known)}")
+    return Finding(
+        tokens=(*tokens, name), reason=f"unknown {name} {shortened(tag)}", suggestion=f"{hint}known: {listed(known)}"
+    )
 
 
 def _missing_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Finding:
@@ -216,7 +220,7 @@ def _range_in_words(schema: Schema, context: Mapping[str, Any]) -> str:
         ("at most", schema.get("maximum", context.get("le"))),
         ("less than", schema.get("exclusiveMaximum", context.get("lt"))),
     )
-    return " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+    return " and ".join(f"{word} {shortened(bound)}" for word, bound in bounds if bound is not None)
 
 
 def _at_least(minimum: int, value: object, length: int | None) -> str:

@@ -180,7 +180,9 @@ class _Reader:
     def _check_tag(self, event: Event) -> None:
         if event.tag not in _TAGS:
             tag = (event.tag or "").replace("tag:yaml.org,2002:", "!!")
-            self._flaws.add(event.start_mark.index, f"the tag {tag!r} is not supported", "write the plain value")
+            self._flaws.add(
+                event.start_mark.index, f"the tag {shortened(tag)} is not supported", "write the plain value"
+            )
 
     def _resolve(self, event: Event) -> JsonValue:
         text = event.value

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 def check(
     *paths: Path,
+    config: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -17,6 +18,9 @@ def check(
     ----------
     paths
         Files and folders; the current folder unless given. What a file is, is told by its name and content.
+    config
+        The configuration whose scorers scenarios may name, besides those among the files; `eval.config.yaml` in the
+        current folder unless given. The Python file with the scorers is executed.
     strict
         Let warnings count as problems.
     json
@@ -24,4 +28,4 @@ def check(
     """
     from ghx_bench.eval.cli.checking import check_paths
 
-    return check_paths(paths or (Path(),), strict=strict, as_json=json)
+    return check_paths(paths or (Path(),), config=config, strict=strict, as_json=json)

@@ -22,9 +22,9 @@ _PLURALS = {
 _SINGULARS = {"sets": "file of sets"}
 
 
-def check_paths(paths: Sequence[Path], *, strict: bool, as_json: bool) -> int:
+def check_paths(paths: Sequence[Path], *, config: Path | None, strict: bool, as_json: bool) -> int:
     """Inspect the files, show what was found, and return the exit code."""
-    inspection = inspect_files(paths)
+    inspection = inspect_files(paths, config=config)
     if not inspection.files:
         places = ", ".join(map(repr, map(str, paths)))
         raise InputError(

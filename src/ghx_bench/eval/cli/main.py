@@ -61,6 +61,11 @@ app.command(
     name="plan",
     help="Say how many scenarios and repetitions it takes to show an effect.",
 )
+app.command(
+    "ghx_bench.eval.cli.export:export",
+    name="export",
+    help="Write the sessions of a run in the formats of others.",
+)
 app.command(listing := App(name="list", help="List what there is to run."))
 listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios.")
 app.command(new := App(name="new", help="Write first drafts of files."))

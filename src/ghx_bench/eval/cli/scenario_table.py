@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
+from ghx_bench.eval.examination import Known
 from ghx_bench.eval.kinds import SCENARIOS_FOLDER
 from ghx_bench.eval.loader import LoadedScenario, Names, load_scenario_files, narrow
 
@@ -17,7 +18,7 @@ def show_scenarios(paths: Sequence[Path], tags: Names, category: Names, difficul
     if not paths and not Path(SCENARIOS_FOLDER).is_dir():
         hint = "name another, or write a first scenario with `ghx-bench new scenario pr-review-001`"
         raise InputError(f"there is no folder {SCENARIOS_FOLDER!r} here; {hint}")
-    loaded = load_scenario_files(paths or [SCENARIOS_FOLDER])
+    loaded = load_scenario_files(paths or [SCENARIOS_FOLDER], known=Known(scorers=None))
     kept = narrow([each.scenario for each in loaded], tags=tags, category=category, difficulty=difficulty)
     ids = {scenario.id for scenario in kept}
     chosen = [each for each in loaded if each.scenario.id in ids]
