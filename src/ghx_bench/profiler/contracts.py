@@ -17,8 +17,8 @@ One run calls them in this order; whoever opens a scope closes it, also when can
 
 What an implementation raises in 4 is caught at the cell: it fails that cell (a, b), leaves it unscored (c), or is noted
 beside its result (d, e). That goes for whatever it raises, `SystemExit` and cancellations of its own included; only an
-interruption of the run passes through, and a cell that was interrupted has no result at all. Cells run concurrently when the run is told so, each with objects of its own; the provider,
-scorer and lifecycle themselves are shared.
+interruption of the run passes through, and a cell that was interrupted has no result at all. Cells run concurrently
+when the run is told so, each with objects of its own; the provider, scorer and lifecycle themselves are shared.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
