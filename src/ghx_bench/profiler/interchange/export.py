@@ -1,0 +1,109 @@
+"""Writing the sessions of a run in the formats of others."""
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
+from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
+from ghx_bench.profiler.interchange.otel import to_otlp
+from ghx_bench.profiler.reports.sources import Source, open_sources
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.files import write_file
+
+ExportFormat = Literal["atif", "otlp"]
+
+SPANS = "spans.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written, and from how many rows, of which some may have no session that can be read."""
+
+    directory: Path
+    files: int
+    rows: int
+    sessions: int
+
+
+def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = None) -> Exported:  # noqa: A002 - the flag's name
+    """Write the sessions of a run, into `export/<format>` in its directory unless told otherwise.
+
+    As `atif` every session is a file of its own, named like its cell; as `otlp` every row is a line of one file.
+    """
+    (source,) = open_sources([run], [])
+    directory = output_dir or source.directory.path / "export" / format
+    if RunDirectory(directory).record.exists():
+        raise ExportDirectoryError(f"{directory}: this is a run; name another folder with --output-dir")
+    with _writing(directory):
+        done = _write_atif(source, directory) if format == "atif" else _write_otlp(source, directory)
+    if not done.files:
+        raise NothingToExportError(f"{run}: none of its {done.rows} rows has a session that can be read")
+    return done
+
+
+def _write_atif(source: Source, directory: Path) -> Exported:
+    prompts = dict(_prompts(source))
+    rows = written = 0
+    for row in source.rows():
+        rows += 1
+        if (trace := source.trace(row.cell)) is None:
+            continue
+        agent = AgentInfo(name=row.provider, model=row.model)
+        document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
+        write_file(directory / row.cell.path.with_name(f"{row.cell.path.name}.json"), _bytes(document))
+        written += 1
+    return Exported(directory=directory, files=written, rows=rows, sessions=written)
+
+
+def _write_otlp(source: Source, directory: Path) -> Exported:
+    version = "unknown" if source.record is None else source.record.versions.get("ghxBench", "unknown")
+    rows = sessions = 0
+    directory.mkdir(parents=True, exist_ok=True)
+    with _replacing(directory / SPANS) as file:
+        for row in source.rows():
+            trace = source.trace(row.cell)
+            file.write(_bytes(to_otlp(row, trace, version=version)))
+            rows += 1
+            sessions += trace is not None
+    return Exported(directory=directory, files=1, rows=rows, sessions=sessions)
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[BinaryIO]:
+    """Write a file beside `path` that takes its place once it is whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _prompts(source: Source) -> Iterator[tuple[str, str]]:
+    """Yield what was asked in each scenario, where the run wrote that down."""
+    for scenario in () if source.record is None else source.record.scenarios:
+        name, prompt = scenario.get("id"), scenario.get("prompt")
+        if isinstance(name, str) and isinstance(prompt, str):
+            yield name, prompt
+
+
+def _bytes(document: JsonValue) -> bytes:
+    return to_json(document, inf_nan_mode="null") + b"\n"
+
+
+@contextmanager
+def _writing(directory: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ExportDirectoryError(
+            f"{directory}: {error.strerror or error}; choose another folder with --output-dir"
+        ) from error

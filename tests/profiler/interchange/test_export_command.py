@@ -1,0 +1,88 @@
+"""`ghx-bench export` as a user meets it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_runs import a_row, a_trace, write_run
+
+from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.interchange import from_atif
+
+ROWS = [a_row("ghx"), a_row("mcp"), a_row("mcp", iteration=1, sessionId="", error="HTTP 503", cause="model_provider")]
+SCENARIOS: Any = ({"id": "pr-reply-001", "prompt": "Reply to every thread."},)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run", ROWS, scenarios=SCENARIOS)
+    return tmp_path
+
+
+def test_every_session_becomes_a_trajectory(
+    here: Path, trajectory_model: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", "run", "--format", "atif"]) == 0
+
+    told = capsys.readouterr()
+    assert told.out == "2 sessions: run/export/atif\n"
+    assert told.err == "note: 1 of 3 rows have no session\n"
+    files = sorted((here / "run" / "export" / "atif").rglob("*.json"))
+    assert [str(path.relative_to(here)) for path in files] == [
+        "run/export/atif/vendor%2Fmodel-1/ghx/pr-reply-001/0.json",
+        "run/export/atif/vendor%2Fmodel-1/mcp/pr-reply-001/0.json",
+    ]
+    document = json.loads(files[0].read_bytes())
+    trajectory_model.model_validate(document)
+    assert document["steps"][0]["message"] == "Reply to every thread."
+    assert from_atif(document) == a_trace(ROWS[0])
+
+
+def test_every_row_becomes_a_line_of_spans(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", "run", "--format", "otlp", "--output-dir", "there"]) == 0
+
+    assert capsys.readouterr().out == "2 sessions: there\n"
+    assert [path.name for path in (here / "there").iterdir()] == ["spans.jsonl"]
+    lines = [json.loads(line) for line in (here / "there" / "spans.jsonl").read_text().splitlines()]
+    scopes = [line["resourceSpans"][0]["scopeSpans"][0] for line in lines]
+    assert [scope["spans"][0]["name"] for scope in scopes] == ["invoke_workflow pr-reply-001"] * 3
+    assert {scope["scope"]["version"] for scope in scopes} == {"0.1.0"}
+
+
+def test_a_damaged_run_leaves_the_last_export_as_it_was(here: Path) -> None:
+    assert run(["export", "run", "--format", "otlp"]) == 0
+    before = (here / "run" / "export" / "otlp" / "spans.jsonl").read_bytes()
+    with (here / "run" / "rows.jsonl").open("a") as rows:
+        rows.write("{}\n")
+
+    assert run(["export", "run", "--format", "otlp"]) == 2
+
+    (left,) = (here / "run" / "export" / "otlp").iterdir()
+    assert left.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "run"),
+        (["run"], "--format"),
+        (["run", "--format", "csv"], "--format"),
+        (["nowhere", "--format", "atif"], "nowhere: not a run directory"),
+        (["run", "--format", "atif", "--out", "run"], "run: this is a run"),
+        (["run", "--format", "atif", "--out", "run/run.json"], "run/run.json: Not a directory"),
+        (["run", "--format", "otlp", "--out", "run/run.json"], "run/run.json: File exists"),
+        (["empty", "--format", "atif"], "empty: none of its 0 rows"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    arguments: list[str], says: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(here / "empty", [])
+
+    assert run(["export", *arguments]) == 2
+
+    complaint = capsys.readouterr().err
+    assert says in complaint
+    assert complaint.count("\n") == 1
