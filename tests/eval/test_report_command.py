@@ -72,3 +72,14 @@ def test_what_goes_wrong_is_one_line(
     complaint = capsys.readouterr().err
     assert says in complaint
     assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe\x00", b'{"runId": "run_1", "scenarioId": "s'])
+def test_a_file_without_a_whole_row_is_one_line(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(content)
+
+    assert run(["report", "--results", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out")]) == 2
+    assert "holds no whole row" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

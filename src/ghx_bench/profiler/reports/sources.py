@@ -70,6 +70,10 @@ def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source,
     sources = [*map(_open_run, runs), *map(_open_rows, results)]
     if not sources:
         raise NothingToReportError("name a run directory, or a file of rows with --results")
+    paths = Counter(source.rows_path.resolve() for source in sources)
+    for path, times in paths.items():
+        if times > 1:
+            raise NothingToReportError(f"{path}: named {times} times; a run says nothing about itself, name it once")
     # A mode of several runs is called "mode @ run" in a report.
     sources = [replace(source, label=source.label.replace(" @ ", "@")) for source in sources]
     counts = Counter(source.label for source in sources)
@@ -95,6 +99,8 @@ def _open_rows(path: Path) -> Source:
         raise NothingToReportError(f"{path}: --results takes a file of rows; name a run directory without the flag")
     if not path.is_file():
         raise NothingToReportError(f"{path}: no such file; --results takes a file with one row a line")
+    if next(read_rows(path), None) is None:
+        raise NothingToReportError(f"{path}: holds no whole row; --results takes a file with one row a line")
     return Source(label=path.stem, rows_path=path, directory=RunDirectory(path.parent), record=None)
 
 
