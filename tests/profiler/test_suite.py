@@ -612,3 +612,15 @@ async def test_a_mode_that_changed_is_not_resumed_as_the_same(tmp_path: Path) ->
     await renewed.run(config(tmp_path), resume=result.directory)
     with pytest.raises(RunMismatchError, match="modes"):
         await changed.run(config(tmp_path), resume=result.directory)
+
+
+async def test_a_cancellation_of_an_agents_own_making_fails_its_cell_and_no_other(tmp_path: Path) -> None:
+    async def cancels_itself(session: FakeSession, text: str) -> Answer:
+        if session.number == 2:
+            raise anyio.get_cancelled_exc_class()
+        return await answers_three(session, text)
+
+    result = await profile(FakeProvider(cancels_itself)).run(config(tmp_path, execution={"repetitions": 6}))
+
+    assert [row.success for row in rows_of(result)] == [True, None, True, True, True, True]
+    assert record_of(result.directory)["status"] == "complete"

@@ -9,7 +9,7 @@ import anyio
 import psutil
 from anyio.abc import TaskStatus
 
-INTERRUPTED = 130
+from ghx_bench.eval.cli.exits import INTERRUPTED
 
 T = TypeVar("T")
 

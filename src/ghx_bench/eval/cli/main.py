@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from ghx_bench._base.errors import GhxBenchError
+from ghx_bench.eval.cli.exits import BAD_USAGE, INTERRUPTED
 
-INTERRUPTED = 130
-BAD_USAGE = 2
 DEBUG = "GHX_BENCH_DEBUG"
 """Set to anything, this variable shows the traceback of an error."""
 

@@ -15,8 +15,9 @@ from pydantic import Field, ValidationError
 from rich.console import Console
 
 from ghx_bench._base.errors import InputError, ungrouped
+from ghx_bench.eval.cli.exits import INTERRUPTED, NOT_ALL_MEASURED
 from ghx_bench.eval.cli.glance import glance_table
-from ghx_bench.eval.cli.interruption import INTERRUPTED, interruptible
+from ghx_bench.eval.cli.interruption import interruptible
 from ghx_bench.eval.targets import load_target
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.errors import RunMismatchError
@@ -29,8 +30,6 @@ from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
-
-NOT_ALL_MEASURED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
