@@ -118,6 +118,7 @@ def _observations(
         model=Names.of(["model"] * rows),
         mode=Names.of(modes),
         success=success,
+        was_measured=~np.isnan(success),
         timed_out=np.zeros(rows, dtype=np.bool_),
         failures=tuple("environment" if np.isnan(each) else "" for each in success),
         order=np.arange(rows, dtype=np.float64),
@@ -130,7 +131,7 @@ def ours(target: Target) -> Method:
     def judge(run: Observations, design: Design, truth: float, seed: int) -> Outcome | None:
         metric = "success" if design.is_success else "tokens_active"
         comparison = compare_modes(run, "a", "b", metric, PLAN, seed=seed)
-        result = comparison.intention_to_treat.of(target)
+        result = comparison.headline.of(target)
         if result.verdict == "not estimable":
             return None
         true_pct = 100 * truth if design.is_success else -100 * np.expm1(-truth)

@@ -69,10 +69,53 @@ def test_the_sessions_of_a_run_are_analyzed_into_it_and_shown_in_a_table(
     assert content_of(here / "run" / "sessions") == sessions
 
 
+def test_findings_of_the_older_layout_are_taken_up_for_names_and_for_analyzers_of_others(here: Path) -> None:
+    traces(here / "sessions", "ghx-iter-0.json")
+    older = {
+        "sessionId": "ghx-iter-0.json",
+        "scenarioId": "pr-reply-001",
+        "mode": "ghx",
+        "model": "vendor/model-1",
+        "results": {"mine": {"analyzer": "mine", "findings": {}, "summary": "kept"}},
+    }
+    (here / "analysis").mkdir()
+    (here / "analysis" / "ghx-iter-0-analysis.json").write_text(json.dumps(older))
+
+    assert run(["analyze", "--sessions", "sessions", "--output-dir", "out"]) == 0
+
+    bundle = bundle_at(here / "out" / "ghx-iter-0.json")
+    assert (bundle.scenario_id, bundle.mode, bundle.model) == ("pr-reply-001", "ghx", "vendor/model-1")
+    assert set(bundle.results) == {*ANALYZERS, "mine"}
+
+
+def test_findings_of_the_older_layout_that_cannot_be_read_are_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traces(here / "sessions", "ghx-iter-0.json")
+    (here / "analysis").mkdir()
+    (here / "analysis" / "ghx-iter-0-analysis.json").write_text("{}")
+
+    assert run(["analyze", "--sessions", "sessions"]) == 2
+
+    complaint = capsys.readouterr().err
+    assert "analysis/ghx-iter-0-analysis.json: holds no findings" in complaint
+    assert complaint.count("\n") == 1
+    assert set(bundle_at(here / "analysis" / "ghx-iter-0.json").results) == ANALYZERS
+
+
+def test_findings_of_another_session_are_not_taken_up(here: Path) -> None:
+    traces(here / "sessions", "ghx-iter-0.json")
+    (here / "analysis").mkdir()
+    older = {"sessionId": "other", "scenarioId": "wrong", "mode": "ghx", "model": "", "results": {}}
+    (here / "analysis" / "ghx-iter-0-analysis.json").write_text(json.dumps(older))
+
+    assert run(["analyze", "--sessions", "sessions"]) == 0
+
+    assert bundle_at(here / "analysis" / "ghx-iter-0.json").scenario_id == ""
+
+
 def test_a_report_shows_what_was_found_afterwards(here: Path) -> None:
     write_run(here / "run", [a_row("ghx"), a_row("baseline")])
-    for path in (here / "run" / "analysis").rglob("*.json"):
-        path.unlink()
     assert "wasted turns" not in findings_in_report(here / "run")
 
     assert run(["analyze", "run"]) == 0

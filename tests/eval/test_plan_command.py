@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from report_runs import made_up_rows, write_run
+from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
 
@@ -14,6 +14,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "two", made_up_rows(modes=["baseline", "ghx"], scenarios=6))
     write_run(tmp_path / "three", made_up_rows(scenarios=6))
+    for name, success, scenarios in (("won", True, 6), ("lost", False, 6), ("one", True, 1)):
+        cells = [(mode, f"s{n}", each) for mode in ("baseline", "ghx") for n in range(scenarios) for each in range(4)]
+        write_run(tmp_path / name, [a_row(*cell, success=success) for cell in cells])
     return tmp_path
 
 
@@ -26,8 +29,8 @@ def test_assumptions_are_enough_to_plan_with(capsys: pytest.CaptureFixture[str])
     assert run(["plan", "--effect", "20", "--within-cv", "0.3"]) == 0
 
     said = capsys.readouterr().out
-    assert "assumed: repetitions vary by 30%" in said
-    assert "          5          6             30" in said
+    assert "assumed: repetitions vary by 30 %)" in said
+    assert "          5          6             30       82 %" in said
 
 
 def test_a_smaller_effect_needs_more(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,19 +57,109 @@ def test_a_pilot_tells_the_noise(pilot: list[str], here: Path, capsys: pytest.Ca
 def test_success_is_planned_in_percentage_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--effect", "20", "--metric", "success", "--rate", "0.5"]) == 0
 
-    assert "20 percentage points of success" in capsys.readouterr().out
+    assert "a change of success by 20 percentage points (from 50 % to 30 % or 70 %)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("pilot", "says"), [("won", "(from 100 % to 80 %)"), ("lost", "(from 0 % to 20 %)")])
+def test_a_pilot_that_always_went_the_same_way_is_no_certainty(
+    pilot: str, says: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", pilot, "--effect", "20", "--metric", "success"]) == 0
+
+    said = capsys.readouterr().out
+    assert says in said
+    assert "in 24 rows of the mode compared with; two successes and two failures are added" in said
+    assert "Add repetitions: 10 of the present 6 scenarios" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--effect", "20"],
+        ["--effect", "15", "--metric", "success", "--rate", "0.9", "--target", "population"],
+        ["--effect", "0.001"],
+        ["two", "--effect", "20", "--target", "population"],
+        ["won", "--effect", "20", "--metric", "success", "--target", "population"],
+    ],
+)
+def test_json_says_all_that_people_are_told(
+    arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = plan(capsys, *arguments)
+    assert run(["plan", *arguments]) == 0
+    said = capsys.readouterr().out
+
+    assert isinstance(found["options"], list)
+    assert isinstance(found["notes"], list)
+    lines = [line.split() for line in said.splitlines()]
+    for option in found["options"]:
+        shown = [f"{option[key]:,}" for key in ("repetitions", "scenarios", "rowsPerMode")]
+        assert any(line[:3] == shown for line in lines)
+    for text in (found["basis"], found["advice"], *found["notes"]):
+        assert text in said
+    assert not [key for key in keys_of(found) if "_" in key]
+
+
+def keys_of(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [*value, *(key for each in value.values() for key in keys_of(each))]
+    return [key for each in value for key in keys_of(each)] if isinstance(value, list) else []
+
+
+def test_where_no_size_is_enough_no_empty_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--effect", "0.001"]) == 0
+
+    said = capsys.readouterr().out
+    assert "No size is enough" in said
+    assert "rows per mode" not in said
+
+
+HUGE = "1" + 400 * "0"
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ([], "--effect"),
-        (["--effect", "0"], "an effect is above 0"),
+        *[(["--effect", effect], "an effect is above 0") for effect in ("0", "-20", "nan", "inf", "100", "1e300")],
         (["--effect", "20", "--alpha", "3"], "--alpha"),
-        (["--effect", "20", "--within-cv", "-1"], "within_cv is between 0"),
+        (["--effect", "20", "--alpha", "1e-320"], "smaller than can be told"),
+        (["--effect", "20", "--power", "nan"], "--power"),
+        (["--effect", "20", "--power", "1"], "--power"),
+        *[(["--effect", "20", "--comparisons", count], "from 1 to 10,000") for count in ("0", "-1", HUGE)],
+        *[(["--effect", "20", "--within-cv", each], "within_cv is between 0") for each in ("-1", "nan", "inf", "1e9")],
+        (["--effect", "20", "--within-cv", "0"], "do not vary"),
+        *[
+            (["--effect", "20", "--between-sd", each, "--target", "population"], "between_sd is between 0")
+            for each in ("-1", "nan", "1e300")
+        ],
+        *[
+            (["--effect", "20", "--metric", "success", "--rate", rate], "rate is between 0 and 1")
+            for rate in ("-1", "nan", "70")
+        ],
+        (
+            ["--effect", "80", "--metric", "success"],
+            "success cannot change by 80 percentage points from 70 %: it can fall by at most 70 and rise by at most 30",
+        ),
+        (["won", "--effect", "100", "--metric", "success"], "an effect is above 0"),
+        (["one", "--effect", "20"], "in ghx and in baseline, got 1 scenario"),
         (["three", "--effect", "20"], "--modes: name two modes, as a,b; the pilot has baseline, ghx, mcp"),
         (["two", "--effect", "20", "--modes", "ghx,gxh"], "no mode 'gxh'; did you mean 'ghx'?"),
-        (["two", "--effect", "20", "--metric", "nothing"], "the pilot cannot tell the noise of nothing"),
+        (["two", "--effect", "20", "--modes", ","], "--modes: name two modes, as a,b"),
+        (["two", "--effect", "20", "--modes", "ghx,ghx"], "compared with itself"),
+        (["--effect", "20", "--modes", "a,b"], "--modes: there is no pilot"),
+        (["two", "--effect", "20", "--metric", "nothing"], "--metric: no metric 'nothing'; known: 'success', "),
+        (["two", "--effect", "20", "--metric", ""], "--metric: no metric ''; known: 'success', "),
+        (["two", "--effect", "20", "--metric", "tokens_actve"], "did you mean 'tokens_active'?"),
+        (["--effect", "20", "--metric", "tokens_actve"], "did you mean 'tokens_active'?"),
+        (["--effect", "20", "--metric", "Success"], "did you mean 'success'?"),
+        (["two", "--effect", "20", "--metric", "tokens_reasoning"], "--metric: no row of the pilot knows it; known: "),
+        (["two", "--effect", "20", "--within-cv", "0.3"], "--within-cv: the pilot tells the noise; leave out"),
+        (["two", "--effect", "20", "--between-sd", "0.3"], "--between-sd: the pilot tells the noise; leave out"),
+        (["won", "--effect", "20", "--metric", "success", "--rate", "0.3"], "--rate: the pilot tells the noise"),
+        (["--effect", "20", "--metric", "success", "--within-cv", "0.3"], "--within-cv: of success"),
+        (["--effect", "20", "--rate", "0.3"], "--rate: is for success"),
+        (["--effect", "20", "--between-sd", "0.3"], "--between-sd: does not matter on these scenarios"),
         (["nowhere", "--effect", "20"], "nowhere: not a run directory"),
     ],
 )
@@ -77,4 +170,5 @@ def test_what_goes_wrong_is_one_line(
 
     complaint = capsys.readouterr().err
     assert says in complaint
+    assert "defect" not in complaint
     assert complaint.count("\n") == 1

@@ -85,7 +85,7 @@ def test_a_run_killed_at_random_moments_has_every_cell_exactly_once_in_the_end(t
 
 
 def test_a_second_process_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text(AGENT.replace("0.005", "0.05"))
+    (tmp_path / "agent.py").write_text(AGENT.replace("0.005", "0.5"))
     first = _start(tmp_path, None)
     try:
         _wait_for_rows(tmp_path, first, more=1, than=0)

@@ -155,6 +155,7 @@ def write_run(
     provider: str = "opencode",
     plan: AnalysisPlan | None = None,
     says: str | None = None,
+    seed: int = 3,
     **record: Any,
 ) -> Path:
     """Write a run directory with rows, traces and findings, and return it."""
@@ -173,7 +174,7 @@ def write_run(
         scenario_ids=tuple(sorted({row.scenario_id for row in rows})) or ("scenario-000",),
         repetitions=max((row.iteration for row in rows), default=0) + 1,
         order="interleaved",
-        seed=3,
+        seed=seed,
     )
     fields: dict[str, Any] = {
         "created_at": "2026-03-03T16:00:00Z",

@@ -64,7 +64,7 @@ class ProfileRow(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
-    metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default={})
+    metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default_factory=dict[str, Number | None])
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
     start_order: Annotated[Count | None, OMITTABLE] = None

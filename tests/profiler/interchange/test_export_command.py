@@ -9,6 +9,7 @@ from report_runs import a_row, a_trace, write_run
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.interchange import from_atif
+from ghx_bench.profiler.store.directory import RunDirectory
 
 ROWS = [a_row("ghx"), a_row("mcp"), a_row("mcp", iteration=1, sessionId="", error="HTTP 503", cause="model_provider")]
 SCENARIOS: Any = ({"id": "pr-reply-001", "prompt": "Reply to every thread."},)
@@ -28,7 +29,7 @@ def test_every_session_becomes_a_trajectory(
 
     told = capsys.readouterr()
     assert told.out == "2 sessions: run/export/atif\n"
-    assert told.err == "note: 1 of 3 rows have no session\n"
+    assert told.err == "note: 1 of 3 rows has no session\n"
     files = sorted((here / "run" / "export" / "atif").rglob("*.json"))
     assert [str(path.relative_to(here)) for path in files] == [
         "run/export/atif/vendor%2Fmodel-1/ghx/pr-reply-001/0.json",
@@ -49,6 +50,32 @@ def test_every_row_becomes_a_line_of_spans(here: Path, capsys: pytest.CaptureFix
     scopes = [line["resourceSpans"][0]["scopeSpans"][0] for line in lines]
     assert [scope["spans"][0]["name"] for scope in scopes] == ["invoke_workflow pr-reply-001"] * 3
     assert {scope["scope"]["version"] for scope in scopes} == {"0.1.0"}
+
+
+@pytest.mark.parametrize(("format_", "files"), [("atif", 1), ("otlp", 1)])
+def test_damaged_sessions_are_named_and_the_others_are_written(
+    format_: str, files: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = RunDirectory(here / "run").session(ROWS[0].cell)
+    damaged.write_text("{")
+
+    assert run(["export", "run", "--format", format_]) == 2
+
+    told = capsys.readouterr()
+    (error, note) = told.err.splitlines()
+    assert error.startswith(f"error: {damaged.relative_to(here)}: does not hold a session")
+    assert note == "note: 1 of 3 rows has no session"
+    assert told.out == f"1 session: run/export/{format_}\n"
+    assert len([path for path in (here / "run" / "export" / format_).rglob("*") if path.is_file()]) == files
+
+
+def test_a_run_with_damaged_sessions_alone_names_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (here / "run" / "sessions").rglob("*.json"):
+        path.write_text("{")
+
+    assert run(["export", "run", "--format", "atif"]) == 2
+
+    assert capsys.readouterr().err.count("does not hold a session") == 2
 
 
 def test_a_damaged_run_leaves_the_last_export_as_it_was(here: Path) -> None:

@@ -286,7 +286,9 @@ def test_by_default_failures_and_one_success_of_each_mode_and_scenario_get_a_pag
 def test_only_the_formats_that_were_asked_for_are_written(run: Path, tmp_path: Path) -> None:
     generate_report([run], generated_at=NOW, output_dir=tmp_path / "out", formats=["data"])
 
-    assert set(files_of(tmp_path / "out")) == {"data/results.csv", "data/results.json", "data/summary.json"}
+    assert set(files_of(tmp_path / "out")) == {
+        *("data/results.csv", "data/results.json", "data/summary.json", "files.txt")
+    }
 
 
 def test_two_runs_with_common_modes_are_compared_from_run_to_run(tmp_path: Path) -> None:
@@ -301,7 +303,8 @@ def test_two_runs_with_common_modes_are_compared_from_run_to_run(tmp_path: Path)
     assert pairs == {(f"{mode} @ after", f"{mode} @ before") for mode in ("baseline", "ghx", "mcp")}
     text = (made.directory / "report.md").read_text()
     assert "version of ghxBench" in text
-    assert "have no row in after, which is not a pass: scenario-002" in text
+    assert "after lacks 15 rows that other runs have" in text
+    assert "baseline / scenario-002 \\(0 of 5\\)" in text
 
 
 def test_two_files_with_modes_of_their_own_are_one_comparison(tmp_path: Path) -> None:
@@ -321,7 +324,7 @@ def test_the_plan_of_the_run_is_the_one_that_is_used(tmp_path: Path) -> None:
     made = generate_report([write_run(tmp_path / "run", made_up_rows(), plan=plan)], generated_at=NOW)
 
     assert "tool_calls_total" in (made.directory / "index.html").read_text().split('id="glance"')[0]
-    assert made.summary["plan"]["margin_pct"] == 25  # type: ignore[index,call-overload]
+    assert made.summary["plan"]["marginPct"] == 25  # type: ignore[index,call-overload]
     assert made.summary["planRecorded"] is True
 
 
@@ -382,7 +385,7 @@ def test_rows_of_several_runs_in_one_file_keep_a_page_each(tmp_path: Path) -> No
 
 
 def test_runs_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
-    runs = [write_run(tmp_path / name, made_up_rows(scenarios=1), run_id="a @ b") for name in ("one", "two")]
+    runs = [write_run(tmp_path / name, made_up_rows(scenarios=1), run_id=name) for name in ("a @ b", "a@b")]
     made = generate_report(runs, generated_at=NOW, output_dir=tmp_path / "out", formats=["data"])
 
     modes = made.summary["modes"]

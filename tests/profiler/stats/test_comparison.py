@@ -135,6 +135,7 @@ def test_modes_that_hardly_differ_are_equivalent_within_the_planned_margin() -> 
     equivalence = wide.intention_to_treat.suite.equivalence
     assert equivalence.confidence == pytest.approx(0.9)
     assert -10 < equivalence.low < equivalence.high < 10
+    assert f"; of equivalence p = {equivalence.p:.2g})." in wide.words
     assert narrow.verdict == "inconclusive"
     assert narrow.intention_to_treat.suite.equivalence.p > 0.05
     assert "would have shown a reduction of" in narrow.words
@@ -220,6 +221,28 @@ def test_a_metric_with_zeros_is_compared_on_raw_differences_and_says_so() -> Non
     assert any("raw differences" in note for note in found.notes)
 
 
+def test_no_amount_is_reduced_by_more_than_all_of_it() -> None:
+    values = {"a": {"s1": [0, 0, 1, 2], "s2": [0, 3, 0, 0]}, "b": {"s1": [0, 9, 1, 0], "s2": [1, 0, 0, 8]}}
+    rows = rows_of(values, "cost_total_usd")
+
+    found = compare_modes(rows, "a", "b", "cost_total_usd", PLAN)
+
+    assert found.intention_to_treat.suite.raw.high > 2.375
+    assert (found.high, found.mde) == (100, None)
+    assert "Not even the largest possible reduction" in found.words
+
+
+def test_more_than_every_success_is_not_called_detectable() -> None:
+    rows = rows_of({"a": {"s1": [1, 0, 0, 1]}, "b": {"s1": [1, 1, 0, 0]}}, "success")
+
+    found = compare_modes(rows, "a", "b", "success", PLAN)
+
+    assert (found.mde, found.verdict) == (None, "inconclusive")
+    assert "Not even the largest possible reduction" in found.words
+    assert "0.0 percentage points different" in found.words
+    assert "-0.0" not in found.words
+
+
 def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
     values = {"a": {f"s{n}": [1.0, 0.0, 2.0] for n in range(6)}, "b": {f"s{n}": [0.0] * 3 for n in range(6)}}
 
@@ -279,6 +302,97 @@ def test_spend_is_compared_on_all_rows_on_measured_rows_and_on_successes() -> No
     assert counts["per-protocol"] == (4, 4, {("a", "environment"): 1, ("a", "model_provider"): 1, **unpaired})
     assert counts["both-succeeded"][:2] == (3, 3)
     assert counts["both-succeeded"][2]["a", "did not succeed"] == 1
+
+
+def test_a_mode_that_the_bench_spoils_at_once_does_not_win_on_time() -> None:
+    rows = [
+        *rows_of({"a": noisy(100, seed=1), "b": noisy(100, seed=2)}),
+        *(failed("quick", f"s{n}", r, "bench", latency_wall_ms=5 + r) for n in range(8) for r in range(4)),
+    ]
+
+    found = compare_modes(rows, "quick", "b", "latency_wall_ms", PLAN)
+
+    assert (found.verdict, found.analysis_set, found.n) == ("not estimable", "per-protocol", 0)
+    assert found.words.endswith("between quick and b on these scenarios: no row of quick could be measured.")
+    assert found.intention_to_treat.suite.verdict == "better"
+    assert any(note.startswith("over all attempts") and note.endswith("is: better") for note in found.notes)
+    assert compare_modes(rows, "a", "b", "success", PLAN).analysis_set == "intention-to-treat"
+
+
+@pytest.mark.parametrize("cause", ["bench", "model_provider", "environment", "scorer"])
+def test_what_an_unmeasured_row_spent_does_not_move_the_verdict(cause: str) -> None:
+    measured = rows_of({"a": noisy(90, seed=1), "b": noisy(100, seed=2)})
+    spoilt = [failed("a", f"s{n}", 9, cause, latency_wall_ms=1.0) for n in range(8)]
+
+    alone, among = (compare_modes(rows, "a", "b", "latency_wall_ms", PLAN) for rows in (measured, measured + spoilt))
+
+    assert (among.p, among.reduction_pct, among.words) == (alone.p, alone.reduction_pct, alone.words)
+    assert among.intention_to_treat.rows_a == alone.intention_to_treat.rows_a + 8
+
+
+def test_a_number_that_a_wrong_answer_does_not_tell_is_not_recorded_rather_than_failed() -> None:
+    rows = [
+        *rows_of({"a": {"s1": [5.0, 6.0]}, "b": {"s1": [7.0, 8.0]}}),
+        row("a", "s1", 2, success=False, tokens_active=7),
+        row("a", "s1", 3, success=False, tokens_active=7, cause="agent_timeout", error="too slow"),
+        row("a", "s1", 4, success=False, cause="agent_crash", error="it fell over"),
+        row("a", "s1", 5, success=None),
+    ]
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+
+    causes = {each.cause: each.rows for each in found.per_protocol.left_out}
+    assert causes == {"not recorded": 3, "agent_crash": 1}
+    assert {each.cause: each.rows for each in found.both_succeeded.left_out} == {
+        "did not succeed": 1,
+        "agent_timeout": 1,
+        "agent_crash": 1,
+        "success not recorded": 1,
+    }
+
+
+def test_a_category_without_calls_counts_as_none_where_the_calls_are_known() -> None:
+    calls = [
+        {"total": 4, "byCategory": {"mcp": 3, "shell": 1}},
+        {"total": 2, "byCategory": {"shell": 2}},
+        {"total": 0},
+        {"total": 5},
+        {},
+    ]
+
+    seen = observe([row("a", "s1", number, toolCalls=each) for number, each in enumerate(calls)])
+
+    assert seen.metrics["tool_calls_category_mcp"][:3].tolist() == [3, 0, 0]
+    assert seen.metrics["tool_calls_category_shell"][:3].tolist() == [1, 2, 0]
+    assert np.isnan(seen.metrics["tool_calls_category_mcp"][3:]).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "metric", "reason"),
+    [
+        ({"a": {"s1": [1, 1]}, "b": {"s1": [1]}}, "success", "every row of both modes succeeded"),
+        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "success", "no row of either mode succeeded"),
+        (
+            {"a": {"s1": [1, 1], "s2": [0]}, "b": {"s1": [1], "s2": [0]}},
+            "success",
+            "within each scenario every row of both modes has the same outcome",
+        ),
+        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "cost_total_usd", "cost_total_usd is 0 in every row of both modes"),
+        ({"a": {"s1": [3.0]}, "b": {"s2": [4.0]}}, "cost_total_usd", "no scenario has a known cost_total_usd"),
+    ],
+)
+def test_the_reason_why_nothing_can_be_concluded_is_the_real_one(values, metric: str, reason: str) -> None:
+    found = compare_modes(rows_of(values, metric), "a", "b", metric, PLAN)
+
+    assert found.verdict == "not estimable"
+    assert f"Nothing can be concluded about {metric} between a and b on these scenarios: {reason}" in found.words
+
+
+def test_a_metric_that_one_mode_does_not_know_is_named_with_that_mode() -> None:
+    rows = [row("a", "s1", 0), row("b", "s1", 0, cost_total_usd=1.0), row("c", "s1", 0)]
+
+    assert "cost_total_usd is not known in any row of a." in compare_modes(rows, "a", "b", "cost_total_usd", PLAN).words
+    assert "in any row of either mode." in compare_modes(rows, "a", "c", "cost_total_usd", PLAN).words
 
 
 def test_rows_of_old_files_that_failed_without_a_session_know_nothing() -> None:
@@ -418,6 +532,38 @@ def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> No
     assert (tokens.verdict, tokens.p_adjusted) == ("better", pytest.approx(9 * tokens.p))
     assert tokens.confidence == pytest.approx(1 - 0.05 / 9)
     assert "after Holm p =" in tokens.words
+
+
+def test_pairs_that_are_named_are_one_family_and_those_that_could_not_be_tested_are_counted() -> None:
+    levels = {"x @ 1": 100, "x @ 2": 70, "y @ 1": 100, "y @ 2": 95}
+    rows = rows_of({mode: noisy(level, seed=seed) for seed, (mode, level) in enumerate(levels.items())})
+
+    found = compare_all_modes(rows, PLAN, pairs=[("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")])
+
+    assert {(each.a, each.b) for each in found} == {("x @ 2", "x @ 1"), ("y @ 2", "y @ 1")}
+    primary = [each for each in found if each.family == "primary"]
+    assert {(each.family_size, each.family_planned) for each in primary} == {(2, 8)}
+    better = next(each for each in primary if each.verdict == "better")
+    assert better.p_adjusted == pytest.approx(2 * better.p)
+
+
+def test_success_and_amounts_are_adjusted_together_though_they_rest_on_other_rows() -> None:
+    rows = [
+        *(
+            row(mode, f"s{n}", r, latency_wall_ms=level + r + n, success=r > bad)
+            for mode, level, bad in (("a", 100, 0), ("b", 150, 2))
+            for n in range(6)
+            for r in range(5)
+        ),
+        *(failed("a", f"s{n}", 9, "bench", latency_wall_ms=1.0) for n in range(6)),
+    ]
+    plan = PLAN.model_copy(update={"primary": ("success", "latency_wall_ms")})
+
+    success, latency = compare_all_modes(rows, plan, metrics=[])
+
+    assert {each.family_size for each in (success, latency)} == {2}
+    assert latency.p_adjusted == pytest.approx(2 * latency.p)
+    assert success.p_adjusted == max(success.p, latency.p_adjusted)
 
 
 def test_a_promised_metric_that_no_row_knows_is_still_answered() -> None:

@@ -131,6 +131,54 @@ def test_repetitions_that_all_agree_still_leave_room_for_doubt() -> None:
     assert certain[4].pass_hat_k.low < certain[0].pass_hat_k.low
 
 
+many_counts = st.integers(1, 6).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n), st.just(n)), min_size=1, max_size=8)
+)
+
+
+@given(many_counts, st.sampled_from(["suite", "population"]))
+def test_no_interval_of_a_curve_is_without_width(drawn: list[tuple[int, int]], target) -> None:
+    counts = {f"s{number}": count for number, count in enumerate(drawn)}
+
+    for point in pass_curve(counts, target=target, resamples=99):
+        for found in (point.pass_at_k, point.pass_hat_k):
+            assert found.low is None or 0 <= found.low <= found.estimate <= found.high <= 1
+            assert found.low is None or found.low < found.high
+
+
+def test_what_all_rows_agree_on_is_as_certain_as_wilson_says_and_less_so_for_all_k() -> None:
+    counts = dict.fromkeys((f"s{number}" for number in range(8)), (5, 5))
+    wilson = wilson_interval(40, 40)
+
+    curve = pass_curve(counts)
+
+    assert curve[0].pass_hat_k.low <= wilson.low
+    assert [point.pass_hat_k.low <= wilson.low**point.k for point in curve] == [True] * 5
+    # One scenario may fail far more often than the others, and rows that agree cannot rule that out.
+    assert all(point.pass_at_k.low < 1 - (1 - wilson.low) ** point.k for point in curve[2:])
+
+
+def test_what_never_succeeded_mirrors_what_always_did() -> None:
+    always = pass_curve({f"s{number}": (4, 4) for number in range(7)}, target="population")
+    never = pass_curve({f"s{number}": (0, 4) for number in range(7)}, target="population")
+
+    for up, down in zip(always, never, strict=True):
+        assert down.pass_hat_k.high == pytest.approx(1 - up.pass_at_k.low)
+        assert down.pass_at_k.high == pytest.approx(1 - up.pass_hat_k.low)
+
+
+@pytest.mark.parametrize("rate", [0.97, 0.995])
+def test_the_interval_at_100_per_cent_covers_the_truth_where_it_is_nearly_that(rate: float) -> None:
+    rng = np.random.default_rng(0)
+    covered = {"at": 0, "hat": 0}
+    for number in range(200):
+        counts = {f"s{at}": (int(rng.binomial(5, rate)), 5) for at in range(6)}
+        point = pass_curve(counts, resamples=299, seed=number)[4]
+        covered["hat"] += point.pass_hat_k.low <= rate**5 <= point.pass_hat_k.high
+        covered["at"] += point.pass_at_k.low <= 1 - (1 - rate) ** 5 <= point.pass_at_k.high
+    assert min(covered.values()) / 200 > 0.9
+
+
 def test_one_scenario_has_wilsons_interval_to_the_power_of_k() -> None:
     wilson = wilson_interval(3, 5)
 

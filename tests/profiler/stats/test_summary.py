@@ -61,6 +61,32 @@ def test_medians_pool_all_rows_with_a_known_value_and_count_the_others() -> None
     assert found.left_out_causes == {"environment": 1, "failed, cause not recorded": 1, "not recorded": 1}
 
 
+def test_what_an_unmeasured_row_spent_is_no_part_of_the_medians_and_is_counted() -> None:
+    rows = [
+        *rows_of({"a": {"s1": [30.0, 40.0, 50.0]}}),
+        *(row("a", "s1", 5 + n, success=None, cause="bench", error="x", latency_wall_ms=1.0) for n in range(9)),
+    ]
+
+    found = summarize_metric(rows, "a", "latency_wall_ms")
+
+    assert (found.n, found.p50, found.left_out_causes) == (3, 40, {"bench": 9})
+
+
+def test_no_interval_of_an_amount_goes_below_zero_or_of_a_rate_of_errors_above_one() -> None:
+    rows = [
+        row("a", f"s{n}", 0, latency_wall_ms=value, metric_balance=value - 50, toolCalls={"errorRate": rate})
+        for n, (value, rate) in enumerate([(1, 1.0), (2, 0.8), (400, 1.0)])
+    ]
+
+    latency, balance, errors = (
+        summarize_metric(rows, "a", metric).mean_interval
+        for metric in ("latency_wall_ms", "balance", "tool_calls_error_rate")
+    )
+
+    assert (latency.low, errors.high) == (0, 1)
+    assert balance.low < -50
+
+
 def test_success_is_counted_by_intention_to_treat_and_per_protocol() -> None:
     rows = [
         row("a", "s1", 0),

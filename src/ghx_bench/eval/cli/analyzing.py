@@ -131,17 +131,17 @@ def _show_json(analyzed: Iterator[AnalyzedSession], tally: _Tally, output: Path,
 
 
 def _described(each: AnalyzedSession) -> dict[str, object]:
-    cell, results = each.session.cell, each.bundle.results
+    bundle = each.bundle
     return {
         "file": str(each.session.path),
         "analysis": str(each.path),
-        "sessionId": each.bundle.session_id,
-        "model": cell.model,
-        "mode": cell.mode,
-        "scenarioId": cell.scenario_id,
-        "iteration": cell.iteration,
-        "findings": {finding: _value(each.bundle, analyzer, finding) for analyzer, finding in _COLUMNS.values()},
-        "summaries": {name: result.summary for name, result in results.items()},
+        "sessionId": bundle.session_id,
+        "model": bundle.model,
+        "mode": bundle.mode,
+        "scenarioId": bundle.scenario_id,
+        "iteration": each.session.cell.iteration,
+        "findings": {finding: _value(bundle, analyzer, finding) for analyzer, finding in _COLUMNS.values()},
+        "summaries": {name: result.summary for name, result in bundle.results.items()},
     }
 
 

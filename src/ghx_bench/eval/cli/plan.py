@@ -16,9 +16,9 @@ def plan(
     power: float | None = None,
     alpha: float | None = None,
     comparisons: int = 1,
-    within_cv: float = 0.3,
-    between_sd: float = 0.1,
-    rate: float = 0.7,
+    within_cv: float | None = None,
+    between_sd: float | None = None,
+    rate: float | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Say how many scenarios and repetitions it takes to show an effect, from a pilot run or from assumptions.
@@ -28,7 +28,7 @@ def plan(
     pilot
         A run directory whose noise is taken; without one, and without --results, the assumptions below are.
     effect
-        The reduction to be shown, in per cent (percentage points for success).
+        The reduction to be shown, in per cent; for success the change either way, in percentage points.
     results
         A file with one row a line, to take the noise from.
     metric
@@ -44,11 +44,12 @@ def plan(
     comparisons
         How many comparisons will be adjusted together: pairs of modes times primary metrics.
     within_cv
-        Assumed: how repetitions of one scenario vary, as a share of their mean.
+        Assumed without a pilot: how repetitions of one scenario vary, as a share of their mean (0.3 unless given).
     between_sd
-        Assumed: how the effect differs between scenarios, as a share.
+        Assumed without a pilot, for `population`: how the effect differs between scenarios, as a share (0.1 unless
+        given).
     rate
-        Assumed for success: the rate itself.
+        Assumed without a pilot, for success: the rate itself, without the effect (0.7 unless given).
     json
         Print the plan as JSON.
     """

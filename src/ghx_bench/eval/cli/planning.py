@@ -1,26 +1,32 @@
 """What `ghx-bench plan` does once its command line is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from ghx_bench._base.errors import FlagError
+from ghx_bench._base.problems import did_you_mean, listed
+from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.reports.columns import read_columns
 from ghx_bench.profiler.reports.sources import Source, open_sources
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.comparison import default_order
-from ghx_bench.profiler.stats.observations import Observations
-from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.stats.records import VarianceComponents
-from ghx_bench.profiler.stats.sample_size import (
-    SamplePlan,
+from ghx_bench.profiler.stats.noise import (
+    USUAL_BETWEEN_SD,
+    USUAL_RATE,
+    USUAL_WITHIN_CV,
+    RateNoise,
     assumed_amounts,
     assumed_rates,
     pilot_components,
-    plan_sample_size,
 )
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations
+from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
+from ghx_bench.profiler.stats.records import VarianceComponents
+from ghx_bench.profiler.stats.sample_size import SamplePlan, in_per_cent, plan_sample_size
 
 _PAIR = 2
 
@@ -38,41 +44,95 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """The noise to plan for where there is no pilot."""
+    """The noise to plan for where there is no pilot; `None` is what nobody said."""
 
-    within_cv: float
-    between_sd: float
-    rate: float
+    within_cv: float | None
+    between_sd: float | None
+    rate: float | None
+
+    def refuse_beside_pilot(self) -> None:
+        """Refuse an assumption about what a pilot tells."""
+        for flag, value in (("--within-cv", self.within_cv), ("--between-sd", self.between_sd), ("--rate", self.rate)):
+            if value is not None:
+                raise FlagError(flag, "the pilot tells the noise; leave out either the flag or the pilot")
+
+    def refuse_unused(self, metric: str, target: Target) -> None:
+        """Refuse an assumption that would change nothing."""
+        if metric == SUCCESS and self.within_cv is not None:
+            raise FlagError("--within-cv", "of success the noise follows from its rate; say that with --rate")
+        if metric != SUCCESS and self.rate is not None:
+            raise FlagError("--rate", f"is for success, not for {metric}; add --metric success or leave it out")
+        if target == "suite" and self.between_sd is not None:
+            reason = "does not matter on these scenarios; add --target population or leave it out"
+            raise FlagError("--between-sd", reason)
 
     def components(self, metric: str) -> VarianceComponents:
         """Return the noise of a metric."""
-        if metric == "success":
-            return assumed_rates(rate=self.rate, between_sd=self.between_sd)
-        return assumed_amounts(within_cv=self.within_cv, between_sd=self.between_sd)
+        between_sd = _unless_given(self.between_sd, USUAL_BETWEEN_SD)
+        if metric == SUCCESS:
+            return assumed_rates(rate=_unless_given(self.rate, USUAL_RATE), between_sd=between_sd)
+        return assumed_amounts(within_cv=_unless_given(self.within_cv, USUAL_WITHIN_CV), between_sd=between_sd)
 
-    def words(self, metric: str) -> str:
-        """Say what was assumed."""
-        spread = (
-            f"a success rate of {self.rate:g}" if metric == "success" else f"repetitions vary by {self.within_cv:.0%}"
-        )
-        return f"assumed: {spread}, effects differ between scenarios by {self.between_sd:.0%}"
+    def words(self, metric: str, target: Target) -> str:
+        """Say what was assumed, as far as it matters."""
+        spread = f"repetitions vary by {100 * _unless_given(self.within_cv, USUAL_WITHIN_CV):.3g} %"
+        if metric == SUCCESS:
+            spread = f"a success rate of {100 * _unless_given(self.rate, USUAL_RATE):.3g} %"
+        if target == "suite":
+            return f"assumed: {spread}"
+        unit = "percentage points" if metric == SUCCESS else "%"
+        between = 100 * _unless_given(self.between_sd, USUAL_BETWEEN_SD)
+        return f"assumed: {spread}, effects differ between scenarios by {between:.3g} {unit}"
+
+
+def _unless_given(value: float | None, usual: float) -> float:
+    return usual if value is None else value
 
 
 def show_plan(
     wish: Wish, *, runs: Sequence[Path], results: Sequence[Path], assumptions: Assumptions, as_json: bool
 ) -> int:
     """Print which sizes are enough, and return the exit code."""
+    if runs or results:
+        assumptions.refuse_beside_pilot()
     sources = open_sources(runs, results) if runs or results else ()
     plan = _plan_of(sources, wish)
-    if sources:
-        observations = read_columns(_rows(sources)).observations
-        a, b = _pair(wish, observations)
-        components, basis = pilot_components(observations, a, b, wish.metric), f"from a pilot: {a} against {b}"
-    else:
-        components, basis = assumptions.components(wish.metric), assumptions.words(wish.metric)
+    components, basis = _piloted(wish, sources) if sources else _assumed(wish, assumptions, plan.target)
     found = plan_sample_size(wish.effect_pct, components, plan, metric=wish.metric, comparisons=wish.comparisons)
-    print(found.model_dump_json() if as_json else "\n".join(_lines(found, basis)))  # noqa: T201 - this command's output
+    said = json.dumps({"basis": basis, **found.to_wire()}) if as_json else "\n".join(_lines(found, basis))
+    print(said)  # noqa: T201 - this command's output
     return 0
+
+
+def _piloted(wish: Wish, sources: Sequence[Source]) -> tuple[VarianceComponents, str]:
+    """Return the noise of a pilot, and between which modes."""
+    observations = read_columns(_rows(sources)).observations
+    a, b = _pair(wish, observations)
+    if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
+        raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
+    _check_metric(wish.metric, observations.metric_names)
+    return pilot_components(observations, a, b, wish.metric), f"from a pilot: {a} against {b}"
+
+
+def _assumed(wish: Wish, assumptions: Assumptions, target: Target) -> tuple[VarianceComponents, str]:
+    """Return the noise that was assumed, and in which words."""
+    if wish.modes is not None:
+        raise FlagError("--modes", "there is no pilot whose modes could be named; leave it out")
+    _check_metric(wish.metric, _recorded_metrics())
+    assumptions.refuse_unused(wish.metric, target)
+    return assumptions.components(wish.metric), assumptions.words(wish.metric, target)
+
+
+def _check_metric(metric: str, known: Iterable[str]) -> None:
+    names = tuple(known)
+    if metric not in names:
+        raise FlagError("--metric", f"no metric {metric!r}; {did_you_mean(metric, names)}")
+
+
+def _recorded_metrics() -> tuple[str, ...]:
+    """Return the metrics that rows have without anybody's collectors."""
+    recorded = (TokenUsage(), Timing(), ToolCallSummary(), Cost())
+    return (SUCCESS, "agent_turns", *(metric.name for record in recorded for metric in record.metrics()))
 
 
 def _rows(sources: Sequence[Source]) -> Iterator[tuple[str, ProfileRow]]:
@@ -92,28 +152,37 @@ def _plan_of(sources: Sequence[Source], wish: Wish) -> AnalysisPlan:
 def _pair(wish: Wish, observations: Observations) -> tuple[str, str]:
     """Return the two modes to compare, the later one first."""
     known = default_order(observations.mode.known)
-    names = tuple(name.strip() for name in wish.modes.split(",")) if wish.modes else known[::-1]
-    if len(names) != _PAIR:
+    names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
+    if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")
     return names[0], names[1]
 
 
 def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
-    unit = "percentage points of success" if found.metric == "success" else f"% of {found.metric}"
     place = "on these scenarios" if found.target == "suite" else "on tasks like these"
     yield (
-        f"To show a reduction of {found.effect_pct:g} {unit} {place} with a chance of {found.power:.0%} "
-        f"(alpha {found.alpha:.2g}; {basis}):"
+        f"To show {_effect(found)} {place} with a chance of {100 * found.power:g} % (alpha {found.alpha:.2g}; {basis}):"
     )
     yield ""
-    yield "repetitions  scenarios  rows per mode"
-    for option in found.options:
-        rows = option.repetitions * option.scenarios
-        yield f"{option.repetitions:>11}  {option.scenarios:>9,}  {rows:>13,}"
-    if not found.options:
-        yield "no size up to 100,000 scenarios is enough"
-    if found.current_power is not None:
+    if found.options:
+        yield "repetitions  scenarios  rows per mode     chance"
+        for option in found.options:
+            yield (
+                f"{option.repetitions:>11}  {option.scenarios:>9,}  {option.rows_per_mode:>13,}  "
+                f"{in_per_cent(option.power):>9}"
+            )
         yield ""
-        yield f"The pilot's own size would have shown it with a chance of {found.current_power:.0%}."
-    yield ""
+    if found.current_power is not None and found.current_power < found.power:
+        yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
+    yield from found.notes
     yield found.advice
+
+
+def _effect(found: SamplePlan) -> str:
+    if not isinstance(found.components, RateNoise):
+        return f"a reduction of {found.metric} by {found.effect_pct:g} %"
+    reached = " or ".join(f"{100 * rate:.3g} %" for rate in found.reached_rates)
+    return (
+        f"a change of success by {found.effect_pct:g} percentage points "
+        f"(from {100 * found.components.rate:.3g} % to {reached})"
+    )

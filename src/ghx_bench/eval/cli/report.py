@@ -19,11 +19,11 @@ def report(
     Parameters
     ----------
     runs
-        Run directories. Modes that several of them have in common are compared from run to run.
+        Run directories. Modes that several of them have in common are compared from run to run, later with earlier.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
-        Where the report goes; `report` in the first run directory unless given.
+        Where the report goes; `report` in the first run directory unless given, or here where only rows are named.
     sessions
         Which sessions get a page: failures and a sample of successes, all, or none.
     format

@@ -6,8 +6,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ghx_bench._base.clock import SystemClock, timestamp
-from ghx_bench.profiler.reports.report import FORMATS, Format, ReportResult, generate_report
+from ghx_bench.profiler.reports.folder import FORMATS, Format
+from ghx_bench.profiler.reports.report import ReportResult, generate_report
 from ghx_bench.profiler.reports.tally import SessionChoice
+from ghx_bench.profiler.reports.wording import plural
 
 
 def write_report(
@@ -40,4 +42,4 @@ def write_report(
 def _said(made: ReportResult) -> str:
     page = made.directory / "index.html"
     where = page if page.exists() else made.directory
-    return f"{made.rows:,} rows, {made.pages:,} session pages: {where}"
+    return f"{plural(made.rows, 'row')}, {plural(made.pages, 'session page')}: {where}"

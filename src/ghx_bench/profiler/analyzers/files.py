@@ -117,31 +117,80 @@ def analyze_sessions(
 ) -> Iterator[AnalyzedSession | Problem]:
     """Analyze sessions as they come, and put what is found below `output`, one file for each."""
     for session in sessions:
-        yield session if isinstance(session, Problem) else _analyzed(session, output, analyzers)
+        if isinstance(session, Problem):
+            yield session
+        else:
+            yield from _analyzed(session, output, analyzers)
 
 
-def _analyzed(session: SessionFile, output: Path, analyzers: Sequence[Analyzer[Any]]) -> AnalyzedSession | Problem:
-    path = output / session.place
+def examine(
+    session: SessionFile, analyzers: Sequence[Analyzer[Any]] = ALL_ANALYZERS
+) -> SessionAnalysisBundle | Problem:
+    """Analyze one session, and write nothing."""
     try:
         trace = SessionTrace.model_validate_json(session.path.read_bytes())
-        bundle = _bundle(session, trace, analyzers)
+        return _bundle(session, trace, analyzers)
     except OSError as error:
         return _unreadable(error, session.path)
     except ValidationError as error:
         return _invalid(session.path, error, "no trace of a session", "restore the file, or take it away")
     except Exception as error:  # noqa: BLE001 - plugin call
         return Problem(file=str(session.path), reason=f"could not be analyzed ({describe_error(error)})")
+
+
+def _analyzed(
+    session: SessionFile, output: Path, analyzers: Sequence[Analyzer[Any]]
+) -> Iterator[AnalyzedSession | Problem]:
+    """Yield the session with its findings once these are on disk, and what is wrong with files of earlier findings."""
+    path = output / session.place
+    bundle = examine(session, analyzers)
+    if isinstance(bundle, Problem):
+        yield bundle
+        return
+    for earlier in _older_findings(session, output):
+        if isinstance(earlier, Problem):
+            yield earlier
+        elif earlier.session_id == bundle.session_id:
+            bundle = _supplemented(bundle, earlier)
     try:
         bundle = _joined(path, bundle)
         _put(path, bundle.to_bytes() + b"\n")
     except OSError as error:
-        return Problem(
+        yield Problem(
             file=str(path), reason=error.strerror or str(error), suggestion="choose another folder with --output-dir"
         )
     except ValidationError as error:
         remedy = "it is left as it is; take it away, or choose another folder with --output-dir"
-        return _invalid(path, error, "a file that holds no findings is in the way", remedy)
-    return AnalyzedSession(session=session, path=path, bundle=bundle)
+        yield _invalid(path, error, "a file that holds no findings is in the way", remedy)
+    else:
+        yield AnalyzedSession(session=session, path=path, bundle=bundle)
+
+
+def _older_findings(session: SessionFile, output: Path) -> Iterator[SessionAnalysisBundle | Problem]:
+    """Yield what the older packages found in a session: they call the file after the session's, `-analysis` behind."""
+    folder = session.path.parents[len(session.place.parts) - 1].parent / "analysis"
+    place = session.place.with_name(f"{session.place.name.removesuffix('.json')}-analysis.json")
+    for path in {path.resolve(): path for path in (output / place, folder / place)}.values():
+        try:
+            yield SessionAnalysisBundle.model_validate_json(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            yield _unreadable(error, path)
+        except ValidationError as error:
+            yield _invalid(path, error, "holds no findings", "restore the file, or take it away")
+
+
+def _supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) -> SessionAnalysisBundle:
+    """Add what only the earlier file tells: names that the session's file does not, and other analyzers' results."""
+    return bundle.model_copy(
+        update={
+            "scenario_id": bundle.scenario_id or earlier.scenario_id,
+            "mode": bundle.mode or earlier.mode,
+            "model": bundle.model or earlier.model,
+            "results": {**earlier.results, **bundle.results},
+        }
+    )
 
 
 def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analyzer[Any]]) -> SessionAnalysisBundle:

@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
 from ghx_bench.profiler.interchange.otel import to_otlp
@@ -24,12 +25,19 @@ SPANS = "spans.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was written, and from how many rows, of which some may have no session that can be read."""
+    """What was written, and from how many rows; some may have no session, or one that cannot be read."""
 
     directory: Path
     files: int
     rows: int
     sessions: int
+    problems: tuple[Problem, ...] = ()
+    """The sessions that are there and cannot be read."""
+
+    @property
+    def without_session(self) -> int:
+        """How many rows have no session."""
+        return self.rows - self.sessions - len(self.problems)
 
 
 def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = None) -> Exported:  # noqa: A002 - the flag's name
@@ -43,7 +51,7 @@ def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = Non
         raise ExportDirectoryError(f"{directory}: this is a run; name another folder with --output-dir")
     with _writing(directory):
         done = _write_atif(source, directory) if format == "atif" else _write_otlp(source, directory)
-    if not done.files:
+    if not done.files and not done.problems:
         raise NothingToExportError(f"{run}: none of its {done.rows} rows has a session that can be read")
     return done
 
@@ -51,28 +59,39 @@ def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = Non
 def _write_atif(source: Source, directory: Path) -> Exported:
     prompts = dict(_prompts(source))
     rows = written = 0
+    problems: list[Problem] = []
+    files = source.side_files()
     for row in source.rows():
         rows += 1
-        if (trace := source.trace(row.cell)) is None:
-            continue
-        agent = AgentInfo(name=row.provider, model=row.model)
-        document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
-        write_file(directory / row.cell.path.with_name(f"{row.cell.path.name}.json"), _bytes(document))
-        written += 1
-    return Exported(directory=directory, files=written, rows=rows, sessions=written)
+        match files.trace(row):
+            case None:
+                continue
+            case Problem() as problem:
+                problems.append(problem)
+            case trace:
+                agent = AgentInfo(name=row.provider, model=row.model)
+                document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
+                write_file(directory / row.cell.path.with_name(f"{row.cell.path.name}.json"), _bytes(document))
+                written += 1
+    return Exported(directory=directory, files=written, rows=rows, sessions=written, problems=tuple(problems))
 
 
 def _write_otlp(source: Source, directory: Path) -> Exported:
     version = "unknown" if source.record is None else source.record.versions.get("ghxBench", "unknown")
     rows = sessions = 0
+    problems: list[Problem] = []
+    files = source.side_files()
     directory.mkdir(parents=True, exist_ok=True)
     with _replacing(directory / SPANS) as file:
         for row in source.rows():
-            trace = source.trace(row.cell)
+            trace = files.trace(row)
+            if isinstance(trace, Problem):
+                problems.append(trace)
+                trace = None
             file.write(_bytes(to_otlp(row, trace, version=version)))
             rows += 1
             sessions += trace is not None
-    return Exported(directory=directory, files=1, rows=rows, sessions=sessions)
+    return Exported(directory=directory, files=1, rows=rows, sessions=sessions, problems=tuple(problems))
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def forest(comparisons: Sequence[ModeComparison], *, name: str, title: str, axis
         {
             "label": f"{metric_name(each.metric)}: {each.a} vs {each.b}",
             "reduction": each.reduction_pct,
+            "unit": each.unit,
             "low": each.low,
             "high": each.high,
             "verdict": each.verdict,
@@ -61,7 +62,7 @@ def forest(comparisons: Sequence[ModeComparison], *, name: str, title: str, axis
         .encode(x=alt.X("low:Q", title=axis), x2="high:Q"),
         base.mark_point(filled=True, size=80, opacity=1).encode(x=alt.X("reduction:Q", title=axis)),
     )
-    sentences = "; ".join(f"{v['label']} {reduction(v['reduction'], 'percent')}" for v in values[:12])
+    sentences = "; ".join(f"{v['label']} {reduction(v['reduction'], v['unit'])}" for v in values[:12])
     return _chart(name, title, f"{title}. {sentences}.", layers.properties(height=26 * len(values)))
 
 
@@ -190,7 +191,7 @@ def spend_against_success(metric: str, spend: Grid, success: Grid, modes: Sequen
         .encode(
             x=alt.X(
                 "spend:Q",
-                title=f"mean {metric_name(metric)} of a row{_unit(metric)}",
+                title=f"mean {metric_name(metric)} of a measured row{_unit(metric)}",
                 scale=alt.Scale(zero=True),
                 axis=alt.Axis(tickCount=6),
             ),

@@ -1,6 +1,8 @@
 """Many rows as columns, read in one pass and without keeping a row: what the statistics and the data files need."""
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
@@ -9,7 +11,7 @@ import numpy as np
 
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import FloatArray
-from ghx_bench.profiler.stats.observations import Names, Observations, observe
+from ghx_bench.profiler.stats.observations import Names, Observations, observe, with_absent_categories
 
 _CHUNK = 2_000
 
@@ -46,10 +48,23 @@ def read_columns(rows: Iterable[tuple[str, ProfileRow]]) -> Columns:
     known: dict[str, str] = {}
     identities: list[Identity] = []
     parts: list[Observations] = []
-    while chunk := list(islice(remaining, _CHUNK)):
-        identities += (_identity(source, row, known) for source, row in chunk)
-        parts.append(observe(row for _, row in chunk))
+    with _uncollected():
+        while chunk := list(islice(remaining, _CHUNK)):
+            identities += (_identity(source, row, known) for source, row in chunk)
+            parts.append(observe(row for _, row in chunk))
     return Columns(observations=_joined(parts, identities), identities=tuple(identities))
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Keep Python from looking for cycles among rows, which have none: that takes longer than reading them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _identity(source: str, row: ProfileRow, known: dict[str, str]) -> Identity:
@@ -81,14 +96,17 @@ def _joined(parts: list[Observations], identities: list[Identity]) -> Observatio
         model=Names.of([name for part in parts for name in spelled(part.model)]),
         mode=Names.of([name for part in parts for name in spelled(part.mode)]),
         success=np.concatenate([part.success for part in parts]),
+        was_measured=np.concatenate([part.was_measured for part in parts]),
         timed_out=np.concatenate([part.timed_out for part in parts]),
         failures=tuple(failure for part in parts for failure in part.failures),
         order=_start_order(identities),
         spend_usd=np.concatenate([part.spend_usd for part in parts]),
-        metrics={
-            name: np.concatenate([_metric(part, name) for part in parts])
-            for name in sorted({name for part in parts for name in part.metrics})
-        },
+        metrics=with_absent_categories(
+            {
+                name: np.concatenate([_metric(part, name) for part in parts])
+                for name in sorted({name for part in parts for name in part.metrics})
+            }
+        ),
     )
 
 

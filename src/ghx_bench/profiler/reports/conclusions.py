@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ghx_bench.profiler.reports.cautions import cautions
 from ghx_bench.profiler.reports.charts import forest
 from ghx_bench.profiler.reports.document import (
     Block,
@@ -11,13 +12,20 @@ from ghx_bench.profiler.reports.document import (
     Section,
     Table,
     Text,
-    Tone,
-    Verdict,
     Verdicts,
     Warning,  # noqa: A004 - the report's word; the builtin is not used here
 )
 from ghx_bench.profiler.reports.glance import GLANCE_METRICS
 from ghx_bench.profiler.reports.material import Material
+from ghx_bench.profiler.reports.statements import (
+    PLACES,
+    family,
+    other_target,
+    sentences,
+    tenor,
+    warnings_of_modes,
+    why_nothing_elsewhere,
+)
 from ghx_bench.profiler.reports.wording import (
     UNKNOWN,
     amount,
@@ -26,10 +34,12 @@ from ghx_bench.profiler.reports.wording import (
     counts,
     metric_name,
     p_value,
+    percent,
     plural,
     rate,
     reduction,
 )
+from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import MetricSummary, ModeComparison, ModeSummary, PairedAnalysis
 
@@ -37,15 +47,6 @@ BANNER = (
     "Control run: these rows are of a control agent. They prove that the scenarios can be solved and checked, and say "
     "nothing about agents."
 )
-_TONES: dict[str, Tone] = {
-    "better": "good",
-    "worse": "bad",
-    "equivalent": "neutral",
-    "inconclusive": "neutral",
-    "not estimable": "neutral",
-}
-_ORDER = tuple(_TONES)
-_PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
 
 
 def verdicts(material: Material) -> Section:
@@ -54,9 +55,11 @@ def verdicts(material: Material) -> Section:
 
 
 def _verdicts(material: Material) -> Iterator[Block]:
+    yield from cautions(material)
     if not len(material.observations):
         yield Warning("There are no rows: nothing was measured, and nothing can be concluded.")
         return
+    yield from map(Warning, warnings_of_modes(material))
     if material.is_control:
         yield from map(Text, (_proof(summary) for summary in material.summaries.values()))
         yield Note("Modes are not held against each other in a control run.")
@@ -64,30 +67,18 @@ def _verdicts(material: Material) -> Iterator[Block]:
     if not material.primary:
         yield Text(f"There is one mode, {material.modes[0]}: nothing to compare it with. Its results follow.")
         return
-    yield Text(_tenor(material))
-    ranked = sorted(material.primary, key=lambda each: _ORDER.index(each.verdict))
-    yield Verdicts(tuple(Verdict(word=each.verdict, tone=_TONES[each.verdict], sentence=each.words) for each in ranked))
-    other: Target = "population" if material.plan.target == "suite" else "suite"
-    refused = {each.intention_to_treat.of(other).reason for each in material.primary}
-    if all(each.intention_to_treat.of(other).verdict == "not estimable" for each in material.primary):
-        reasons = "; ".join(sorted(reason for reason in refused if reason))
-        yield Warning(f"Nothing can be concluded {_PLACES[other]}: {reasons}.")
+    yield Text(tenor(material))
+    yield Verdicts(sentences(material.primary))
+    target = material.plan.target
+    if (why := why_nothing_elsewhere(material)) is not None:
+        yield Warning(why)
     else:
-        yield Note(f"These verdicts hold {_PLACES[material.plan.target]}. Differences lists those {_PLACES[other]}.")
+        yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
 
 
 def _proof(summary: ModeSummary) -> str:
     success = summary.success
     return f"{summary.mode}: {success.k} of {success.n} cells passed, in {plural(summary.scenarios, 'scenario')}."
-
-
-def _tenor(material: Material) -> str:
-    found = Counter(each.verdict for each in material.primary)
-    said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
-    return (
-        f"{plural(len(material.primary), 'planned comparison')} of {plural(len(material.modes), 'mode')} "
-        f"{_PLACES[material.plan.target]}: {said}."
-    )
 
 
 def glance(material: Material) -> Section:
@@ -103,7 +94,7 @@ def glance(material: Material) -> Section:
     )
     confidence = confidence_of(1 - material.plan.alpha)
     table = Table(
-        caption="Medians over all rows of a mode with a known value, n rows each; success with Wilson's "
+        caption="Medians over all measured rows of a mode with a known value, n rows each; success with Wilson's "
         f"{confidence} interval",
         headers=("mode", "success", *(f"{metric_name(metric)} p50" for metric in GLANCE_METRICS)),
         rows=lines,
@@ -139,7 +130,7 @@ def _clustered(summary: ModeSummary) -> str:
     clustered = summary.success.clustered
     if clustered.low is None or clustered.high is None:
         return clustered.reason or UNKNOWN
-    return f"{100 * clustered.low:.0f} % to {100 * clustered.high:.0f} % (clustered by scenario)"
+    return f"{percent(clustered.low)} to {percent(clustered.high)} (clustered by scenario)"
 
 
 def _metrics(summaries: Sequence[ModeSummary]) -> Iterator[Table]:
@@ -182,22 +173,35 @@ def _differences(material: Material) -> Iterator[Block]:
         "first mode is lower. The shaded band is the planned margin, inside which modes count as equivalent."
     )
     yield from _forests(material)
-    target = material.plan.target
-    other: Target = "population" if target == "suite" else "suite"
-    primary = material.primary
-    yield _comparison_table(f"Planned comparisons {_PLACES[target]}, adjusted by Holm", primary, target)
-    yield from _notes(primary)
-    exploratory = [each for each in material.comparisons if each.family == "exploratory"]
-    yield _comparison_table(f"Planned comparisons {_PLACES[other]}", primary, other, is_folded=True)
-    protocol = [(each, each.per_protocol) for each in primary]
-    yield _analysis_table(
-        f"Per protocol, {_PLACES[target]}: rows that could not be measured are left out", protocol, target
+    target, primary = material.plan.target, material.primary
+    other = other_target(target)
+    yield Note(
+        "Success is compared over all rows, and one that could not be measured is a failure (intention to treat). "
+        "Amounts are compared over measured rows (per protocol). The other choice of rows follows, folded."
     )
-    both = [(each, each.both_succeeded) for each in primary if each.both_succeeded is not None]
-    yield _analysis_table(f"Rows that succeeded only, {_PLACES[target]}", both, target)
+    yield _comparison_table(f"Planned comparisons {PLACES[target]}. {family(primary)}", primary, target)
+    yield from _notes(primary)
+    yield _comparison_table(f"Planned comparisons {PLACES[other]}", primary, other, is_folded=True)
+    yield from _other_rows(primary, target)
+    exploratory = [each for each in material.comparisons if each.family == "exploratory"]
     if exploratory:
-        caption = f"Exploratory comparisons {_PLACES[target]}, adjusted by Benjamini and Hochberg"
+        caption = f"Exploratory comparisons {PLACES[target]}. {family(exploratory)}"
         yield _comparison_table(caption, exploratory, target, is_folded=True)
+
+
+def _other_rows(primary: Sequence[ModeComparison], target: Target) -> Iterator[Table]:
+    """Show what other choices of rows give."""
+    rates = [(each, each.second_view) for each in primary if each.metric == SUCCESS]
+    amounts = [(each, each.second_view) for each in primary if each.metric != SUCCESS]
+    both = [(each, each.both_succeeded) for each in primary if each.both_succeeded is not None]
+    tables = (
+        ("Success per protocol, {}: rows that could not be measured are left out", rates),
+        ("Amounts over all attempts, {}: with what rows spent that could not be measured", amounts),
+        ("Amounts of rows that succeeded only, {}", both),
+    )
+    for caption, analyses in tables:
+        if analyses:
+            yield _analysis_table(caption.format(PLACES[target]), analyses, target)
 
 
 def _forests(material: Material) -> Iterator[Figure]:
@@ -242,7 +246,7 @@ _COMPARISON_HEADERS = (
 def _comparison_table(
     caption: str, comparisons: Sequence[ModeComparison], target: Target, *, is_folded: bool = False
 ) -> Table:
-    pairs = [(each, each.intention_to_treat) for each in comparisons]
+    pairs = [(each, each.headline) for each in comparisons]
     return _analysis_table(caption, pairs, target, is_folded=is_folded)
 
 
@@ -282,13 +286,13 @@ def _comparison_line(comparison: ModeComparison, analysis: PairedAnalysis, targe
         f"{analysis.rows_a} vs {analysis.rows_b}",
         counts(left_out) or "none",
         UNKNOWN if result.mde is None else reduction(result.mde, unit),
-        "not estimable" if g is None else f"{g:.2f}",
+        "not estimable" if g is None else f"{g:z.2f}",
         result.reason if result.verdict == "not estimable" and result.reason else result.method,
     )
 
 
 def _side(bound: float | None) -> str:
-    return "?" if bound is None else f"{bound:.1f}"
+    return "?" if bound is None else f"{bound:z.1f}"
 
 
 def _notes(comparisons: Sequence[ModeComparison]) -> Iterator[Note]:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import JsonValue
-
-from ghx_bench.profiler.reports.columns import spelled
+from ghx_bench.profiler.reports.circumstances import agents_of, differing_conditions, models_of
+from ghx_bench.profiler.reports.coverage import planned_cells
 from ghx_bench.profiler.reports.document import (
     Block,
     Note,
@@ -14,9 +13,10 @@ from ghx_bench.profiler.reports.document import (
 )
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.reports.sources import Source
-from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, metric_name, p_value, plural
+from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, metric_name, p_value
 from ghx_bench.profiler.stats.records import Drift
-from ghx_bench.profiler.store.record import RunRecord
+
+_MOST_LINES = 500
 
 
 def conditions(material: Material) -> Section:
@@ -27,8 +27,12 @@ def conditions(material: Material) -> Section:
 def _conditions(material: Material) -> Iterator[Block]:
     yield from _between_runs(material)
     yield _run_table(material)
-    plan = material.plan
-    recorded = "written down before the run" if material.plan_was_recorded else "the defaults: no plan was recorded"
+    yield from (Note(f"{note}.") for note in material.notes)
+    yield from _missing_table(material)
+    plan, recorded = material.plan, "the defaults: no plan was recorded"
+    if material.plan_source is not None:
+        whose = f" {material.plan_source.label}" if len(material.sources) > 1 else ""
+        recorded = f"written down before the run{whose}"
     yield Table(
         caption=f"Analysis plan ({recorded})",
         headers=("what", "value"),
@@ -52,99 +56,72 @@ def _between_runs(material: Material) -> Iterator[Block]:
     if len(material.sources) == 1:
         return
     if material.is_before_and_after:
+        labels = ", ".join(source.label for source in material.sources)
+        order = "began" if material.arrangement.is_by_time else "were named"
         yield Note(
-            "The runs have modes in common: each mode is compared with itself from run to run, a later run with an "
-            "earlier one, and adjusted as a family of its own."
+            "The runs have modes in common: each mode is compared with itself from run to run, and all these "
+            f"comparisons are adjusted as one family. A run is held against each before it, in the "
+            f"order in which they {order}: {labels}."
         )
-    first, *others = material.sources
-    for other in others:
-        differing = differing_conditions(first.record, other.record)
-        if differing:
-            yield Warning(f"Conditions differ between {first.label} and {other.label}: {'; '.join(differing)}.")
-    for source, missing in _missing_scenarios(material):
-        yield Warning(
-            f"{plural(len(missing), 'scenario')} of other runs have no row in {source.label}, which is not a pass: "
-            f"{', '.join(missing[:20])}{', ...' if len(missing) > _MOST_NAMED else ''}."
+    if material.is_across_models:
+        yield Note("Every run has one model, and the models differ: rows are paired by scenario alone.")
+    differing = differing_conditions(material.sources, material.inventories)
+    if differing:
+        yield Warning(f"Conditions differ: {'; '.join(map(str, differing))}.")
+    unrecorded = [source.label for source in material.sources if source.record is None]
+    if unrecorded:
+        yield Note(
+            f"{', '.join(unrecorded)} {'has' if len(unrecorded) == 1 else 'have'} no run.json: agents, models, modes "
+            "and repetitions are those of the rows, and no other condition is known."
         )
 
 
-_MOST_NAMED = 20
-
-
-def differing_conditions(before: RunRecord | None, after: RunRecord | None) -> tuple[str, ...]:
-    """Name the conditions in which two runs differ, with their values."""
-    if before is None or after is None:
-        return ("not recorded for every run",)
-    pairs: list[tuple[str, JsonValue, JsonValue]] = [
-        ("agent", before.provider, after.provider),
-        ("models", list(before.matrix.models), list(after.matrix.models)),
-        ("modes", list(before.matrix.modes), list(after.matrix.modes)),
-        ("repetitions", before.matrix.repetitions, after.matrix.repetitions),
-        ("order", before.matrix.order, after.matrix.order),
-        *((f"analysis {key}", *values) for key, values in _union(before.analysis, after.analysis)),
-        *((f"version of {key}", *values) for key, values in _union(dict(before.versions), dict(after.versions))),
-        *((f"host {key}", *values) for key, values in _union(dict(before.host), dict(after.host))),
-    ]
-    said = [f"{name} ({_short(old)} / {_short(new)})" for name, old, new in pairs if old != new]
-    return (*said, *_changed_scenarios(before, after))
-
-
-def _union(
-    before: "dict[str, JsonValue] | dict[str, str]", after: "dict[str, JsonValue] | dict[str, str]"
-) -> Iterator[tuple[str, tuple[JsonValue, JsonValue]]]:
-    for key in sorted(before.keys() | after.keys()):
-        yield key, (before.get(key), after.get(key))
-
-
-def _changed_scenarios(before: RunRecord, after: RunRecord) -> tuple[str, ...]:
-    old, new = ({str(each.get("id")): each for each in record.scenarios} for record in (before, after))
-    changed = sorted(id_ for id_ in old.keys() & new.keys() if old[id_] != new[id_])
-    return (f"text of scenario {', '.join(changed)}",) if changed else ()
-
-
-def _short(value: JsonValue) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return UNKNOWN if value is None else str(value)
-
-
-def _missing_scenarios(material: Material) -> Iterator[tuple[Source, list[str]]]:
-    seen: dict[str, set[str]] = {source.label: set() for source in material.sources}
-    scenarios = spelled(material.observations.scenario)
-    for identity, scenario in zip(material.columns.identities, scenarios, strict=True):
-        seen[identity.source].add(scenario)
-    everything = set[str]().union(*seen.values())
-    for source in material.sources:
-        missing = sorted(everything - seen[source.label])
-        if missing:
-            yield source, missing
+def _missing_table(material: Material) -> Iterator[Table]:
+    missing = material.missing
+    if missing:
+        left = f"; the first {_MOST_LINES}" if len(missing) > _MOST_LINES else ""
+        yield Table(
+            caption=f"Cases with fewer rows than they should have: {len(missing):,}{left}",
+            headers=("case", "model", "run", "rows", "expected", "expected by"),
+            rows=tuple(
+                (
+                    f"{each.case.mode} / {each.case.scenario}",
+                    each.case.model,
+                    each.source,
+                    str(each.found),
+                    str(each.expected),
+                    each.yardstick,
+                )
+                for each in missing[:_MOST_LINES]
+            ),
+            is_text=True,
+            is_folded=True,
+        )
 
 
 def _run_table(material: Material) -> Table:
-    rows_of = dict.fromkeys((source.label for source in material.sources), 0)
-    for identity in material.columns.identities:
-        rows_of[identity.source] += 1
     return Table(
         caption="Runs",
         headers=("run", "rows of planned cells", "status", "agent", "models", "order", "created", "versions"),
-        rows=tuple(_run_line(source, rows_of[source.label]) for source in material.sources),
+        rows=tuple(_run_line(material, source) for source in material.sources),
         is_text=True,
     )
 
 
-def _run_line(source: Source, rows: int) -> tuple[str, ...]:
-    record = source.record
+def _run_line(material: Material, source: Source) -> tuple[str, ...]:
+    record, inventory = source.record, material.inventories[source.label]
+    agents, models = (", ".join(each(source, inventory)) for each in (agents_of, models_of))
     if record is None:
-        return source.label, f"{rows:,} of {UNKNOWN}", *["not recorded"] * 6
-    matrix = record.matrix
-    planned = len(matrix.models) * len(matrix.modes) * len(matrix.scenario_ids) * matrix.repetitions
+        unknown = "not recorded"
+        began = f"first row {inventory.began:%Y-%m-%dT%H:%M:%SZ}" if inventory.began else unknown
+        return source.label, f"{inventory.rows:,} of {UNKNOWN}", unknown, agents, models, unknown, began, unknown
     return (
         source.label,
-        f"{rows:,} of {planned:,}",
+        f"{inventory.rows:,} of {planned_cells(record.matrix):,}",
         record.status,
-        record.provider,
-        ", ".join(matrix.models),
-        f"{matrix.order}, seed {matrix.seed}",
+        agents,
+        models,
+        f"{record.matrix.order}, seed {record.matrix.seed}",
         record.created_at,
         ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items())),
     )

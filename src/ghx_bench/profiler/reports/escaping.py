@@ -16,7 +16,9 @@ def visible(text: str, *, lines: bool = False) -> str:
 
     Line breaks and tabs stay where `lines` are wanted; elsewhere white space becomes single spaces.
     """
-    shown = "".join(_visible(character) for character in text.replace("\r\n", "\n"))
+    shown = text
+    if not text.isprintable():  # asked in one go: reports escape a million short texts that are
+        shown = "".join(_visible(character) for character in text.replace("\r\n", "\n"))
     return shown if lines else " ".join(shown.split())
 
 

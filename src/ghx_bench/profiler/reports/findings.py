@@ -74,6 +74,10 @@ class Findings:
     tallies: dict[tuple[str, str], dict[str, FindingTally]] = field(
         default_factory=lambda: defaultdict[tuple[str, str], dict[str, FindingTally]](dict)
     )
+    has_sessions: bool = False
+    """Whether there are any sessions to find something in."""
+    commands: list[str] = field(default_factory=list[str])
+    """What is to be run first where there are more sessions than a report analyzes."""
 
     def add(self, mode: str, bundle: SessionAnalysisBundle) -> None:
         """Count what was found in one session."""
@@ -81,6 +85,16 @@ class Findings:
         for analyzer, result in bundle.results.items():
             for key, finding in result.findings.items():
                 self.tallies[analyzer, key].setdefault(mode, FindingTally()).add(finding)
+
+    @property
+    def gap(self) -> str:
+        """Why there are no findings, or not of all sessions; empty where nothing is missing."""
+        if self.commands:
+            said = " and ".join(f"`{command}`" for command in self.commands)
+            return f"There are too many sessions to analyze them with every report: run {said}, then report again."
+        if self.sessions:
+            return ""
+        return "No session could be analyzed." if self.has_sessions else "No session lies beside the rows."
 
     def differing(self, modes: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the findings in which the modes differ by a tenth or more, the largest difference first."""

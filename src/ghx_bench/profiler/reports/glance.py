@@ -1,4 +1,4 @@
-"""Results at a glance: one line for each mode, over all its rows."""
+"""Results at a glance: one line for each mode, over its measured rows."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,17 +1,20 @@
 """What a report is made from: rows read once, counted, summarised and compared."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from ghx_bench.profiler.reports.arrangement import Arrangement, arrange
 from ghx_bench.profiler.reports.columns import Columns, read_columns
+from ghx_bench.profiler.reports.coverage import Missing, missing_cases
 from ghx_bench.profiler.reports.findings import Findings
-from ghx_bench.profiler.reports.sessions import SessionPage, outcome_of, session_page, session_path
+from ghx_bench.profiler.reports.inventory import Inventory
+from ghx_bench.profiler.reports.reading import Reading, WritePage, parts_of
+from ghx_bench.profiler.reports.sessions import SessionPage
 from ghx_bench.profiler.reports.sources import Source
 from ghx_bench.profiler.reports.tally import SessionChoice, Tally
-from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.stats.comparison import compare_all_modes, default_order
+from ghx_bench.profiler.stats.comparison import all_pairs, compare_all_modes, default_order
 from ghx_bench.profiler.stats.drift import drift_over_run
-from ghx_bench.profiler.stats.observations import Observations
+from ghx_bench.profiler.stats.observations import Names, Observations
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.records import Drift, ModeComparison, ModeSummary
 from ghx_bench.profiler.stats.summary import summarize_modes
@@ -19,19 +22,23 @@ from ghx_bench.profiler.stats.summary import summarize_modes
 CONTROLS = frozenset({"reference", "nop", "replay"})
 """Agents that prove the scenarios and are not measured themselves."""
 
-WritePage = Callable[[str, str], None]
-"""Puts a page at a path below the report's folder."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """Everything a report says, before it is put into words."""
 
-    sources: tuple[Source, ...]
-    is_before_and_after: bool
-    """Whether the runs have modes in common, which are then compared from run to run."""
+    arrangement: Arrangement
+    inventories: Mapping[str, Inventory]
+    """What the rows of each source tell, by its label."""
+    missing: tuple[Missing, ...]
+    """The cases with fewer rows than they should have."""
+    is_across_models: bool
+    """Whether runs of one model each are paired by scenario alone, because their models differ."""
+    notes: tuple[str, ...]
+    """What is to be told about the files that were read."""
     plan: AnalysisPlan
-    plan_was_recorded: bool
+    plan_source: Source | None
+    """Whose plan it is; no one's, where none was recorded."""
     seed: int
     modes: tuple[str, ...]
     columns: Columns
@@ -41,6 +48,21 @@ class Material:
     summaries: dict[str, ModeSummary]
     comparisons: tuple[ModeComparison, ...]
     drifts: tuple[Drift, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the rows come from, in the order in which runs are compared."""
+        return self.arrangement.sources
+
+    @property
+    def is_before_and_after(self) -> bool:
+        """Whether the runs have modes in common, which are then compared from run to run."""
+        return self.arrangement.is_before_and_after
+
+    @property
+    def plan_was_recorded(self) -> bool:
+        """Whether the plan was written down before the run."""
+        return self.plan_source is not None
 
     @property
     def observations(self) -> Observations:
@@ -60,84 +82,53 @@ class Material:
 
 def gather(sources: tuple[Source, ...], *, choice: SessionChoice, write_page: WritePage) -> Material:
     """Read every row once, writing the pages of sessions on the way, then summarise and compare."""
-    tally, findings, pages = Tally(choice), Findings(), list[SessionPage]()
-    split, taken = _share_modes(sources), set[str]()
-
-    def passing() -> Iterator[tuple[str, ProfileRow]]:
-        for source, row in _rows(sources):
-            shown = row.model_copy(update={"mode": f"{row.mode} @ {source.label}"}) if split else row
-            tally.add(shown)
-            if source.has_analyses and (bundle := source.analysis(row.cell)) is not None:
-                findings.add(shown.mode, bundle)
-            if tally.chooses(shown):
-                path = _unused(session_path(row, below=source.label if len(sources) > 1 else None), taken)
-                write_page(path, session_page(row, source.trace(row.cell), mode=shown.mode))
-                pages.append(_page_of(path, source, shown))
-            yield source.label, shown
-
-    columns = read_columns(passing())
-    plan, seed = _plan_of(sources)
+    arrangement = arrange(sources)
+    sources, split = arrangement.sources, arrangement.is_before_and_after
+    reading = Reading(arrangement=arrangement, tally=Tally(choice), write_page=write_page)
+    columns = read_columns(reading.rows())
+    across_models = split and _have_one_model_each(reading.inventories)
+    plan, plan_source, seed = _plan_of(sources)
     modes = _mode_order(sources, columns.observations, split=split)
-    is_control = any(provider in CONTROLS for provider in tally.providers)
+    is_control = any(provider in CONTROLS for provider in reading.tally.providers)
+    paired = _without_models(columns.observations) if across_models else columns.observations
     return Material(
-        sources=sources,
-        is_before_and_after=split,
+        arrangement=arrangement,
+        inventories=reading.inventories,
+        missing=missing_cases(arrangement, reading.inventories, across_models=across_models),
+        is_across_models=across_models,
+        notes=tuple(reading.notes),
         plan=plan,
-        plan_was_recorded=sources[0].record is not None,
+        plan_source=plan_source,
         seed=seed,
         modes=modes,
         columns=columns,
-        tally=tally,
-        findings=findings,
-        pages=tuple(pages),
+        tally=reading.tally,
+        findings=reading.findings,
+        pages=tuple(reading.pages),
         summaries=_summaries(columns.observations, plan, modes, seed),
-        comparisons=() if is_control else _comparisons(columns.observations, plan, modes, seed, split=split),
+        comparisons=() if is_control else _comparisons(paired, plan, modes, seed, split=split),
         drifts=_drifts(columns.observations, plan) if len(sources) == 1 else (),
     )
 
 
-def _rows(sources: Sequence[Source]) -> Iterator[tuple[Source, ProfileRow]]:
+def _have_one_model_each(inventories: Mapping[str, Inventory]) -> bool:
+    """Say whether runs differ in their one model, so that the scenario alone is left to pair by."""
+    models = [inventory.models for inventory in inventories.values() if inventory.rows]
+    return all(len(each) == 1 for each in models) and len(set(models)) > 1
+
+
+def _without_models(observations: Observations) -> Observations:
+    """Return the rows as if of one model."""
+    return replace(observations, model=Names.of(["each run's own"] * len(observations)))
+
+
+def _plan_of(sources: Sequence[Source]) -> tuple[AnalysisPlan, Source | None, int]:
+    """Return the plan of the first run that has one, or the defaults."""
     for source in sources:
-        yield from ((source, row) for row in source.rows())
-
-
-def _unused(path: str, taken: set[str]) -> str:
-    """Return a path that no page has: a file put together from several runs has several rows for one cell."""
-    stem, number, free = path.removesuffix(".html"), 2, path
-    while free in taken:
-        free, number = f"{stem}-{number}.html", number + 1
-    taken.add(free)
-    return free
-
-
-def _page_of(path: str, source: Source, row: ProfileRow) -> SessionPage:
-    return SessionPage(
-        path=path,
-        source=source.label,
-        mode=row.mode,
-        scenario_id=row.scenario_id,
-        model=row.model,
-        iteration=row.iteration,
-        outcome=outcome_of(row),
-    )
-
-
-def _share_modes(sources: Sequence[Source]) -> bool:
-    """Say whether a mode occurs in two sources; otherwise they are parts of one comparison."""
-    if len(sources) == 1:
-        return False
-    seen: set[str] = set()
-    for source in sources:
-        modes = set(source.record.matrix.modes) if source.record else {row.mode for row in source.rows()}
-        if modes & seen:
-            return True
-        seen |= modes
-    return False
-
-
-def _plan_of(sources: Sequence[Source]) -> tuple[AnalysisPlan, int]:
-    record = sources[0].record
-    return sources[0].plan() or AnalysisPlan(), record.matrix.seed if record else 0
+        plan = source.plan()
+        if plan is not None and source.record is not None:
+            return plan, source, source.record.matrix.seed
+    return AnalysisPlan(), None, 0
 
 
 def _mode_order(sources: Sequence[Source], observations: Observations, *, split: bool) -> tuple[str, ...]:
@@ -145,12 +136,7 @@ def _mode_order(sources: Sequence[Source], observations: Observations, *, split:
     if not split:
         return default_order(known)
     labels = {source.label: number for number, source in enumerate(sources)}
-    return tuple(sorted(known, key=lambda mode: (_parts(mode)[0], labels[_parts(mode)[1]])))
-
-
-def _parts(mode: str) -> tuple[str, str]:
-    name, _, label = mode.rpartition(" @ ")
-    return name, label
+    return tuple(sorted(known, key=lambda mode: (parts_of(mode)[0], labels[parts_of(mode)[1]])))
 
 
 def _summaries(
@@ -163,15 +149,9 @@ def _summaries(
 def _comparisons(
     observations: Observations, plan: AnalysisPlan, modes: Sequence[str], seed: int, *, split: bool
 ) -> tuple[ModeComparison, ...]:
-    """Compare all modes; from run to run, each mode with itself, as one family for each mode."""
-    groups: dict[str, list[str]] = {}
-    for mode in modes:
-        groups.setdefault(_parts(mode)[0] if split else "", []).append(mode)
-    return tuple(
-        comparison
-        for group in groups.values()
-        for comparison in compare_all_modes(observations, plan, modes=group, seed=seed)
-    )
+    """Compare all modes; from run to run, each mode with itself. Either way all comparisons are one family."""
+    pairs = [(a, b) for a, b in all_pairs(modes) if not split or parts_of(a)[0] == parts_of(b)[0]]
+    return compare_all_modes(observations, plan, pairs=pairs, seed=seed)
 
 
 def _drifts(observations: Observations, plan: AnalysisPlan) -> tuple[Drift, ...]:

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import JsonValue
 
 from ghx_bench.profiler.reports.conclusions import BANNER, differences, glance, verdicts
 from ghx_bench.profiler.reports.conditions import conditions
-from ghx_bench.profiler.reports.data import write_file, write_rows, write_summary
+from ghx_bench.profiler.reports.data import write_rows, write_summary
 from ghx_bench.profiler.reports.document import Document, Section, Table, Text
 from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
+from ghx_bench.profiler.reports.folder import FORMATS, Format, ReportFolder
 from ghx_bench.profiler.reports.grid import Grid
 from ghx_bench.profiler.reports.markdown import chart_path, to_markdown
 from ghx_bench.profiler.reports.material import Material, gather
@@ -32,9 +32,6 @@ from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.reports.summary import summary_of
 from ghx_bench.profiler.reports.tally import SessionChoice
 from ghx_bench.profiler.reports.wording import plural
-
-Format = Literal["html", "markdown", "data"]
-FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +60,32 @@ def generate_report(
     `generated_at` is the one thing that comes from outside. Reads files alone, and fetches nothing.
     """
     sources = open_sources(runs, results)
-    directory = _directory(output_dir, runs)
-
-    def write_page(path: str, content: str) -> None:
-        write_file(directory / path, content)
-
-    material = gather(sources, choice=sessions if "html" in formats else "none", write_page=write_page)
-    grids = metric_grids(material)
-    summary = summary_of(material, grids, generated_at=generated_at)
-    notes: list[str | None] = []
-    if "html" in formats or "markdown" in formats:
-        document = _document(material, grids, generated_at)
-        _write_documents(directory, document, material, formats)
-    if "data" in formats:
-        notes.append(write_rows(directory / "data", material.columns))
-        write_summary(directory / "data" / "summary.json", summary)
+    with ReportFolder(_directory(output_dir, runs), formats) as folder:
+        material = gather(sources, choice=sessions if "html" in formats else "none", write_page=folder.write)
+        grids = metric_grids(material)
+        summary = summary_of(material, grids, generated_at=generated_at)
+        if "html" in formats or "markdown" in formats:
+            _write_documents(folder, _document(material, grids, generated_at), material, formats)
+        left_out = _write_data(folder, material, summary) if "data" in formats else None
+    remarks = (*material.notes, material.findings.gap if material.findings.commands else None, left_out)
     return ReportResult(
-        directory=directory,
+        directory=folder.path,
         rows=len(material.observations),
         pages=len(material.pages),
         summary=summary,
-        notes=tuple(note for note in notes if note),
+        notes=tuple(remark for remark in remarks if remark),
     )
+
+
+def _write_data(folder: ReportFolder, material: Material, summary: Mapping[str, JsonValue]) -> str | None:
+    """Write the files for programs, and say what was left out."""
+    for name in ("results.csv", "results.json"):
+        folder.claim(f"data/{name}")
+    left_out = write_rows(folder.path / "data", material.columns)
+    if left_out is None:
+        folder.claim("data/rows.parquet")
+    write_summary(folder.claim("data/summary.json"), summary)
+    return left_out
 
 
 def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
@@ -132,16 +133,16 @@ def _evidence(material: Material, grids: Mapping[str, Grid]) -> tuple[Section, .
     )
 
 
-def _write_documents(directory: Path, document: Document, material: Material, formats: Collection[Format]) -> None:
+def _write_documents(folder: ReportFolder, document: Document, material: Material, formats: Collection[Format]) -> None:
     if "html" in formats:
-        write_file(directory / "index.html", to_page(document, chart_bundle() if document.charts else ""))
+        folder.write("index.html", to_page(document, chart_bundle() if document.charts else ""))
         if material.pages:
-            write_file(directory / "sessions" / "index.html", to_page(_session_list(material), ""))
+            folder.write("sessions/index.html", to_page(_session_list(material), ""))
     if "markdown" in formats:
         for chart in document.charts:
-            write_file(directory / chart_path(chart), chart_svg(chart))
-        write_file(directory / "report.md", to_markdown(document))
-        write_file(directory / "analysis.md", to_markdown(_analysis(material)))
+            folder.write(chart_path(chart), chart_svg(chart))
+        folder.write("report.md", to_markdown(document))
+        folder.write("analysis.md", to_markdown(_analysis(material)))
 
 
 def _session_list(material: Material) -> Document:
@@ -161,9 +162,7 @@ def _analysis(material: Material) -> Document:
         rows=lines,
         is_text=True,
     )
-    everything = Section(
-        id="everything", title="All findings", blocks=(table,) if lines else (Text("No session was analyzed."),)
-    )
+    everything = Section(id="everything", title="All findings", blocks=(table,) if lines else (Text(found.gap),))
     counted = ", ".join(f"{mode} {found.sessions[mode]}" for mode in material.modes)
     return Document(
         title="Analysis of sessions",

@@ -15,6 +15,7 @@ from ghx_bench.profiler.reports.grid import Grid, spread_grid
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.reports.tally import CheckpointCount
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate, metric_name, percent, plural
+from ghx_bench.profiler.stats.observations import headline_set
 from ghx_bench.profiler.stats.records import Estimate
 from ghx_bench.profiler.stats.success import wilson_interval
 from ghx_bench.profiler.stats.summary import success_counts
@@ -26,7 +27,9 @@ MOST_LINKS = 500
 
 def distributions(material: Material, grids: Mapping[str, Grid]) -> Section:
     """Show how amounts are spread, by mode and scenario."""
-    blocks: list[Block] = [Text("Bars hold the middle half of the rows, lines the middle 90 %, ticks are medians.")]
+    blocks: list[Block] = [
+        Text("Bars hold the middle half of the measured rows, lines the middle 90 %, ticks are medians.")
+    ]
     for metric in material.plan.primary:
         chart = distribution(metric, grids[metric], material.modes) if metric != SUCCESS else None
         if chart is not None:
@@ -55,9 +58,10 @@ def reliability(material: Material) -> Section:
         for point in summary.pass_curve
     )
     points = [point for summary in material.summaries.values() for point in summary.pass_curve]
-    confidence, method = points[0].pass_hat_k.confidence, points[0].pass_hat_k.method
+    confidence = points[0].pass_hat_k.confidence
+    methods = sorted({each.method for point in points for each in (point.pass_hat_k, point.pass_at_k)}, key=len)
     table = Table(
-        caption=f"pass^k and pass@k with {100 * confidence:.3g} % intervals ({method})",
+        caption=f"pass^k and pass@k with {100 * confidence:.3g} % intervals ({'; or: '.join(methods)})",
         headers=("mode and k", "all k succeed (pass^k)", "any of k succeeds (pass@k)", "rows"),
         rows=lines,
         is_folded=True,
@@ -188,7 +192,7 @@ def findings(material: Material) -> Section:
     lines = tuple(found.differing(material.modes))
     analyzed = plural(found.sessions.total(), "analyzed session")
     if not found.sessions:
-        text = "No findings: no session was analyzed."
+        text = f"No findings. {found.gap}"
     elif not lines:
         text = f"In {analyzed} the modes differ in no finding by a tenth or more."
     else:
@@ -197,6 +201,8 @@ def findings(material: Material) -> Section:
             "modes differ by a tenth or more. They describe these sessions; no test was made."
         )
     blocks: list[Block] = [Text(text)]
+    if found.sessions and found.gap:
+        blocks.append(Note(found.gap))
     if lines:
         blocks.append(
             Table(caption="Findings, the largest difference first", headers=("finding", *material.modes), rows=lines)
@@ -242,11 +248,12 @@ def _sessions(material: Material) -> Iterator[Block]:
         )
     if material.tally.choice == "failures":
         missing = material.tally.failures_without_page
-        more = f" {plural(missing, 'more failure')} of the same modes and scenarios have none." if missing else ""
+        have = "has" if missing == 1 else "have"
+        more = f" {plural(missing, 'more failure')} of the same modes and scenarios {have} none." if missing else ""
         yield Note(f"Failures and one success of each mode and scenario have a page.{more} --sessions all writes all.")
 
 
 def metric_grids(material: Material) -> dict[str, Grid]:
     """Describe every metric that tables and charts show."""
     metrics = dict.fromkeys((SUCCESS, _TOKENS, *material.plan.primary, *GLANCE_METRICS))
-    return {metric: spread_grid(material.observations, metric) for metric in metrics}
+    return {metric: spread_grid(material.observations, metric, analysis_set=headline_set(metric)) for metric in metrics}

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.reports.escaping import html_text
 from ghx_bench.profiler.reports.page import page
 from ghx_bench.profiler.reports.tally import why_failed
@@ -64,7 +65,7 @@ def outcome_of(row: ProfileRow) -> str:
     return "success" if row.success is True else why_failed(row)
 
 
-def session_page(row: ProfileRow, trace: SessionTrace | None, *, mode: str) -> str:
+def session_page(row: ProfileRow, trace: SessionTrace | Problem | None, *, mode: str) -> str:
     """Write the page of one session; without a trace it tells what the row knows."""
     title = f"{row.scenario_id} / {mode} / {row.model} / {row.iteration}"
     body = "\n".join([*_header(row, title), *_checkpoints(row), *_attempts(row), *_trace(trace)])
@@ -115,7 +116,10 @@ def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str
     yield "</tbody></table></div>"
 
 
-def _trace(trace: SessionTrace | None) -> Iterator[str]:
+def _trace(trace: SessionTrace | Problem | None) -> Iterator[str]:
+    if isinstance(trace, Problem):
+        yield f'<p class="warning">The session could not be read: {html_text(str(trace))}</p></main>'
+        return
     if trace is None:
         yield '<p class="note">No session was recorded for this row.</p></main>'
         return

@@ -1,28 +1,20 @@
 """Where a report's rows come from: runs with their plan, or files of rows alone."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ghx_bench.profiler.analysis import SessionAnalysisBundle
-from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.reports.errors import NothingToReportError
-from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.distinct import DistinctRows
 from ghx_bench.profiler.store.record import RunRecord, read_record
 from ghx_bench.profiler.store.rows import read_rows
-from ghx_bench.profiler.trace import SessionTrace
-
-T = TypeVar("T", SessionTrace, SessionAnalysisBundle)
-
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,22 +26,13 @@ class Source:
     directory: RunDirectory
     record: RunRecord | None
 
-    def rows(self) -> Iterator[ProfileRow]:
-        """Yield the rows, one at a time."""
-        return read_rows(self.rows_path)
+    def rows(self) -> DistinctRows:
+        """Return the rows, to be gone through one at a time."""
+        return DistinctRows(self.rows_path)
 
-    def trace(self, cell: Cell) -> SessionTrace | None:
-        """Return the session of a cell, if it is there and can be read."""
-        return _read(SessionTrace, self.directory.session(cell)) if _is_inside(cell) else None
-
-    def analysis(self, cell: Cell) -> SessionAnalysisBundle | None:
-        """Return what analyzers found in the session of a cell, if it is there and can be read."""
-        return _read(SessionAnalysisBundle, self.directory.analysis(cell)) if _is_inside(cell) else None
-
-    @property
-    def has_analyses(self) -> bool:
-        """Whether any analyzer has left a file."""
-        return (self.directory.path / "analysis").is_dir()
+    def side_files(self) -> SideFiles:
+        """Return the sessions and findings that lie beside the rows."""
+        return SideFiles(self.directory, is_a_run=self.record is not None)
 
     def plan(self) -> AnalysisPlan | None:
         """Return the analysis plan that was written down before the run."""
@@ -102,16 +85,3 @@ def _open_rows(path: Path) -> Source:
     if next(read_rows(path), None) is None:
         raise NothingToReportError(f"{path}: holds no whole row; --results takes a file with one row a line")
     return Source(label=path.stem, rows_path=path, directory=RunDirectory(path.parent), record=None)
-
-
-def _is_inside(cell: Cell) -> bool:
-    """Say whether the cell's files lie in the run: rows from elsewhere may name anything."""
-    return all(_SAFE.fullmatch(name) for name in (cell.mode, cell.scenario_id))
-
-
-def _read(kind: type[T], path: Path) -> T | None:
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        # A missing or damaged side file costs its page, not the report; the row has the numbers.
-        return None

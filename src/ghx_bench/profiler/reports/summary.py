@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 
 from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
 
+from ghx_bench.profiler.reports.circumstances import agents_of, differing_conditions, models_of, modes_of
+from ghx_bench.profiler.reports.coverage import planned_cells
 from ghx_bench.profiler.reports.grid import POOLED, Grid
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.stats.summary import success_counts
@@ -19,7 +22,10 @@ def summary_of(material: Material, grids: Mapping[str, Grid], *, generated_at: s
         "control": material.is_control,
         "rows": len(material.observations),
         "sources": [_source(material, number) for number in range(len(material.sources))],
-        "plan": material.plan.model_dump(mode="json"),
+        "plan": {to_camel(name): value for name, value in material.plan.model_dump(mode="json").items()},
+        "missing": [each.to_wire() for each in material.missing],
+        "conditions": [each.to_wire() for each in differing_conditions(material.sources, material.inventories)],
+        "notes": list(material.notes),
         "planRecorded": material.plan_was_recorded,
         "seed": material.seed,
         "modes": {mode: summary.to_wire() for mode, summary in material.summaries.items()},
@@ -35,13 +41,16 @@ def summary_of(material: Material, grids: Mapping[str, Grid], *, generated_at: s
 
 def _source(material: Material, number: int) -> JsonValue:
     source = material.sources[number]
-    rows = sum(identity.source == source.label for identity in material.columns.identities)
-    record = source.record
+    record, inventory = source.record, material.inventories[source.label]
+    agents = agents_of(source, inventory)
     return {
         "label": source.label,
-        "rows": rows,
+        "rows": inventory.rows,
+        "planned": planned_cells(record.matrix) if record else None,
         "runId": record.run_id if record else None,
-        "provider": record.provider if record else None,
+        "provider": agents[0] if len(agents) == 1 else None,
+        "models": list(models_of(source, inventory)),
+        "modes": list(modes_of(source, inventory)),
         "status": record.status if record else None,
         "versions": dict(record.versions) if record else None,
     }

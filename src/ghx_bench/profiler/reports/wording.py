@@ -27,24 +27,33 @@ def amount(metric: str, value: float | None) -> str:
     if value is None:
         return UNKNOWN
     if metric.endswith("_ms"):
-        return f"{value:,.0f} ms"
+        return f"{value:z,.0f} ms"
     if metric.endswith("_usd"):
-        return f"${value:,.4f}"
+        text = f"${abs(value):,.4f}"
+        return f"-{text}" if value < 0 and text != "$0.0000" else text
     return _plain(value)
 
 
 def _plain(value: float) -> str:
     if abs(value) >= _LARGE:
         return f"{value:,.0f}"
+    if abs(value) < _TINY:
+        return "0"
     return f"{value:.3g}" if value != int(value) else f"{value:,.0f}"
 
 
 _LARGE = 1000
+_TINY = 1e-12
+"""Below this a number is what rounding left of 0."""
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1 in per cent."""
-    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+    """Return a share of 1 in per cent; 0 and 100 only where it is exactly that."""
+    if share is None:
+        return UNKNOWN
+    if share > 0 and f"{100 * share:.0f}" == "0":
+        return "< 1 %"
+    return "> 99 %" if share < 1 and f"{100 * share:.0f}" == "100" else f"{100 * share:z.0f} %"
 
 
 def confidence_of(value: float) -> str:
@@ -78,7 +87,7 @@ def reduction(value: float | None, unit: str) -> str:
     """Return a reduction in per cent or percentage points."""
     if value is None:
         return UNKNOWN
-    return f"{value:.1f} {'%' if unit == 'percent' else 'pp'}"
+    return f"{value:z.1f} {'%' if unit == 'percent' else 'pp'}"
 
 
 def p_value(p: float | None) -> str:

@@ -18,16 +18,12 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
     from ghx_bench.profiler.stats.drift import drift_over_run
     from ghx_bench.profiler.stats.effects import cliffs_delta, cohens_d, hedges_g
     from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
+    from ghx_bench.profiler.stats.noise import assumed_amounts, assumed_rates, pilot_components
     from ghx_bench.profiler.stats.observations import Observations, observe
     from ghx_bench.profiler.stats.permutation import permutation_test
     from ghx_bench.profiler.stats.plan import AnalysisPlan
     from ghx_bench.profiler.stats.records import ModeComparison, ModeSummary
-    from ghx_bench.profiler.stats.sample_size import (
-        assumed_amounts,
-        assumed_rates,
-        pilot_components,
-        plan_sample_size,
-    )
+    from ghx_bench.profiler.stats.sample_size import plan_sample_size
     from ghx_bench.profiler.stats.spend import cost_per_success
     from ghx_bench.profiler.stats.success import (
         clustered_wilson_interval,
@@ -81,11 +77,12 @@ _MODULES = {
     "drift": ("drift_over_run",),
     "effects": ("cliffs_delta", "cohens_d", "hedges_g"),
     "multiplicity": ("benjamini_hochberg", "holm"),
+    "noise": ("assumed_amounts", "assumed_rates", "pilot_components"),
     "observations": ("Observations", "observe"),
     "permutation": ("permutation_test",),
     "plan": ("AnalysisPlan",),
     "records": ("ModeComparison", "ModeSummary"),
-    "sample_size": ("assumed_amounts", "assumed_rates", "pilot_components", "plan_sample_size"),
+    "sample_size": ("plan_sample_size",),
     "spend": ("cost_per_success",),
     "success": ("clustered_wilson_interval", "pass_at_k", "pass_curve", "pass_hat_k", "wilson_interval"),
     "summary": ("summarize_metric", "summarize_modes", "summarize_success"),

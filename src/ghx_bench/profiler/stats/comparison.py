@@ -9,7 +9,14 @@ from itertools import combinations, product
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
 from ghx_bench.profiler.stats.notes import notes_after, notes_before
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, observe, pair_up
+from ghx_bench.profiler.stats.observations import (
+    SUCCESS,
+    Observations,
+    headline_set,
+    observe,
+    pair_up,
+    why_unpaired,
+)
 from ghx_bench.profiler.stats.pairs import PairedSample, effect_sizes, variance_components
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
 from ghx_bench.profiler.stats.randomness import generator
@@ -24,7 +31,7 @@ from ghx_bench.profiler.stats.records import (
     VarianceComponents,
 )
 from ghx_bench.profiler.stats.results import Adjusted, Finding, target_result
-from ghx_bench.profiler.stats.scales import Reading, reading_of
+from ghx_bench.profiler.stats.scales import Reading, is_amount, reading_of
 from ghx_bench.profiler.stats.targets import (
     Curve,
     Refusal,
@@ -52,18 +59,20 @@ def compare_all_modes(
     plan: AnalysisPlan,
     *,
     modes: Sequence[str] | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[ModeComparison, ...]:
     """Compare every pair of modes on every metric, adjusting the primary ones (Holm) apart from the others (BH).
 
-    `modes` are ordered from the reference to the newest: a later mode is A, an earlier one B. Metrics that are not
+    `modes` are ordered from the reference to the newest: a later mode is A, an earlier one B. `pairs` names A and B of
+    each comparison instead, where not every pair is of interest; all of them are one family. Metrics that are not
     known anywhere are left away, unless they are primary: these were promised, and come out as not estimable.
     """
     observations = observe(rows)
     modes = default_order(observations.mode.known) if modes is None else modes
     metrics = observations.metric_names if metrics is None else metrics
-    pairs = [(later, earlier) for earlier, later in combinations(modes, 2)]
+    pairs = all_pairs(modes) if pairs is None else pairs
     families: tuple[tuple[Adjustment, Sequence[str]], ...] = (
         ("holm", plan.primary),
         ("benjamini-hochberg", [metric for metric in metrics if metric not in plan.primary]),
@@ -75,6 +84,11 @@ def compare_all_modes(
         adjusted = _adjust_family(drafts, adjustment)
         concluded += [_conclude(*each) for each in zip(drafts, adjusted, strict=True)]
     return tuple(concluded)
+
+
+def all_pairs(modes: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each mode with every earlier one: the later is A."""
+    return [(later, earlier) for earlier, later in combinations(modes, 2)]
 
 
 def default_order(modes: Iterable[str]) -> tuple[str, ...]:
@@ -104,41 +118,49 @@ class _Draft:
     notes: tuple[str, ...]
     seed: int
 
-    def finding(self, key: "_Key") -> Finding | None:
-        """Return what one target found on one set of rows, if that set makes sense for the metric."""
-        analysis_set, target = key
-        return self.analyses[analysis_set].findings[target] if analysis_set in self.analyses else None
-
 
 _Key = tuple[AnalysisSet, Target]
-_SETS: tuple[AnalysisSet, ...] = ("intention-to-treat", "per-protocol", "both-succeeded")
+_VIEWS = 3
+
+
+def _sets(metric: str) -> tuple[AnalysisSet, ...]:
+    """Return the sets of rows a metric is looked at on: the headline's, the second view, and successes alone."""
+    if metric == SUCCESS:
+        return "intention-to-treat", "per-protocol"
+    return "per-protocol", "intention-to-treat", "both-succeeded"
 
 
 def _examine(observations: Observations, question: Question, seed: int) -> _Draft:
     observations.require_modes(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
-    for analysis_set in _SETS[: 2 if question.metric == SUCCESS else 3]:
+    for analysis_set in _sets(question.metric):
         sample, left_out = pair_up(observations, question.a, question.b, question.metric, analysis_set)
         # The same rows give the same findings: nothing is shuffled twice.
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
-        examined = known or _find(question, sample, seed)
+        if not sample.blocks:
+            reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
+            examined = _examined(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
+        else:
+            examined = known or _examined(question, sample, _curves(question, sample, seed))
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
-    first = analyses["intention-to-treat"]
+    first = analyses[headline_set(question.metric)]
     notes = notes_before(question, observations, first.sample, first.reading)
     return _Draft(question=question, analyses=analyses, notes=notes, seed=seed)
 
 
-def _find(question: Question, sample: PairedSample, seed: int) -> _Examined:
-    is_success = question.metric == SUCCESS
+def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
     first, second = sorted((question.a, question.b))
     # Shuffled from the same side whoever asks, so that swapping A and B changes signs and nothing else.
     seen = sample if question.a == first else sample.swapped()
     rng = generator(seed, question.metric, first, second)
-    suite = suite_curve(seen, is_success=is_success, resamples=question.plan.resamples, rng=rng)
+    suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
         suite = suite.mirrored()
-    reading = reading_of(sample, is_rate=is_success)
-    curves: dict[Target, Curve | Refusal] = {"suite": suite, "population": population_curve(sample)}
+    return {"suite": suite, "population": population_curve(sample, question.metric)}
+
+
+def _examined(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
+    reading = reading_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",
         left_out=(),
@@ -154,20 +176,31 @@ def _find(question: Question, sample: PairedSample, seed: int) -> _Examined:
 
 
 def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dict[_Key, Adjusted]]:
-    """Adjust each set of rows and each target as a family of its own; a member without a p-value counts as p = 1."""
+    """Adjust each view and each target as a family of its own; a member without a p-value counts as p = 1."""
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
-    for key in product(_SETS, _TARGETS):
-        findings = {number: draft.finding(key) for number, draft in enumerate(drafts)}
-        members = {number: finding for number, finding in findings.items() if finding is not None and finding.is_member}
+    for view, target in product(range(_VIEWS), _TARGETS):
+        seen = _seen(drafts, view)
+        findings = {number: drafts[number].analyses[rows].findings[target] for number, rows in seen.items()}
+        members = {number: finding for number, finding in findings.items() if finding.is_member}
         p_values = _adjust([finding.p or 1.0 for finding in members.values()], adjustment)
         equivalences = _adjust([finding.equivalence_p or 1.0 for finding in members.values()], adjustment)
         of_member = dict(zip(members, zip(p_values, equivalences, strict=True), strict=True))
-        for number, results in enumerate(adjusted):
+        for number, rows in seen.items():
             p, equivalence = of_member.get(number, (1.0, 1.0))
-            results[key] = Adjusted(
-                p=p, equivalence_p=equivalence, adjustment=adjustment, family_size=max(1, len(members))
+            adjusted[number][rows, target] = Adjusted(
+                p=p,
+                equivalence_p=equivalence,
+                adjustment=adjustment,
+                family_size=len(members),
+                family_planned=len(findings),
             )
     return adjusted
+
+
+def _seen(drafts: Sequence[_Draft], view: int) -> dict[int, AnalysisSet]:
+    """Return which rows each comparison shows in one view, if the view makes sense for its metric."""
+    sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
+    return {number: each[view] for number, each in sets.items() if view < len(each)}
 
 
 def _adjust(p_values: Sequence[float], adjustment: Adjustment) -> tuple[float, ...]:
@@ -183,13 +216,15 @@ def _adjust(p_values: Sequence[float], adjustment: Adjustment) -> tuple[float, .
 def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeComparison:
     question, plan = draft.question, draft.question.plan
     analyses = {name: _analysis(examined, adjusted) for name, examined in draft.analyses.items()}
-    treated, protocol = analyses["intention-to-treat"], analyses["per-protocol"]
-    headline, family = treated.of(plan.target), adjusted["intention-to-treat", plan.target]
+    rows = headline_set(question.metric)
+    first, others = analyses[rows], [each for name, each in analyses.items() if name != rows]
+    headline, family = first.of(plan.target), adjusted[rows, plan.target]
     return ModeComparison(
         a=question.a,
         b=question.b,
         metric=question.metric,
         target=plan.target,
+        analysis_set=rows,
         reduction_pct=headline.reduction_pct,
         low=headline.low,
         high=headline.high,
@@ -198,19 +233,20 @@ def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeCompariso
         p_adjusted=headline.p_adjusted,
         verdict=headline.verdict,
         words=headline.words,
-        n=treated.n,
+        n=first.n,
         mde=headline.mde,
-        unit=treated.unit,
+        unit=first.unit,
         alpha=plan.alpha,
         margin_pct=plan.margin_pct,
         higher_is_better=question.more_is_better,
         family="primary" if question.metric in plan.primary else "exploratory",
         family_size=family.family_size,
+        family_planned=family.family_planned,
         adjustment=family.adjustment,
-        intention_to_treat=treated,
-        per_protocol=protocol,
+        intention_to_treat=analyses["intention-to-treat"],
+        per_protocol=analyses["per-protocol"],
         both_succeeded=analyses.get("both-succeeded"),
-        notes=(*draft.notes, *notes_after(plan.target, treated, protocol)),
+        notes=(*draft.notes, *notes_after(plan.target, first, others)),
         provenance=Provenance(seed=draft.seed, resamples=plan.resamples, **_versions()),
     )
 

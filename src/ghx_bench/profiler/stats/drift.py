@@ -33,7 +33,7 @@ def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, co
         return _unknown(metric, scale, y.size, confidence, "repetitions do not vary: zero variance")
     reach = t_quantile((1 + confidence) / 2, fit.df) * fit.error
     length = float(np.ptp(order))
-    change, low, high = (_change((fit.slope + side) * length, scale) for side in (0.0, -reach, reach))
+    change, low, high = (_change((fit.slope + side) * length, scale, metric) for side in (0.0, -reach, reach))
     return Drift(
         metric=metric,
         change=change,
@@ -87,7 +87,9 @@ def _within(values: FloatArray, groups: IntArray) -> FloatArray:
     return values - means[codes]
 
 
-def _change(change: float, scale: Scale) -> float:
+def _change(change: float, scale: Scale, metric: str) -> float:
+    if metric == SUCCESS:
+        return min(max(change, -1.0), 1.0)
     return 100 * expm1(min(change, _LARGEST_LOG)) if scale == "log" else change
 
 

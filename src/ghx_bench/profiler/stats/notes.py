@@ -1,15 +1,15 @@
 """What a reader must know before believing a comparison."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.records import PairedAnalysis
-from ghx_bench.profiler.stats.scales import Reading
+from ghx_bench.profiler.stats.records import AnalysisSet, PairedAnalysis
+from ghx_bench.profiler.stats.scales import Reading, is_amount
 from ghx_bench.profiler.stats.verdicts import Question
-
-_LESS_IS_BETTER = ("tokens_", "latency_", "tool_calls_", "cost_", "agent_turns")
 
 
 def notes_before(
@@ -26,17 +26,26 @@ def notes_before(
     return tuple(note for note in notes if note)
 
 
-def notes_after(target: Target, treated: PairedAnalysis, protocol: PairedAnalysis) -> tuple[str, ...]:
+def notes_after(target: Target, headline: PairedAnalysis, others: Iterable[PairedAnalysis]) -> tuple[str, ...]:
     """Say where the verdict depends on a choice of rows."""
-    verdict, other = treated.of(target).verdict, protocol.of(target).verdict
-    if verdict == other:
-        return ()
-    return (f"per protocol, without rows that could not be measured, the verdict is: {other}",)
+    verdict = headline.of(target).verdict
+    return tuple(
+        f"{_OTHER_ROWS[each.analysis_set]}, the verdict is: {each.of(target).verdict}"
+        for each in others
+        if each.of(target).verdict != verdict
+    )
+
+
+_OTHER_ROWS: dict[AnalysisSet, str] = {
+    "intention-to-treat": "over all attempts, with what rows spent that could not be measured",
+    "per-protocol": "per protocol, without rows that could not be measured",
+    "both-succeeded": "among rows that succeeded",
+}
 
 
 def _direction(question: Question) -> str:
     metric = question.metric
-    if question.more_is_better or metric == SUCCESS or metric.startswith(_LESS_IS_BETTER):
+    if question.more_is_better or metric == SUCCESS or is_amount(metric):
         return ""
     return f"of {metric} less is taken to be better; name it under higher_is_better in the plan if more is"
 
@@ -69,7 +78,7 @@ def _counted_as_failures(question: Question, observations: Observations) -> str:
     counts = [
         f"{count} of {mode}"
         for mode in (question.a, question.b)
-        if (count := int(np.count_nonzero(observations.mode.are(mode) & ~observations.was_measured)))
+        if (count := int(np.count_nonzero(observations.mode.are(mode) & np.isnan(observations.success))))
     ]
     if not counts:
         return ""

@@ -47,6 +47,8 @@ class Observations:
     mode: Names
     success: FloatArray
     """1 or 0 for rows that were measured; NaN where nobody found out."""
+    was_measured: BoolArray
+    """Marks the rows that nobody but their agent is to answer for."""
     timed_out: BoolArray
     failures: tuple[str, ...]
     """Why a row's numbers may be missing: its cause."""
@@ -57,11 +59,6 @@ class Observations:
 
     def __len__(self) -> int:
         return self.success.size
-
-    @property
-    def was_measured(self) -> BoolArray:
-        """Mark the rows whose agent was found right or wrong."""
-        return ~np.isnan(self.success)
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -83,13 +80,32 @@ class Observations:
             case "both-succeeded":
                 return np.where(self.success == 1, values, np.nan)
 
-    def left_out(self, values: FloatArray, rows: BoolArray) -> Counter[str]:
-        """Count, by cause, the rows among these that a column does not know."""
-        return Counter(self._why_left_out(int(row)) for row in np.flatnonzero(rows & np.isnan(values)))
+    def left_out(self, metric: str, analysis_set: AnalysisSet, rows: BoolArray) -> Counter[str]:
+        """Count, by cause, the rows among these that a set of rows has no value of."""
+        missing = np.flatnonzero(rows & np.isnan(self.column(metric, analysis_set)))
+        return Counter(self._why_left_out(int(row), analysis_set) for row in missing)
 
-    def _why_left_out(self, row: int) -> str:
+    def _why_left_out(self, row: int, analysis_set: AnalysisSet) -> str:
         failure = self.failures[row]
-        return failure or ("did not succeed" if self.success[row] == 0 else "not recorded")
+        if not self.was_measured[row]:
+            return failure
+        if analysis_set == "both-succeeded" and self.success[row] != 1:
+            return failure or ("did not succeed" if self.success[row] == 0 else "success not recorded")
+        # An agent's own failure explains a missing number only where nothing else is known of the row either.
+        if failure and all(np.isnan(column[row]) for column in self.metrics.values()):
+            return failure
+        return "not recorded"
+
+    def why_no_values(self, mode: str, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
+        """Say why a mode, under the name it is called by, has no value in a set of rows; `None` if it has some."""
+        rows = self.mode.are(mode)
+        if np.any(rows & ~np.isnan(self.column(metric, analysis_set))):
+            return None
+        if not np.any(rows & self.was_measured):
+            return f"no row of {called} could be measured"
+        if analysis_set == "both-succeeded" and not np.any(rows & (self.success == 1)):
+            return f"no row of {called} succeeded"
+        return f"{metric} is not known in any row of {called}"
 
     def require_modes(self, *modes: str) -> None:
         """Refuse modes that no row has, and a mode against itself."""
@@ -121,12 +137,54 @@ def observe(rows: Iterable[ProfileRow] | Observations) -> Observations:
         model=Names.of([row.model for row in rows]),
         mode=Names.of([row.mode for row in rows]),
         success=np.array([_success(row) for row in rows], dtype=np.float64),
+        was_measured=np.array([row.was_measured for row in rows], dtype=np.bool_),
         timed_out=np.array([row.completion_reason == "timeout" for row in rows], dtype=np.bool_),
         failures=tuple(_failure(row) for row in rows),
         order=_start_order(rows),
         spend_usd=spend,
-        metrics=metrics,
+        metrics=with_absent_categories(metrics),
     )
+
+
+_CATEGORY = "tool_calls_category_"
+
+
+def with_absent_categories(metrics: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Count a category of tool calls as 0 in rows whose calls are known and have none of it.
+
+    They are known where there were none at all, or where some category is told; a bare total tells no category.
+    """
+    named = [name for name in metrics if name.startswith(_CATEGORY)]
+    total = metrics.get("tool_calls_total")
+    if total is None or not named:
+        return dict(metrics)
+    has_category = np.any([~np.isnan(metrics[name]) for name in named], axis=0)
+    are_known = (total == 0) | (has_category & ~np.isnan(total))
+    filled = {name: np.where(are_known & np.isnan(metrics[name]), 0.0, metrics[name]) for name in named}
+    return {**metrics, **filled}
+
+
+def headline_set(metric: str) -> AnalysisSet:
+    """Return the rows that the verdict on a metric rests on.
+
+    All rows for success: who could not be measured did not succeed. Measured rows for amounts: what a row spent
+    before the bench, the environment or the model service spoiled it says nothing about its mode.
+    """
+    return "intention-to-treat" if metric == SUCCESS else "per-protocol"
+
+
+def why_unpaired(observations: Observations, a: str, b: str, metric: str, analysis_set: AnalysisSet) -> str:
+    """Say why no scenario has values of both modes."""
+    of_a, of_b = (observations.why_no_values(mode, metric, analysis_set, called="either mode") for mode in (a, b))
+    if of_a is not None and of_a == of_b:
+        return of_a
+    reasons = (observations.why_no_values(mode, metric, analysis_set, called=mode) for mode in (a, b))
+    if told := " and ".join(filter(None, reasons)):
+        return told
+    models_a, models_b = (set(observations.model.codes[observations.mode.are(mode)].tolist()) for mode in (a, b))
+    if not models_a & models_b:
+        return f"{a} and {b} have no model in common"
+    return f"no scenario has a known {metric} of one model in both modes"
 
 
 def pair_up(
@@ -149,8 +207,9 @@ def pair_up(
     )
     left_out = tuple(
         LeftOut(mode=mode, cause=cause, rows=count)
-        for mode in (a, b)
-        for cause, count in sorted(_left_out(observations, values, mode, sides[mode], set(shared)).items())
+        for mode, other in ((a, b), (b, a))
+        for causes in [observations.left_out(metric, analysis_set, observations.mode.are(mode))]
+        for cause, count in sorted((causes + _unpaired(sides[mode], sides[other])).items())
     )
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
@@ -169,14 +228,14 @@ def _groups(observations: Observations, values: FloatArray, rows: BoolArray) -> 
     return {(int(scenario[at]), int(model[at])): group for at, group in zip(starts, groups, strict=True)}
 
 
-def _left_out(
-    observations: Observations, values: FloatArray, mode: str, groups: _Groups, shared: set[tuple[int, int]]
-) -> Counter[str]:
-    counts = observations.left_out(values, observations.mode.are(mode))
-    unpaired = sum(group.size for key, group in groups.items() if key not in shared)
-    if unpaired:
-        counts["scenario without rows of the other mode"] = unpaired
-    return counts
+def _unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
+    """Count the rows without a partner in the other mode, by what it lacks: the scenario, or only the model."""
+    scenarios, unpaired = {scenario for scenario, _ in others}, Counter[str]()
+    for (scenario, model), group in groups.items():
+        if (scenario, model) not in others:
+            what = "model" if scenario in scenarios else "scenario"
+            unpaired[f"{what} without rows of the other mode"] += group.size
+    return unpaired
 
 
 def _scale_of(metric: str, samples: Sequence[FloatArray]) -> Scale:

@@ -66,7 +66,7 @@ class Descriptive(WireModel):
 
 
 class MetricSummary(Descriptive):
-    """One metric of one mode, all rows with a known value pooled; what is unknown is counted, not guessed."""
+    """One metric of one mode, measured rows with a known value pooled; all others are counted, by cause."""
 
     left_out: Count
     left_out_causes: dict[str, Count]
@@ -247,12 +247,14 @@ class Provenance(WireModel):
 
 
 class ModeComparison(WireModel):
-    """Mode A against mode B on one metric. The top level repeats the planned target, intention-to-treat."""
+    """Mode A against mode B on one metric. The top level repeats the planned target on the rows of `analysis_set`."""
 
     a: str
     b: str
     metric: str
     target: Target
+    analysis_set: AnalysisSet
+    """The rows that the verdict rests on: all for success, where unmeasured ones are failures; else measured ones."""
     reduction_pct: float | None
     low: float | None
     high: float | None
@@ -269,6 +271,9 @@ class ModeComparison(WireModel):
     higher_is_better: bool
     family: Family
     family_size: Count
+    """How many tests were adjusted together."""
+    family_planned: Count
+    """How many were to be; the difference is of tests that could not be made, whichever mode had which rows."""
     adjustment: Adjustment
     intention_to_treat: PairedAnalysis
     per_protocol: PairedAnalysis
@@ -276,3 +281,13 @@ class ModeComparison(WireModel):
     """Only rows that succeeded; `None` for success itself."""
     notes: tuple[str, ...]
     provenance: Provenance
+
+    @property
+    def headline(self) -> PairedAnalysis:
+        """The analysis that the verdict is taken from."""
+        return self.per_protocol if self.analysis_set == "per-protocol" else self.intention_to_treat
+
+    @property
+    def second_view(self) -> PairedAnalysis:
+        """The same question with unmeasured rows treated the other way: left out for success, counted in else."""
+        return self.intention_to_treat if self.analysis_set == "per-protocol" else self.per_protocol

@@ -22,6 +22,8 @@ class Adjusted:
     equivalence_p: float
     adjustment: Adjustment
     family_size: int
+    family_planned: int
+    """How many tests there were to be; those that nobody could have made are not in the family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,4 +153,9 @@ def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[floa
     if error is None or error[0] == 0:
         return None, None
     shift = error[0] * detectable_shift(error[1], alpha, plan.power)
+    if not finding.reading.can_be(shift):
+        return (
+            None,
+            f"Not even the largest possible reduction would have been shown with a chance of {100 * plan.power:.3g} %.",
+        )
     return finding.reading.percent(shift), None

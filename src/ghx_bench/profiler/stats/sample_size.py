@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import comb, log, log1p
+from math import lgamma, log, log1p
 
 from ghx_bench._base.wire import Count, WireModel
-from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.distributions import t_power
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, observe, pair_up
-from ghx_bench.profiler.stats.pairs import variance_components
+from ghx_bench.profiler.stats.noise import USUAL_BETWEEN_SD, RateNoise
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import Scale, VarianceComponents
-from ghx_bench.profiler.stats.scales import reading_of
+from ghx_bench.profiler.stats.records import VarianceComponents
 from ghx_bench.profiler.stats.targets import FEWEST_SCENARIOS
 
 _REPETITIONS = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
 _MOST = 100_000
+_MOST_COMPARISONS = 10_000
+_SMALLEST_ALPHA = 1e-12
+_ALL = 100
+_ROUNDING = 1e-9
 
 
 class DesignOption(WireModel):
@@ -24,6 +25,7 @@ class DesignOption(WireModel):
 
     scenarios: Count
     repetitions: Count
+    rows_per_mode: Count
     power: float
 
 
@@ -36,7 +38,9 @@ class SamplePlan(WireModel):
     alpha: float
     """As the strictest step of the adjustment for multiplicity asks."""
     power: float
-    components: VarianceComponents
+    components: RateNoise | VarianceComponents
+    reached_rates: tuple[float, ...]
+    """For success: the rates that the effect can lead to. The plan is made for the one with the most noise."""
     between_share: float | None
     """Share of the present noise that only more scenarios can reduce; for `suite` it is 0."""
     current_power: float | None
@@ -44,42 +48,9 @@ class SamplePlan(WireModel):
     scenarios_at_current_repetitions: Count | None
     repetitions_at_current_scenarios: Count | None
     """`None` where no number is enough, or nothing is there yet."""
+    notes: tuple[str, ...]
+    """What had to be assumed although there was a pilot."""
     advice: str
-
-
-def pilot_components(rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str) -> VarianceComponents:
-    """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least."""
-    observations = observe(rows)
-    observations.require_modes(a, b)
-    sample, _ = pair_up(observations, a, b, metric, "intention-to-treat")
-    components = variance_components(sample, base=reading_of(sample, is_rate=metric == SUCCESS).base)
-    if components.between is None:
-        raise BadSampleError(
-            f"the pilot cannot tell the noise of {metric}: it needs known values for at least 2 repetitions of at "
-            f"least 2 scenarios in {a} and in {b}, got {len(sample.scenarios)} scenarios"
-        )
-    return components
-
-
-def assumed_amounts(
-    *, within_cv: float, between_sd: float, scenarios: int = 0, repetitions: int = 1
-) -> VarianceComponents:
-    """Assume the noise of tokens, time or cost: how repetitions vary, and how the effect varies between scenarios.
-
-    `within_cv` is the standard deviation of one scenario's repetitions over their mean (0.3 is common); `between_sd`
-    is the standard deviation of the effect between scenarios, as a share (0.1: most within 20 % of the average).
-    """
-    _check_assumption("within_cv", within_cv, 10)
-    _check_assumption("between_sd", between_sd, 10)
-    within = log1p(within_cv**2)
-    return _assumed("log", within, between_sd**2, scenarios, repetitions)
-
-
-def assumed_rates(*, rate: float, between_sd: float, scenarios: int = 0, repetitions: int = 1) -> VarianceComponents:
-    """Assume the noise of success: the rate itself, and how the effect varies between scenarios, as a share."""
-    _check_assumption("rate", rate, 1)
-    _check_assumption("between_sd", between_sd, 1)
-    return _assumed("raw", rate * (1 - rate), between_sd**2, scenarios, repetitions)
 
 
 def plan_sample_size(
@@ -90,10 +61,11 @@ def plan_sample_size(
     `comparisons` is the size of the family that will be adjusted: mode pairs times primary metrics. The largest step
     of the adjustment is planned for, which is enough for every comparison of the family.
     """
-    if not 0 < effect_pct < _ALL:
-        raise BadSampleError(f"an effect is above 0 and below 100 per cent, got {effect_pct}")
-    if comparisons < 1:
-        raise BadSampleError(f"there is at least one comparison, got {comparisons}")
+    _check_wish(effect_pct, plan.alpha, comparisons)
+    reached: tuple[float, ...] = ()
+    if isinstance(components, RateNoise):
+        reached = _reached_rates(components.rate, effect_pct)
+        components = components.leading_to(min(reached, key=lambda rate: abs(rate - 0.5)))
     design = _Design(
         effect=-log1p(-effect_pct / 100) if components.scale == "log" else effect_pct / 100 * components.base,
         components=components,
@@ -101,6 +73,9 @@ def plan_sample_size(
         alpha=plan.alpha / comparisons,
         resamples=plan.resamples,
     )
+    if not design.between + design.within:
+        raise BadSampleError(f"repetitions of {metric} do not vary: without noise nothing can be tested or planned")
+    options = tuple(_options(design, plan.power))
     return SamplePlan(
         metric=metric,
         target=plan.target,
@@ -108,16 +83,58 @@ def plan_sample_size(
         alpha=design.alpha,
         power=plan.power,
         components=components,
+        reached_rates=reached,
         between_share=design.between_share,
         current_power=design.current_power,
-        options=tuple(_options(design, plan.power)),
+        options=options,
         scenarios_at_current_repetitions=_scenarios_needed(design, plan.power),
         repetitions_at_current_scenarios=_repetitions_needed(design, plan.power),
-        advice=_advice(design, plan.power),
+        notes=tuple(_notes(components, plan.target)),
+        advice=_advice(design, plan.power) if options else _why_no_size(design),
     )
 
 
-_ALL = 100
+def in_per_cent(share: float) -> str:
+    """Return a chance in per cent; what is not certain does not become so by rounding."""
+    whole = round(100 * share)
+    if whole == _ALL and share < 1:
+        return "over 99 %"
+    return "under 1 %" if whole == 0 and share > 0 else f"{whole} %"
+
+
+def _check_wish(effect_pct: float, alpha: float, comparisons: int) -> None:
+    if not 0 < effect_pct < _ALL:
+        raise BadSampleError(f"an effect is above 0 and below 100 per cent, got {effect_pct:g}")
+    if not 1 <= comparisons <= _MOST_COMPARISONS:
+        raise BadSampleError(f"there are from 1 to {_MOST_COMPARISONS:,} comparisons; choose such a number")
+    if alpha / comparisons < _SMALLEST_ALPHA:
+        raise BadSampleError(f"alpha {alpha:g} is smaller than can be told; choose a larger one")
+
+
+def _reached_rates(rate: float, points: float) -> tuple[float, ...]:
+    """Return where success can be once it has fallen or risen by so much."""
+    reached = (rate - points / 100, rate + points / 100)
+    possible = tuple(min(1.0, max(0.0, each)) for each in reached if -_ROUNDING <= each <= 1 + _ROUNDING)
+    if not possible:
+        raise BadSampleError(
+            f"success cannot change by {points:g} percentage points from {100 * rate:.3g} %: it can fall by at most "
+            f"{100 * rate:.3g} and rise by at most {100 - 100 * rate:.3g}; choose a smaller effect"
+        )
+    return possible
+
+
+def _notes(components: VarianceComponents, target: Target) -> Iterable[str]:
+    if not (isinstance(components, RateNoise) and components.rows):
+        return
+    yield (
+        f"Success was {100 * components.rate:.3g} % in {components.rows:,} rows of the mode compared with; two "
+        "successes and two failures are added to them (Agresti and Coull), because a sample does not prove a rate."
+    )
+    if components.between_is_assumed and target == "population":
+        yield (
+            f"No row of the pilot differed from another: effects are assumed to differ by {100 * USUAL_BETWEEN_SD:g} "
+            "percentage points between scenarios."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,14 +190,23 @@ class _Design:
         if df < 1 or (population and scenarios < FEWEST_SCENARIOS) or self._cannot_reject(scenarios, repetitions):
             return 0.0
         noise = (self.between + self.within / repetitions) / scenarios
-        return min(1.0, t_power(self.effect / noise**0.5, df, self.alpha)) if noise else 1.0
+        effect = self.effect
+        if not population and isinstance(self.components, RateNoise):
+            # Shuffled successes are counts: half a step between two of them is lost (continuity correction).
+            effect = max(0.0, effect - 1 / (scenarios * repetitions))
+        return min(1.0, t_power(effect / noise**0.5, df, self.alpha))
+
+    @property
+    def lacks_shuffles(self) -> bool:
+        """Whether no p-value can be as small as asked for, because too few shuffles are made."""
+        return self.target == "suite" and 1 / (self.resamples + 1) > self.alpha
 
     def _cannot_reject(self, scenarios: int, repetitions: int) -> bool:
         """Say whether there are too few ways to shuffle labels for so small a p-value."""
         if self.target == "population":
             return False
-        enough = log(2 / self.alpha)
-        return 1 / (self.resamples + 1) > self.alpha or scenarios * log(comb(2 * repetitions, repetitions)) < enough
+        ways = scenarios * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
+        return self.lacks_shuffles or ways < log(2 / self.alpha) - _ROUNDING
 
 
 def _options(design: _Design, power: float) -> Iterable[DesignOption]:
@@ -188,7 +214,12 @@ def _options(design: _Design, power: float) -> Iterable[DesignOption]:
     for repetitions in _REPETITIONS:
         scenarios = _fewest(lambda count, each=repetitions: design.power(count, each) >= power)
         if scenarios is not None:
-            yield DesignOption(scenarios=scenarios, repetitions=repetitions, power=design.power(scenarios, repetitions))
+            yield DesignOption(
+                scenarios=scenarios,
+                repetitions=repetitions,
+                rows_per_mode=scenarios * repetitions,
+                power=design.power(scenarios, repetitions),
+            )
 
 
 def _scenarios_needed(design: _Design, power: float) -> int | None:
@@ -203,12 +234,9 @@ def _repetitions_needed(design: _Design, power: float) -> int | None:
 
 def _fewest(is_enough: Callable[[int], bool]) -> int | None:
     """Return the smallest count that is enough, if any is; more is never less enough."""
-    high = 1
-    while not is_enough(high):
-        high *= 2
-        if high > _MOST:
-            return None
-    low = high // 2
+    if not is_enough(_MOST):
+        return None
+    low, high = 0, _MOST
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
@@ -216,17 +244,22 @@ def _fewest(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _advice(design: _Design, power: float) -> str:
-    """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
+    """Say which size to choose, or what to add to the present one."""
     if not design.scenarios:
         return "Choose one of the options; more scenarios also make the result say more about other tasks."
     if design.current_power is not None and design.current_power >= power:
-        return f"The present size is enough: it shows this effect with a chance of {100 * design.current_power:.0f} %."
-    scenarios, repetitions = _scenarios_needed(design, power), _repetitions_needed(design, power)
+        return f"The present size is enough: it shows this effect with a chance of {in_per_cent(design.current_power)}."
+    return _addition(design, _scenarios_needed(design, power), _repetitions_needed(design, power))
+
+
+def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -> str:
+    """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
-        f"{scenarios} with the present {design.repetitions} repetitions ({scenarios * design.repetitions} rows a mode)"
+        f"{scenarios:,} with the present {design.repetitions} repetitions "
+        f"({scenarios * design.repetitions:,} rows a mode)"
     )
     more_repetitions = repetitions and (
-        f"{repetitions} of the present {design.scenarios} scenarios ({repetitions * design.scenarios} rows a mode)"
+        f"{repetitions:,} of the present {design.scenarios} scenarios ({repetitions * design.scenarios:,} rows a mode)"
     )
     if scenarios and repetitions:
         if repetitions * design.scenarios <= 2 * scenarios * design.repetitions:
@@ -234,31 +267,30 @@ def _advice(design: _Design, power: float) -> str:
         return f"Add scenarios: {more_scenarios} are enough. With repetitions alone it takes {more_repetitions}."
     if repetitions:
         return f"Add repetitions: {more_repetitions} are enough."
-    why = _why_not_repetitions(design)
-    return (
-        f"Add scenarios: {more_scenarios} are enough; {why}." if scenarios else f"Add scenarios and repetitions; {why}."
-    )
+    if scenarios:
+        return f"Add scenarios: {more_scenarios} are enough; {_why_not_repetitions(design)}."
+    return "Add scenarios and repetitions, as one of the options says: neither is enough alone."
 
 
 def _why_not_repetitions(design: _Design) -> str:
     if design.target == "population" and design.scenarios < FEWEST_SCENARIOS:
         return f"tasks like these need at least {FEWEST_SCENARIOS}"
-    return "the effect differs so much between the present ones that no number of repetitions is"
+    if design.target == "population":
+        return "the effect differs so much between the present ones that no number of repetitions is"
+    return f"not even {_MOST:,} repetitions of the present ones are"
 
 
-def _assumed(scale: Scale, within: float, between: float, scenarios: int, repetitions: int) -> VarianceComponents:
-    return VarianceComponents(
-        between=between,
-        within_a=within,
-        within_b=within,
-        scenarios=scenarios,
-        repetitions_a=repetitions,
-        repetitions_b=repetitions,
-        scale=scale,
-        base=1.0,
+def _why_no_size(design: _Design) -> str:
+    """Say plainly that no size shows the effect, and what to ask for instead."""
+    if design.lacks_shuffles:
+        return (
+            f"No size is enough: {design.resamples:,} shuffles cannot show a p-value of {design.alpha:.2g}. Plan for "
+            "a larger alpha, for fewer comparisons or for tasks like these (target population), or set more "
+            "`resamples` in the analysis plan."
+        )
+    repetitions = _REPETITIONS[-1]
+    chance = in_per_cent(design.power(_MOST, repetitions))
+    return (
+        f"No size is enough: even {_MOST:,} scenarios with {repetitions} repetitions each would show this effect with "
+        f"a chance of {chance} only. Plan for a larger effect or a lower power."
     )
-
-
-def _check_assumption(name: str, value: float, largest: float) -> None:
-    if not 0 <= value <= largest:
-        raise BadSampleError(f"{name} is between 0 and {largest}, got {value}")

@@ -4,7 +4,24 @@ from dataclasses import dataclass
 from math import exp, expm1, isfinite, log1p
 
 from ghx_bench.profiler.stats.pairs import PairedSample
-from ghx_bench.profiler.stats.records import Scale, Unit
+from ghx_bench.profiler.stats.records import Estimate, Scale, Unit
+
+_AMOUNTS = ("tokens_", "latency_", "tool_calls_", "cost_", "agent_turns")
+
+
+def is_amount(metric: str) -> bool:
+    """Say whether a metric is one of the bench's own amounts: never below 0, and the less the better."""
+    return metric.startswith(_AMOUNTS)
+
+
+def within_bounds(metric: str, estimate: Estimate) -> Estimate:
+    """Cut an interval off where a metric cannot be: amounts below 0, a rate of errors above 1."""
+    low, high = estimate.low, estimate.high
+    if low is not None and is_amount(metric) and (estimate.estimate or 0.0) >= 0:
+        low = max(low, 0.0)
+    if high is not None and metric.endswith("_error_rate") and is_amount(metric):
+        high = min(high, 1.0)
+    return estimate.model_copy(update={"low": low, "high": high})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +36,8 @@ class Reading:
     is_rate: bool
     center_a: float
     center_b: float
+    is_amount: bool = False
+    """Whether nothing can be below 0: then no reduction is above 100 per cent."""
 
     @property
     def unit(self) -> Unit:
@@ -38,7 +57,14 @@ class Reading:
             return -100 * expm1(-min(max(reduction, -_LARGEST_LOG), _LARGEST_LOG))
         if self.is_rate:
             return 100 * min(max(reduction, -1.0), 1.0)
-        return 100 * reduction / self.center_b
+        percent = 100 * reduction / self.center_b
+        return min(percent, 100.0) if self.is_amount else percent
+
+    def can_be(self, reduction: float) -> bool:
+        """Say whether there can be a reduction as large as this one."""
+        if self.is_rate:
+            return reduction <= 1
+        return self.scale == "log" or not self.is_amount or reduction <= self.center_b
 
     def natural(self, center: float) -> float:
         """Return a mean on the scale of the analysis in the metric's own unit."""
@@ -64,7 +90,7 @@ _LARGEST_LOG = 700.0
 """Beyond this a ratio does not fit a float."""
 
 
-def reading_of(sample: PairedSample, *, is_rate: bool) -> Reading:
+def reading_of(sample: PairedSample, *, is_rate: bool, is_amount: bool = False) -> Reading:
     """Return how reductions of this sample read."""
     center_a, center_b = sample.centers
-    return Reading(scale=sample.scale, is_rate=is_rate, center_a=center_a, center_b=center_b)
+    return Reading(scale=sample.scale, is_rate=is_rate, center_a=center_a, center_b=center_b, is_amount=is_amount)

@@ -90,7 +90,8 @@ def pass_curve(
 ) -> tuple[PassPoint, ...]:
     """Return pass@k and pass^k, averaged over scenarios, for every k that all scenarios have repetitions for.
 
-    Intervals resample repetitions within scenarios and, if the target is the population, scenarios first.
+    Intervals resample repetitions within scenarios and, if the target is the population, scenarios first. At 0 % and
+    100 % resamples hardly vary, if at all; there the interval goes as far as Wilson's of the rate of success allows.
     """
     observed = _counted(counts)
     if not counts or observed.repetitions.min() < 1:
@@ -98,7 +99,7 @@ def pass_curve(
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
     resampled = _resampled(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
     refusal = why_no_population(len(counts)) if target == "population" else None
-    options = _Options(confidence=confidence, refusal=refusal)
+    options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, target, confidence))
     return tuple(
         PassPoint(
             k=k,
@@ -131,6 +132,38 @@ _PASS_HAT_K = _Measure(_all_drawn, lambda rate, k: rate**k)
 class _Options:
     confidence: float
     refusal: str | None
+    rates: "_Rates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """The rates of success that are not ruled out, and how freely they may differ between scenarios."""
+
+    low: float
+    high: float
+    scenarios: int
+    target: Target
+
+    def most_from_few(self, rate: float, k: int) -> float:
+        """Return the largest mean of the scenarios' rates to the power of k that a mean rate leaves room for.
+
+        That is where a few scenarios bear it all. Of tasks like these, some may always succeed and the others never.
+        Of these scenarios, how unevenly is limited by rows that all agree: m of them can have as much as is as likely
+        as the same rate everywhere.
+        """
+        if self.target == "population":
+            return rate
+        few = np.arange(1, self.scenarios + 1)
+        return float(np.max(few / self.scenarios * (1 - (1 - rate) ** (self.scenarios / few)) ** k))
+
+
+def _rates(counts: Counts, target: Target, confidence: float) -> _Rates:
+    k, n = (sum(each) for each in zip(*counts.values(), strict=True))
+    found = wilson_interval(k, n, confidence=confidence)
+    if target == "population" and len(counts) >= _FEWEST_SCENARIOS:
+        found = clustered_wilson_interval(counts, confidence=confidence)
+    low, high = (0.0 if found.low is None else found.low), (1.0 if found.high is None else found.high)
+    return _Rates(low=low, high=high, scenarios=len(counts), target=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +205,9 @@ def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Coun
         centred = np.clip(drawn - float(np.mean(drawn)) + estimate, 0.0, 1.0)
         low, high = percentile_interval(centred, options.confidence)
         method = f"unbiased, mean over scenarios; bootstrap, {drawn.size} resamples"
+        if estimate in {0.0, 1.0}:
+            low, high = _at_an_end(measure, k, options.rates, (low, high))
+            method += ", and Wilson's interval of the rate at 0 % and 100 %"
     return Estimate(
         estimate=estimate,
         low=None if low is None else min(low, estimate),
@@ -181,6 +217,19 @@ def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Coun
         method=method,
         reason=options.refusal,
     )
+
+
+def _at_an_end(
+    measure: _Measure, k: int, rates: _Rates, resampled: tuple[float | None, float | None]
+) -> tuple[float, float]:
+    """Widen an interval at 0 % or 100 % to what the rates that are not ruled out would give."""
+    low, high = measure.from_rate(rates.low, k), measure.from_rate(rates.high, k)
+    if measure is _PASS_HAT_K and rates.low == 0:
+        high = rates.most_from_few(rates.high, k)
+    elif measure is _PASS_AT_K and rates.high == 1:
+        low = 1 - rates.most_from_few(1 - rates.low, k)
+    drawn_low, drawn_high = resampled
+    return min(low, 1.0 if drawn_low is None else drawn_low), max(high, drawn_high or 0.0)
 
 
 def _single_scenario(measure: _Measure, k: int, observed: _Counted, confidence: float) -> tuple[float, float]:

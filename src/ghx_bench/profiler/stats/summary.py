@@ -6,9 +6,10 @@ import numpy as np
 
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.descriptive import clustered_mean, compute_descriptive, median_interval
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, observe
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headline_set, observe
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.records import AnalysisSet, MetricSummary, ModeSummary, SuccessRate, SuccessSummary
+from ghx_bench.profiler.stats.scales import within_bounds
 from ghx_bench.profiler.stats.spend import cost_per_success
 from ghx_bench.profiler.stats.success import Counts, clustered_wilson_interval, pass_curve, wilson_interval
 
@@ -20,7 +21,7 @@ def summarize_modes(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> dict[str, ModeSummary]:
-    """Summarise every mode, each metric over all rows with a known value."""
+    """Summarise every mode, each metric over all measured rows with a known value."""
     observations = observe(rows)
     names = [name for name in observations.metric_names if name != SUCCESS] if metrics is None else metrics
     return {mode: _summarize(observations, mode, plan, names, seed) for mode in observations.mode.known}
@@ -29,22 +30,22 @@ def summarize_modes(
 def summarize_metric(
     rows: Iterable[ProfileRow] | Observations, mode: str, metric: str, *, confidence: float = 0.95
 ) -> MetricSummary:
-    """Summarise one metric of one mode: all rows with a known value pooled, the others counted by cause."""
+    """Summarise one metric of one mode: measured rows with a known value pooled, the others counted by cause."""
     observations = observe(rows)
     observations.require_modes(mode)
     of_mode = observations.mode.are(mode)
-    column = observations.column(metric, "intention-to-treat")
+    column = observations.column(metric, headline_set(metric))
     chosen = np.flatnonzero(of_mode & ~np.isnan(column))
     # Sorted, so that the order of the rows cannot show in the last digit.
     chosen = chosen[np.lexsort((column[chosen], observations.scenario.codes[chosen]))]
     values, scenarios = column[chosen], observations.scenario.codes[chosen].tolist()
-    causes = observations.left_out(column, of_mode)
+    causes = observations.left_out(metric, headline_set(metric), of_mode)
     return MetricSummary(
         **dict(compute_descriptive(values)),
         left_out=causes.total(),
         left_out_causes=dict(sorted(causes.items())),
         scenarios=len(set(scenarios)),
-        mean_interval=clustered_mean(values, scenarios, confidence=confidence),
+        mean_interval=within_bounds(metric, clustered_mean(values, scenarios, confidence=confidence)),
         median_interval=median_interval(values, confidence=confidence),
     )
 
@@ -79,7 +80,7 @@ def _rate(observations: Observations, mode: str, analysis_set: AnalysisSet, conf
     counts = success_counts(observations, mode, analysis_set)
     k, n = (sum(each) for each in zip(*counts.values(), strict=True)) if counts else (0, 0)
     wilson = wilson_interval(k, n, confidence=confidence)
-    causes = observations.left_out(observations.column(SUCCESS, analysis_set), observations.mode.are(mode))
+    causes = observations.left_out(SUCCESS, analysis_set, observations.mode.are(mode))
     return SuccessRate(
         k=k,
         n=n,

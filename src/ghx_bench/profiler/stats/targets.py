@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ghx_bench.profiler.stats.distributions import SMALLEST_P, normal_quantile, t_quantile, t_two_sided_p
+from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
 
@@ -127,13 +128,12 @@ class SeparatedCurve:
 
 
 def suite_curve(
-    sample: PairedSample, *, is_success: bool, resamples: int, rng: np.random.Generator
+    sample: PairedSample, metric: str, *, resamples: int, rng: np.random.Generator
 ) -> PermutationCurve | SeparatedCurve | Refusal:
     """Return what can be said of these scenarios: shuffles within scenario, noise from repetitions."""
-    if not sample.blocks:
-        return Refusal(reason="no scenario has known values in both modes")
+    is_success = metric == SUCCESS
     if not sample.varies:
-        return Refusal(reason="all values of a scenario are the same in both modes: zero variance")
+        return Refusal(reason=_why_all_alike(sample, metric))
     if not is_success and sample.has_repetitions and not sample.repetitions_vary:
         reason = "repetitions do not vary within any scenario: zero variance, so no noise to compare with"
         return Refusal(reason=reason, stays_in_family=True)
@@ -148,20 +148,35 @@ def suite_curve(
 _SAME_DIFFERENCE = "every scenario shows the same difference: zero variance"
 
 
-def population_curve(sample: PairedSample) -> StudentCurve | Refusal:
+def _why_all_alike(sample: PairedSample, metric: str) -> str:
+    """Say in which way the rows of both modes do not vary within any scenario."""
+    values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
+    if values.size > 1:
+        told = "outcome" if metric == SUCCESS else metric
+        return f"within each scenario every row of both modes has the same {told} (zero variance)"
+    if metric == SUCCESS:
+        said = "every row of both modes succeeded" if values[0] == 1 else "no row of either mode succeeded"
+        return f"{said} (zero variance)"
+    value = float(np.exp(values[0]) if sample.scale == "log" else values[0])
+    return f"{metric} is {value:.6g} in every row of both modes (zero variance)"
+
+
+def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusal:
     """Return what can be said of tasks like these: scenarios are the sample."""
-    reason = why_no_population(len(sample.scenarios))
+    reason = why_no_population(len(sample.scenarios), having="with rows of both modes ")
     error = sample.scenario_error
     if reason is not None or error is None:
         return Refusal(reason=reason or "one scenario")
+    if not sample.varies:
+        return Refusal(reason=_why_all_alike(sample, metric))
     if sample.differences_are_flat:
-        return Refusal(reason=_SAME_DIFFERENCE, stays_in_family=sample.varies)
+        return Refusal(reason=_SAME_DIFFERENCE, stays_in_family=True)
     return StudentCurve(estimate=sample.estimate, error=error[0], df=error[1])
 
 
-def why_no_population(scenarios: int) -> str | None:
+def why_no_population(scenarios: int, *, having: str = "") -> str | None:
     """Say why so few scenarios cannot speak for tasks like these."""
     if scenarios >= FEWEST_SCENARIOS:
         return None
-    found = "1 scenario" if scenarios == 1 else f"{scenarios} scenarios"
-    return f"{found} with both modes; tasks like these need at least {FEWEST_SCENARIOS}"
+    found = "there is 1" if scenarios == 1 else f"there are {scenarios}"
+    return f"at least {FEWEST_SCENARIOS} scenarios {having}are needed to say anything about other tasks, and {found}"

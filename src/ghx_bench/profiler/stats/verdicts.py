@@ -1,14 +1,15 @@
 """From p-values and intervals to one word, and one sentence that says what it rests on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
+from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
 from ghx_bench.profiler.stats.records import Adjustment, TargetResult, Unit, Verdict
 from ghx_bench.profiler.stats.targets import Curve
 
 _PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
-_ADJUSTMENTS: dict[Adjustment, str] = {"none": "", "holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,9 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
             )
         case "equivalent":
             margin = _amount(question.plan.margin_pct, unit)
-            equivalence = result.equivalence
-            bounds = _interval(equivalence.low, equivalence.high, equivalence.confidence, unit)
             return (
                 f"{question.a} and {question.b} are equivalent {place}: {question.metric} differs by less than the "
-                f"planned margin of {margin} ({bounds})."
+                f"planned margin of {margin} ({_evidence_of_equivalence(result, unit, adjustment)})."
             )
         case "inconclusive":
             return (
@@ -61,9 +60,15 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
                 f"{_could_have_shown(question, result, unit)}"
             )
         case "not estimable":
-            return f"Nothing can be concluded about {question.metric} {place}: {result.reason}."
+            return say_nothing(question.metric, [(question.a, question.b)], result)
         case _:
             assert_never(result.verdict)
+
+
+def say_nothing(metric: str, pairs: Iterable[tuple[str, str]], result: TargetResult) -> str:
+    """Say that, and why, nothing can be concluded about a metric of these pairs of modes."""
+    between = ", ".join(f"{a} and {b}" for a, b in pairs)
+    return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
 
 
 def _change(result: TargetResult, unit: Unit) -> str:
@@ -73,7 +78,9 @@ def _change(result: TargetResult, unit: Unit) -> str:
 
 
 def _direction(reduction: float, amount: str) -> str:
-    return f"{amount} {'lower' if reduction >= 0 else 'higher'}"
+    if not any(digit in amount for digit in "123456789"):
+        return f"{amount} different"
+    return f"{amount} {'lower' if reduction > 0 else 'higher'}"
 
 
 def _evidence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
@@ -81,8 +88,17 @@ def _evidence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
         bounds = _interval(result.raw.low, result.raw.high, result.confidence, None)
     else:
         bounds = _interval(result.low, result.high, result.confidence, unit)
-    adjusted = "" if adjustment == "none" else f", after {_ADJUSTMENTS[adjustment]} {_p(result.p_adjusted)}"
-    return f"{bounds}; {_p(result.p)}{adjusted}"
+    return f"{bounds}; {_p(result.p)}{_adjusted(result.p_adjusted, adjustment)}"
+
+
+def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
+    found = result.equivalence
+    bounds = _interval(found.low, found.high, found.confidence, unit)
+    return f"{bounds}; of equivalence {_p(found.p)}{_adjusted(found.p_adjusted, adjustment)}"
+
+
+def _adjusted(p: float | None, adjustment: Adjustment) -> str:
+    return "" if adjustment == "none" else f", after {FAMILY_NAMES[adjustment]} {_p(p)}"
 
 
 def _interval(low: float | None, high: float | None, confidence: float, unit: Unit | None) -> str:
@@ -90,8 +106,8 @@ def _interval(low: float | None, high: float | None, confidence: float, unit: Un
     if low is None or high is None:
         return f"{label} without bounds"
     if unit is None:
-        return f"{label} {low:.4g} to {high:.4g}"
-    return f"{label} {low:.1f} to {_amount(high, unit)}"
+        return f"{label} {low:z.4g} to {high:z.4g}"
+    return f"{label} {low:z.1f} to {_amount(high, unit)}"
 
 
 def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
@@ -110,7 +126,7 @@ def _could_have_shown(question: Question, result: TargetResult, unit: Unit) -> s
 
 
 def _amount(value: float, unit: Unit) -> str:
-    return f"{value:.1f} {'%' if unit == 'percent' else unit}"
+    return f"{value:z.1f} {'%' if unit == 'percent' else unit}"
 
 
 def _p(p: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,28 +17,37 @@ def read_rows(path: Path) -> Iterator[ProfileRow]:
 
     Raises `BadRowsError` for a damaged line elsewhere, naming it.
     """
-    for row, _end in _scan(path):
-        yield row
+    for line in scan_lines(path):
+        if line.row is not None:
+            yield line.row
 
 
-def _scan(path: Path) -> Iterator[tuple[ProfileRow, int]]:
-    """Yield every row with the offset at which its line ends."""
-    end = 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLine:
+    """One line of a rows file: the row on it, and where in the file it lies; no row where a crash cut it off."""
+
+    row: ProfileRow | None
+    number: int
+    start: int
+    end: int
+
+
+def scan_lines(path: Path) -> Iterator[RowLine]:
+    """Yield every line that is not blank; a last one may be torn."""
+    start = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                row = _parse(path, number, line)
-                end += len(line)
-                if row is not None:
-                    yield row, end
+                end = start + len(line)
+                if not line.isspace():
+                    yield RowLine(row=_parse(path, number, line), number=number, start=start, end=end)
+                start = end
     except OSError as error:
         raise unusable(path, error) from error
 
 
 def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
-    """Read one line; `None` for a blank one, or for one that a crash cut off before its end."""
-    if line.isspace():
-        return None
+    """Read one line; `None` for one that a crash cut off before its end."""
     try:
         return ProfileRow.model_validate_json(line)
     except ValidationError as error:
@@ -66,9 +76,10 @@ class RowsFile:
     def recover(self) -> Iterator[ProfileRow]:
         """Yield the rows that are there, then cut off what a crash left of a last line."""
         good = 0
-        for row, end in _scan(self._path):
-            good = end
-            yield row
+        for line in scan_lines(self._path):
+            if line.row is not None:
+                good = line.end
+                yield line.row
         self._mend(good)
 
     def append(self, rows: Iterable[ProfileRow]) -> None:

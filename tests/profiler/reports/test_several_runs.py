@@ -1,0 +1,250 @@
+"""Runs held against each other: what is paired, what is missing, which conditions differ, which run is the later."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_runs import a_row, made_up_rows, write_run
+
+from ghx_bench.profiler.reports import NothingToReportError, generate_report
+from ghx_bench.profiler.row import ProfileRow
+
+NOW = "2026-04-01T12:00:00.000Z"
+
+
+def rows_of(run_id: str, *, model: str = "vendor/model-1", day: int = 3, **kind: Any) -> list[ProfileRow]:
+    """Return rows of a run that began on a day of March."""
+    changes = {"model": model, "started_at": f"2026-03-{day:02d}T16:00:00.000Z"}
+    return [row.model_copy(update=changes) for row in made_up_rows(run_id=run_id, **kind)]
+
+
+def rows_file(path: Path, rows: Iterable[ProfileRow]) -> Path:
+    path.write_bytes(b"".join(row.to_bytes() + b"\n" for row in rows))
+    return path
+
+
+def summary_of(runs: Iterable[Path] = (), results: Iterable[Path] = (), *, out: Path) -> Any:
+    runs, results = list(runs), list(results)
+    return generate_report(runs, results=results, generated_at=NOW, output_dir=out, formats=["data"]).summary
+
+
+def report_of(runs: Iterable[Path] = (), results: Iterable[Path] = (), *, out: Path) -> str:
+    generate_report(list(runs), results=list(results), generated_at=NOW, output_dir=out, formats=["markdown"])
+    return (out / "report.md").read_text().replace("\\", "")
+
+
+def verdicts_in(report: str) -> str:
+    return report.split("## Verdicts")[1].split("## ", maxsplit=1)[0]
+
+
+def verdicts_of(summary: Any, metric: str) -> set[str]:
+    return {each["verdict"] for each in summary["comparisons"] if each["metric"] == metric}
+
+
+def test_runs_of_one_model_each_are_paired_by_scenario_and_the_model_is_a_condition(tmp_path: Path) -> None:
+    old = rows_file(tmp_path / "old.jsonl", rows_of("a", model="vendor/old", day=1))
+    new = rows_file(tmp_path / "new.jsonl", rows_of("b", model="vendor/new", day=2, seed=9))
+
+    summary = summary_of(results=[old, new], out=tmp_path / "out")
+
+    assert {each["n"] for each in summary["comparisons"] if each["metric"] == "tokens_active"} == {4}
+    assert "not estimable" not in verdicts_of(summary, "tokens_active")
+    told = {each["condition"]: each["values"] for each in summary["conditions"]}
+    assert told["models"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
+    assert summary["missing"] == []
+    report = report_of(results=[old, new], out=tmp_path / "read")
+    assert "models (old: vendor/old; new: vendor/new)" in verdicts_in(report)
+    assert "paired by scenario alone" in report
+
+
+def test_runs_of_several_models_without_a_common_one_say_so(tmp_path: Path) -> None:
+    old = rows_of("a", model="vendor/1", day=1) + rows_of("a", model="vendor/2", day=1)
+    new = rows_of("b", model="vendor/3", day=2)
+    files = [rows_file(tmp_path / "old.jsonl", old), rows_file(tmp_path / "new.jsonl", new)]
+
+    report = report_of(results=files, out=tmp_path / "out")
+
+    assert "no model in common" in verdicts_in(report)
+    assert "no scenario has known values in both modes" not in report
+    assert "scenario without rows of the other mode" not in report
+
+
+def test_modes_of_different_models_are_not_paired_across_them(tmp_path: Path) -> None:
+    one = rows_file(tmp_path / "one.jsonl", rows_of("a", model="vendor/1", modes=["baseline"]))
+    two = rows_file(tmp_path / "two.jsonl", rows_of("b", model="vendor/2", modes=["ghx"]))
+
+    report = report_of(results=[one, two], out=tmp_path / "out")
+
+    assert "no model in common: baseline (vendor/1), ghx (vendor/2)" in verdicts_in(report)
+
+
+def test_models_and_agents_of_rows_alone_come_from_the_rows(tmp_path: Path) -> None:
+    rows = [row.model_copy(update={"provider": "codex"}) for row in rows_of("a", model="vendor/x")]
+
+    summary = summary_of(results=[rows_file(tmp_path / "rows.jsonl", rows)], out=tmp_path / "out")
+    report = report_of(results=[tmp_path / "rows.jsonl"], out=tmp_path / "read")
+
+    assert summary["sources"][0]["provider"] == "codex"
+    assert summary["sources"][0]["models"] == ["vendor/x"]
+    runs = report.split("**Runs**")[1].split("**")[0]
+    assert "codex" in runs
+    assert "vendor/x" in runs
+
+
+def test_one_case_that_a_run_lacks_is_missing_although_its_scenario_is_there(tmp_path: Path) -> None:
+    before = rows_of("a", day=1, scenarios=3, repetitions=4)
+    after = [
+        row
+        for row in rows_of("b", day=2, scenarios=3, repetitions=4)
+        if (row.mode, row.scenario_id) != ("ghx", "scenario-001") or row.iteration == 0
+    ]
+    files = [rows_file(tmp_path / "before.jsonl", before), rows_file(tmp_path / "after.jsonl", after)]
+
+    summary = summary_of(results=files, out=tmp_path / "out")
+    report = report_of(results=files, out=tmp_path / "read")
+
+    assert summary["missing"] == [
+        {
+            "source": "after",
+            "scenario": "scenario-001",
+            "mode": "ghx",
+            "model": "vendor/model-1",
+            "expected": 4,
+            "found": 1,
+            "comparedWith": "other runs",
+        }
+    ]
+    assert "after lacks 3 rows that other runs have" in verdicts_in(report)
+    assert "ghx / scenario-001 (1 of 4)" in verdicts_in(report)
+    assert "not a pass" in verdicts_in(report)
+
+
+def test_a_run_that_stopped_early_says_which_planned_cells_have_no_row(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", rows_of("run_1", scenarios=2, repetitions=2), status="interrupted")
+    rows = list(rows_of("run_1", scenarios=2, repetitions=2))
+    kept = [row for row in rows if (row.mode, row.iteration) != ("mcp", 1)]
+    rows_file(run / "rows.jsonl", kept)
+
+    summary = summary_of([run], out=tmp_path / "out")
+    report = report_of([run], out=tmp_path / "read")
+
+    found = [(each["scenario"], each["mode"], each["expected"], each["found"]) for each in summary["missing"]]
+    assert found == [("scenario-000", "mcp", 2, 1), ("scenario-001", "mcp", 2, 1)]
+    assert {each["comparedWith"] for each in summary["missing"]} == {"plan"}
+    assert "run_1 was interrupted: 2 of its 12 planned cells have no row" in verdicts_in(report)
+
+
+@pytest.mark.parametrize("kind", ["no rows", "control"])
+def test_a_run_without_a_verdict_says_that_it_is_partial_too(kind: str, tmp_path: Path) -> None:
+    rows = [] if kind == "no rows" else [row.model_copy(update={"provider": "nop"}) for row in rows_of("run_1")]
+    provider = "nop" if kind == "control" else "opencode"
+    run = write_run(tmp_path / "run", rows, status="running", provider=provider)
+    rows_file(run / "rows.jsonl", rows[:-1])
+
+    assert "run_1 is not finished" in verdicts_in(report_of([run], out=tmp_path / "out"))
+
+
+def test_a_whole_run_is_not_called_partial(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", rows_of("run_1", scenarios=2))
+
+    assert "no row" not in verdicts_in(report_of([run], out=tmp_path / "out"))
+    assert summary_of([run], out=tmp_path / "data")["missing"] == []
+
+
+def test_rows_alone_say_where_one_mode_has_fewer_rows_than_another(tmp_path: Path) -> None:
+    rows = [row for row in rows_of("a", scenarios=2, repetitions=3) if (row.mode, row.iteration) != ("mcp", 2)]
+
+    summary = summary_of(results=[rows_file(tmp_path / "rows.jsonl", rows)], out=tmp_path / "out")
+
+    told = [(each["mode"], each["scenario"], each["found"], each["comparedWith"]) for each in summary["missing"]]
+    assert told == [("mcp", "scenario-000", 2, "other modes"), ("mcp", "scenario-001", 2, "other modes")]
+
+
+def test_modes_that_only_one_run_has_are_named(tmp_path: Path) -> None:
+    one = rows_file(tmp_path / "one.jsonl", rows_of("a", day=1, modes=["baseline", "ghx"]))
+    two = rows_file(tmp_path / "two.jsonl", rows_of("b", day=2, modes=["ghx", "mcp"]))
+
+    summary = summary_of(results=[one, two], out=tmp_path / "out")
+    report = verdicts_in(report_of(results=[one, two], out=tmp_path / "read"))
+
+    assert "baseline only in one" in report
+    assert "mcp only in two" in report
+    assert summary["missing"] == []
+
+
+def test_the_run_that_began_later_is_held_against_the_earlier_however_they_are_named(tmp_path: Path) -> None:
+    old = rows_file(tmp_path / "old.jsonl", rows_of("a", day=1, modes=["ghx"]))
+    new = rows_file(tmp_path / "new.jsonl", rows_of("b", day=2, modes=["ghx"]))
+
+    for number, files in enumerate(([old, new], [new, old])):
+        summary = summary_of(results=files, out=tmp_path / f"out-{number}")
+        assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("ghx @ new", "ghx @ old")}
+        assert [each["label"] for each in summary["sources"]] == ["old", "new"]
+    assert "in the order in which they began: old, new" in report_of(results=[new, old], out=tmp_path / "read")
+
+
+def test_runs_that_began_at_the_same_or_no_known_time_keep_the_order_they_were_named_in(tmp_path: Path) -> None:
+    for day, started in enumerate(("2026-03-03T16:00:00.000Z", "some day"), start=1):
+        rows = [row.model_copy(update={"started_at": started}) for row in rows_of("a", modes=["ghx"])]
+        others = [row.model_copy(update={"run_id": "b"}) for row in rows]
+        files = [rows_file(tmp_path / "x.jsonl", rows), rows_file(tmp_path / "y.jsonl", others)]
+
+        report = report_of(results=files[::-1], out=tmp_path / f"read-{day}")
+
+        assert "in the order in which they were named: y, x" in report
+
+
+def test_every_run_is_compared_in_every_condition_the_seed_too(tmp_path: Path) -> None:
+    runs = []
+    for number, (name, version) in enumerate((("one", "1"), ("two", "1"), ("three", "2")), start=1):
+        created = f"2026-03-{number:02d}T00:00:00Z"
+        rows = rows_of(name, day=number)
+        versions = {"ghxBench": version}
+        scenarios = ({"id": "scenario-000", "prompt": f"Do {version}."},)
+        runs.append(
+            write_run(
+                tmp_path / name,
+                rows,
+                run_id=name,
+                created_at=created,
+                versions=versions,
+                scenarios=scenarios,
+                seed=number,
+            )
+        )
+
+    summary = summary_of(runs, out=tmp_path / "out")
+
+    told = {each["condition"]: each["values"] for each in summary["conditions"]}
+    assert told["version of ghxBench"] == {"one": "1", "two": "1", "three": "2"}
+    assert told["seed"] == {"one": 1, "two": 2, "three": 3}
+    texts = told["text of scenario scenario-000"]
+    assert texts["one"] == texts["two"] != texts["three"]
+    assert "agent" not in told
+
+
+def test_a_run_and_rows_alone_differ_in_what_both_tell_and_the_rest_is_not_recorded(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", rows_of("a", day=1), run_id="a")
+    rows = [row.model_copy(update={"provider": "codex"}) for row in rows_of("b", day=9)]
+    summary = summary_of([run], [rows_file(tmp_path / "b.jsonl", rows)], out=tmp_path / "out")
+    report = report_of([run], [tmp_path / "b.jsonl"], out=tmp_path / "read")
+
+    assert [each["condition"] for each in summary["conditions"]] == ["agent"]
+    assert "b has no run.json" in report
+
+
+def test_the_same_run_in_two_places_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", rows_of("run_1"))
+    copy = rows_file(tmp_path / "copy.jsonl", rows_of("run_1"))
+
+    for runs, results in (([run], [copy]), ([], [copy, rows_file(tmp_path / "again.jsonl", rows_of("run_1"))])):
+        with pytest.raises(NothingToReportError, match="run_1"):
+            summary_of(runs, results, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_row_in_two_runs_is_a_pair_of_one(tmp_path: Path) -> None:
+    files = [rows_file(tmp_path / f"{name}.jsonl", [a_row(runId=name)]) for name in ("a", "b")]
+
+    assert "1 scenarios" not in report_of(results=files, out=tmp_path / "out")

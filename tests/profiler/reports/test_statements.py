@@ -1,0 +1,138 @@
+"""What the verdicts of a report say first, say once, and do not say."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from report_runs import a_row, made_up_rows, write_run
+
+from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.row import ProfileRow
+
+NOW = "2026-04-01T12:00:00.000Z"
+
+
+def report_on(rows: list[ProfileRow], folder: Path) -> tuple[str, dict[str, Any]]:
+    made = generate_report([write_run(folder / "run", rows)], generated_at=NOW)
+    return (made.directory / "report.md").read_text().replace("\\", ""), dict(made.summary)
+
+
+def verdicts_of(text: str) -> str:
+    return text.partition("## Verdicts")[2].partition("## Results at a glance")[0]
+
+
+def spoilt(row: ProfileRow) -> ProfileRow:
+    """Return the row as the bench leaves it when it breaks at once: cheap, quick, and not measured."""
+    changes = {"success": None, "error": "no such file", "cause": "bench", "timing": {"wallMs": 12}}
+    return a_row(row.mode, row.scenario_id, row.iteration, **changes, tokens={"active": 3}, cost={"totalUsd": 0.001})
+
+
+def test_a_mode_without_a_measured_row_is_warned_of_first_and_wins_nothing(tmp_path: Path) -> None:
+    rows = [spoilt(row) if row.mode == "mcp" else row for row in made_up_rows(scenarios=3)]
+
+    text, summary = report_on(rows, tmp_path)
+
+    said = verdicts_of(text)
+    assert said.strip().startswith("> Nothing is known about mcp: none of its 15 rows could be measured (15 bench).")
+    assert "mcp is better" not in said
+    assert said.count("no row of mcp could be measured.") == 3  # once for each amount, with both pairs
+    assert "about tokens_active between mcp and baseline, mcp and ghx on these" in said
+    assert "| mcp | 0/15 (0 % to 20 %) | unknown (n 0)" in text
+    assert summary["modes"]["mcp"]["metrics"]["latency_wall_ms"]["leftOutCauses"] == {"bench": 15}
+    assert "Amounts over all attempts, on these scenarios" in text
+
+
+def test_a_single_row_is_not_called_rows(tmp_path: Path) -> None:
+    rows = [a_row("baseline"), spoilt(a_row("ghx"))]
+
+    text, _ = report_on(rows, tmp_path)
+
+    assert "none of its 1 row could be measured" in text
+    assert not re.search(r"\b1 (rows|scenarios|tests|modes|sessions)\b", text)
+
+
+def test_a_mode_that_never_succeeds_is_said_to_spend_on_failing(tmp_path: Path) -> None:
+    rows = [
+        a_row(mode, f"s{n}", r, success=mode == "ghx") for mode in ("baseline", "ghx") for n in (1, 2) for r in (0, 1)
+    ]
+
+    text, _ = report_on(rows, tmp_path)
+
+    assert "> No row of baseline succeeded: what it spends is what failing costs" in verdicts_of(text)
+    assert "No row of ghx" not in text
+
+
+def test_success_comes_first_and_what_cannot_be_told_is_told_once(tmp_path: Path) -> None:
+    rows = [
+        row.model_copy(
+            update={
+                "success": True,
+                "error": None,
+                "cause": None,
+                "cost": row.cost.model_copy(update={"total_usd": None}),
+            }
+        )
+        for row in made_up_rows(scenarios=3)
+    ]
+
+    text, _ = report_on(rows, tmp_path)
+
+    lines = [line for line in verdicts_of(text).splitlines() if line.startswith("- ")]
+    assert "about success between ghx and baseline, mcp and baseline, mcp and ghx on these scenarios" in lines[0]
+    assert "every row of both modes succeeded" in lines[0]
+    assert sum("every row of both modes succeeded" in line for line in lines) == 1
+    assert "cost_total_usd is not known in any row of either mode" in lines[-1]
+    assert "Holm over 6 of 12 tests; 6 could not be estimated." in verdicts_of(text)
+
+
+def test_tasks_like_these_are_refused_in_plain_words(tmp_path: Path) -> None:
+    text, _ = report_on(list(made_up_rows(scenarios=1)), tmp_path)
+
+    assert (
+        "> Nothing can be concluded on tasks like these: at least 6 scenarios with rows of both modes are needed "
+        "to say anything about other tasks, and there is 1."
+    ) in verdicts_of(text)
+
+
+def test_before_and_after_all_comparisons_are_one_family(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "before", made_up_rows(scenarios=2, run_id="before"), run_id="before")
+    after = write_run(tmp_path / "after", made_up_rows(scenarios=2, seed=9, run_id="after"), run_id="after")
+
+    made = generate_report([before, after], generated_at=NOW, output_dir=tmp_path / "out")
+
+    comparisons: Any = made.summary["comparisons"]
+    primary = [each for each in comparisons if each["family"] == "primary"]
+    assert len(primary) == 12
+    assert {each["familyPlanned"] for each in primary} == {12}
+    tested = sum(each["p"] is not None for each in primary)
+    assert {each["familySize"] for each in primary} == {tested}
+    assert "Holm over" in (made.directory / "report.md").read_text()
+
+
+def test_the_plan_of_the_summary_is_written_as_everything_else_in_it(tmp_path: Path) -> None:
+    _, summary = report_on([a_row("ghx")], tmp_path)
+
+    assert {"marginPct", "higherIsBetter"} <= summary["plan"].keys()
+    assert not [key for key in summary["plan"] if "_" in key]
+
+
+def test_nothing_is_called_minus_zero_or_beyond_what_can_be(tmp_path: Path) -> None:
+    text, _ = report_on(list(made_up_rows(scenarios=6)), tmp_path)
+
+    assert not re.search(r"-\$?0(\.0+)?(?![\d.])", text.replace("2026-0", ""))
+    assert not re.search(r"-[\d.,]+ ms", text)
+
+
+def test_chunks_of_rows_agree_on_categories_that_only_one_of_them_has(tmp_path: Path) -> None:
+    shell, mcp = ({"total": 2, "byCategory": {name: 2}} for name in ("shell", "mcp"))
+    rows = [a_row("baseline", "s1", n, toolCalls=shell, sessionId="") for n in range(2_000)]
+    rows.append(a_row("ghx", "s1", 0, toolCalls=mcp))
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(row.to_bytes() + b"\n" for row in rows))
+
+    made = generate_report(
+        results=[tmp_path / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out", formats=["data"]
+    )
+
+    modes: Any = made.summary["modes"]
+    assert modes["baseline"]["metrics"]["tool_calls_category_mcp"]["n"] == 2_000
+    assert modes["ghx"]["metrics"]["tool_calls_category_shell"]["max"] == 0

@@ -1,0 +1,34 @@
+import pytest
+
+from ghx_bench.profiler.reports.wording import amount, percent, plural, reduction
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "said"),
+    [
+        ("latency_wall_ms", -0.2, "0 ms"),
+        ("cost_total_usd", -0.000_001, "$0.0000"),
+        ("cost_total_usd", -0.25, "-$0.2500"),
+        ("balance", -1e-17, "0"),
+        ("balance", -0.25, "-0.25"),
+        ("tokens_active", None, "unknown"),
+    ],
+)
+def test_what_rounds_to_zero_has_no_sign(metric: str, value: float | None, said: str) -> None:
+    assert amount(metric, value) == said
+
+
+def test_a_reduction_that_rounds_to_zero_has_no_sign() -> None:
+    assert reduction(-0.04, "percent") == "0.0 %"
+    assert reduction(-0.06, "percentage points") == "-0.1 pp"
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.57, "57 %"), (0.999, "> 99 %"), (1.0, "100 %")]
+)
+def test_nearly_all_is_not_called_all(share: float, said: str) -> None:
+    assert percent(share) == said
+
+
+def test_one_is_not_many() -> None:
+    assert (plural(1, "row"), plural(2, "row"), plural(0, "row")) == ("1 row", "2 rows", "0 rows")
