@@ -14,6 +14,8 @@ def export(
 ) -> int:
     """Write the sessions of a run in the formats of others.
 
+    Sessions that cannot be read are named, the others are written, and the exit code is 2.
+
     Parameters
     ----------
     run

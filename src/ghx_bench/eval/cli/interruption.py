@@ -9,7 +9,7 @@ import anyio
 import psutil
 from anyio.abc import TaskStatus
 
-from ghx_bench.eval.cli.exits import INTERRUPTED
+from ghx_bench._base.commandline import INTERRUPTED
 
 T = TypeVar("T")
 

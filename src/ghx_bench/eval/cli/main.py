@@ -1,34 +1,14 @@
-"""The `ghx-bench` command: its list of commands, and how errors end it."""
+"""The `ghx-bench` command: its list of commands."""
 
-import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App
 
-from ghx_bench._base.errors import GhxBenchError
-from ghx_bench.eval.cli.exits import BAD_USAGE, INTERRUPTED
+from ghx_bench._base.commandline import command_line, run_command_line
 
-DEBUG = "GHX_BENCH_DEBUG"
-"""Set to anything, this variable shows the traceback of an error."""
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("ghx-bench")
-
-
-app = App(
-    name="ghx-bench",
-    help="Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics.",
-    version=_version,
-    help_format="plaintext",
-    exit_on_error=False,
-    print_error=False,
-    suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(negative_iterable=(), show_default=False),
-    result_action="return_value",
+app = command_line(
+    "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
 )
 app.command(
     "ghx_bench.eval.cli.profile:profile",
@@ -78,29 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; whatever a user can cause is one line on standard error."""
-    try:
-        return app(arguments) or 0
-    except CycloptsError as error:
-        return _complain(f"{error} (see `ghx-bench {' '.join(error.command_chain or ())} --help`)", BAD_USAGE)
-    except GhxBenchError as error:
-        if os.environ.get(DEBUG):
-            raise
-        return _complain(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output is gone; nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            raise
-        return _complain(f"{type(error).__name__}: {error} (this is a defect; {DEBUG}=1 shows where)", BAD_USAGE)
-
-
-def _complain(message: str, exit_code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)  # noqa: T201 - the command line
-    return exit_code
+    return run_command_line(app, arguments)
 
 
 if __name__ == "__main__":

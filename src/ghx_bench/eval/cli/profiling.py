@@ -14,8 +14,9 @@ import anyio
 from pydantic import Field, ValidationError
 from rich.console import Console
 
+from ghx_bench._base.commandline import INTERRUPTED
 from ghx_bench._base.errors import InputError, ungrouped
-from ghx_bench.eval.cli.exits import INTERRUPTED, NOT_ALL_MEASURED
+from ghx_bench.eval.cli.exits import NOT_ALL_MEASURED
 from ghx_bench.eval.cli.glance import glance_table
 from ghx_bench.eval.cli.interruption import interruptible
 from ghx_bench.eval.targets import load_target

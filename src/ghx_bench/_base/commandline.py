@@ -1,0 +1,74 @@
+"""How every command of ours ends: an exit code, and one line on standard error for whatever a user can cause."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+from ghx_bench._base.errors import GhxBenchError
+
+DEBUG = "GHX_BENCH_DEBUG"
+"""Set to anything, this variable shows the traceback of an error."""
+
+FAILED = 1
+BAD_USAGE = 2
+INTERRUPTED = 130
+
+
+def command_line(name: str, purpose: str) -> App:
+    """Return an empty command line with the habits that all of ours share."""
+    return App(
+        name=name,
+        help=purpose,
+        version=_version,
+        help_format="plaintext",  # the default loads a Markdown parser, a quarter of the time `--help` takes
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative_iterable=(), show_default=False),
+        result_action="return_value",
+    )
+
+
+def run_command_line(app: App, arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        return app(arguments) or 0
+    except CycloptsError as error:
+        return complain(f"{error} (see `{' '.join((app.name[0], *(error.command_chain or ())))} --help`)", BAD_USAGE)
+    except GhxBenchError as error:
+        if os.environ.get(DEBUG):
+            raise
+        return complain(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output is gone; nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        return complain(f"{type(error).__name__}: {error} (this is a defect; {DEBUG}=1 shows where)", BAD_USAGE)
+
+
+def complain(message: str, exit_code: int) -> int:
+    """Say on standard error what is wrong, and return the code to end with."""
+    print(f"error: {message}", file=sys.stderr)  # noqa: T201 - the command line
+    return exit_code
+
+
+def entry_point(app: App) -> Callable[[Sequence[str] | None], None]:
+    """Return the function that a console script calls: run the command line and end the process with its exit code."""
+
+    def main(arguments: Sequence[str] | None = None) -> None:
+        sys.exit(run_command_line(app, sys.argv[1:] if arguments is None else arguments))
+
+    return main
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import, and only --version needs it
+
+    return version("ghx-bench")
