@@ -1,0 +1,97 @@
+"""Trouble on purpose: what a world answers instead of doing as it is asked."""
+
+import fnmatch
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Surface = Literal["rest", "graphql", "git"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One kind of trouble and which requests get it; the first that fits is used up by one each time."""
+
+    surface: Surface | None = None  # None: any
+    method: str | None = None
+    path: str = "*"  # shell pattern on the path
+    times: int | None = None  # how often before it is over; None: for good
+    skip: int = 0  # how many fitting requests pass first
+    latency_ms: float = 0
+    status: int | None = None  # None: only slow
+    message: str = "Server Error"  # `{user_id}` in it is who asked
+    graphql_type: str | None = None  # GraphQL says it with status 200 and an error of this type
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def fits(self, surface: Surface, method: str, path: str) -> bool:
+        """Tell whether a request would get this trouble."""
+        return (
+            (self.surface is None or self.surface == surface)
+            and (self.method is None or self.method.upper() == method)
+            and fnmatch.fnmatchcase(path, self.path)
+        )
+
+
+def primary_rate_limit(*, times: int | None = None, reset_in_s: int = 60, now_s: int) -> Fault:
+    """Return the fault of a used-up hourly budget."""
+    return Fault(
+        status=403,
+        times=times,
+        message="API rate limit exceeded for user ID {user_id}.",
+        graphql_type="RATE_LIMITED",
+        headers={
+            "x-ratelimit-remaining": "0",
+            "x-ratelimit-used": "5000",
+            "x-ratelimit-reset": str(now_s + reset_in_s),
+        },
+    )
+
+
+def secondary_rate_limit(*, times: int | None = None, retry_after_s: int = 1) -> Fault:
+    """Return the fault of asking too fast."""
+    return Fault(
+        status=403,
+        times=times,
+        message="You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+        headers={"retry-after": str(retry_after_s)},
+    )
+
+
+class Faults:
+    """The troubles scripted for one world, first fitting one first."""
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+
+    def add(self, *faults: Fault) -> None:
+        """Script more trouble after what is there."""
+        with self._lock:
+            self._faults += faults
+
+    def clear(self) -> None:
+        """Let everything work again."""
+        with self._lock:
+            self._faults.clear()
+
+    def take(self, surface: Surface, method: str, path: str) -> Fault | None:
+        """Return the trouble this request gets, and count it."""
+        with self._lock:
+            for index, fault in enumerate(self._faults):
+                if not fault.fits(surface, method, path):
+                    continue
+                if fault.skip:
+                    self._faults[index] = replace(fault, skip=fault.skip - 1)
+                    continue
+                self._use(index, fault)
+                return fault
+            return None
+
+    def _use(self, index: int, fault: Fault) -> None:
+        if fault.times is None:
+            return
+        if fault.times > 1:
+            self._faults[index] = replace(fault, times=fault.times - 1)
+        else:
+            del self._faults[index]

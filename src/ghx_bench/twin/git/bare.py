@@ -1,0 +1,108 @@
+"""Bare repositories as files: a handful, written directly, so that a copy costs next to nothing."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+HEAD = "HEAD"
+LIBGIT2_CONFIG = "libgit2.config"  # apart from `config`, because git warns of this old spelling
+_CONFIG = """\
+[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+	logallrefupdates = false
+	attributesfile = /dev/null
+"""
+_PACKED = "# pack-refs with: sorted \n"
+
+
+def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (), durable: bool = False) -> None:
+    """Write a repository with these refs, which finds objects in the folders `alternates` name.
+
+    A folder whose repository was deleted is used again: its objects are still there.
+    """
+    for folder in ("objects/info", "objects/pack", "refs"):
+        (path / folder).mkdir(parents=True, exist_ok=True)
+    if alternates:
+        _write(path / "objects/info/alternates", "".join(f"{line}\n" for line in alternates), durable=durable)
+    _write(path / "config", _CONFIG, durable=durable)
+    if durable:
+        _write(path / LIBGIT2_CONFIG, "[core]\n\tfsyncobjectfiles = true\n", durable=True)
+    _write(path / "packed-refs", _packed(refs), durable=durable)
+    _write(path / HEAD, f"{refs[HEAD]}\n", durable=durable)  # last: from here on it is a repository
+    if durable:
+        for folder in (path / "objects", path / "objects/info", path, path.parent):
+            _sync(folder)
+
+
+def erase(path: Path, *, durable: bool = False) -> None:
+    """Take the refs away and leave the objects, which snapshots and forks may need."""
+    (path / HEAD).unlink(missing_ok=True)  # first: from here on it is no repository
+    (path / "packed-refs").unlink(missing_ok=True)
+    for folder, _, files in os.walk(path / "refs", topdown=False):
+        for name in files:
+            (Path(folder) / name).unlink()
+        Path(folder).rmdir()
+    if durable:
+        _sync(path)
+
+
+def exists(path: Path) -> bool:
+    """Tell whether there is a repository that was not deleted."""
+    return (path / HEAD).is_file()
+
+
+def objects_folders(path: Path) -> list[str]:
+    """Return every folder in which a repository finds objects, oldest first, its own last and only if it has some.
+
+    The list is flat, because git follows only five alternates of alternates.
+    """
+    objects = path / "objects"
+    found = [str(_resolved(objects, line)) for line in read_alternates(path)]
+    if _has_objects(objects):
+        found.append(str(objects))
+    return list(dict.fromkeys(found))
+
+
+def read_alternates(path: Path) -> list[str]:
+    """Return the lines of the file that names other folders with objects."""
+    try:
+        return (path / "objects/info/alternates").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _resolved(objects: Path, line: str) -> Path:
+    return Path(os.path.normpath(objects / line))
+
+
+def _has_objects(objects: Path) -> bool:
+    with os.scandir(objects) as found:
+        if any(entry.name not in {"info", "pack"} for entry in found):
+            return True
+    with os.scandir(objects / "pack") as found:
+        return next(found, None) is not None
+
+
+def _packed(refs: Mapping[str, str]) -> str:
+    lines: Iterable[str] = (f"{refs[name]} {name}\n" for name in sorted(refs, key=str.encode) if name != HEAD)
+    return _PACKED + "".join(lines)
+
+
+def _write(path: Path, text: str, *, durable: bool) -> None:
+    if not durable:
+        path.write_text(text, encoding="utf-8")
+        return
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,231 @@
+"""What git objects look like to the rest of a world: records with texts that can always be written as UTF-8."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Literal, cast
+
+import pygit2
+
+from ghx_bench.twin.git.errors import GitContentError
+
+Kind = Literal["commit", "tree", "blob", "tag"]
+EntryType = Literal["blob", "tree", "commit"]
+Status = Literal["added", "removed", "modified", "renamed", "copied", "changed"]
+AnyObject = pygit2.Commit | pygit2.Tree | pygit2.Blob | pygit2.Tag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """Who made an object, and when in the time zone they were in."""
+
+    name: str
+    email: str
+    at: str  # ISO 8601 with an offset or Z
+
+    @property
+    def utc(self) -> str:
+        """Return the moment as GitHub spells it, in UTC."""
+        return _spelled(_moment(self.at).astimezone(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit."""
+
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    message: str
+    author: Signature
+    committer: Signature
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatedTag:
+    """A tag that is an object of its own."""
+
+    sha: str
+    name: str
+    target: str
+    target_type: Kind
+    message: str
+    tagger: Signature | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """A file, folder, symbolic link or submodule; bytes of its path that are no UTF-8 are replaced."""
+
+    path: str
+    mode: str  # 100644, 100755, 040000, 120000 or 160000
+    type: EntryType
+    sha: str
+    size: int | None = None  # of blobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeChange:
+    """One path to set in a tree, or to take out of it where `sha` is None."""
+
+    path: str
+    mode: str = "100644"
+    sha: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """How one file differs between two commits."""
+
+    path: str
+    previous_path: str | None = None
+    status: Status
+    additions: int
+    deletions: int
+    sha: str  # the blob after the change, or before it where the file is removed
+    patch: str | None = None  # hunks only; None where it is binary, empty or too large
+    binary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefUpdate:
+    """A ref that moves, by its full name; None where there was or will be none."""
+
+    ref: str
+    old: str | None
+    new: str | None
+
+
+def decoded(content: bytes | None, encoding: str | None = None) -> str:
+    """Read text that someone else wrote; what cannot be read is replaced, never an error."""
+    if not content:
+        return ""
+    try:
+        return content.decode(encoding or "utf-8")
+    except (UnicodeDecodeError, LookupError):
+        return content.decode("utf-8", "replace")
+
+
+def encoded(text: str) -> bytes:
+    """Return text as it is stored; half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace")
+
+
+def commit_record(commit: pygit2.Commit) -> Commit:
+    """Return a commit as a record."""
+    return Commit(
+        sha=str(commit.id),
+        tree=str(commit.tree_id),
+        parents=tuple(map(str, commit.parent_ids)),
+        message=decoded(commit.raw_message, commit.message_encoding),
+        author=_signature(commit.author, commit.message_encoding),
+        committer=_signature(commit.committer, commit.message_encoding),
+    )
+
+
+def tag_record(tag: pygit2.Tag) -> AnnotatedTag:
+    """Return an annotated tag as a record."""
+    target = cast("AnyObject", tag.get_object())
+    tagger = cast("pygit2.Signature | None", tag.tagger)  # old tags have none
+    return AnnotatedTag(
+        sha=str(tag.id),
+        name=decoded(tag.raw_name),
+        target=str(target.id),
+        target_type=object_kind(target),
+        message=decoded(tag.raw_message),
+        tagger=None if tagger is None else _signature(tagger, None),
+    )
+
+
+def object_kind(found: AnyObject) -> Kind:
+    """Return what kind of object this is."""
+    match found:
+        case pygit2.Commit():
+            return "commit"
+        case pygit2.Tree():
+            return "tree"
+        case pygit2.Tag():
+            return "tag"
+        case pygit2.Blob():
+            return "blob"
+
+
+def commit_content(
+    *, tree: str, parents: tuple[str, ...], message: bytes, author: bytes, committer: bytes, encoding: str | None = None
+) -> bytes:
+    """Return the bytes of a commit object; who and when as `signature_line` spells it."""
+    lines = [f"tree {tree}".encode(), *(f"parent {parent}".encode() for parent in parents)]
+    lines += [b"author " + author, b"committer " + committer]
+    if encoding:
+        lines.append(f"encoding {encoding}".encode())
+    return b"\n".join(lines) + b"\n\n" + without_nul(message)
+
+
+def tag_content(*, name: str, target: str, kind: Kind, message: str, tagger: Signature | None) -> bytes:
+    """Return the bytes of an annotated tag."""
+    lines = [f"object {target}".encode(), f"type {kind}".encode(), b"tag " + encoded(name)]
+    if tagger is not None:
+        lines.append(b"tagger " + signature_line(tagger))
+    return b"\n".join(lines) + b"\n\n" + without_nul(encoded(message))
+
+
+def signature_line(signature: Signature) -> bytes:
+    """Return who and when as git stores it, without the characters that would end the field."""
+    moment = _moment(signature.at)
+    minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
+    sign, distance = ("-", -minutes) if minutes < 0 else ("+", minutes)
+    zone = f"{sign}{distance // 60:02}{distance % 60:02}"
+    seconds = max(int(moment.timestamp()), 0)
+    return encoded(f"{_plain(signature.name)} <{_plain(signature.email)}> {seconds} {zone}")
+
+
+def author_line(commit: pygit2.Commit) -> bytes:
+    """Return the author of a commit as its object holds it."""
+    for line in commit.read_raw().split(b"\n"):
+        if line.startswith(b"author "):
+            return line.removeprefix(b"author ")
+    raise GitContentError(f"commit {commit.id} has no author")
+
+
+def without_nul(content: bytes) -> bytes:
+    """Refuse text that git would cut short."""
+    if b"\0" in content:
+        raise GitContentError("a message cannot hold a NUL character")
+    return content
+
+
+def moment_of(text: str) -> float:
+    """Return an ISO 8601 time as seconds since 1970."""
+    return _moment(text).timestamp()
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise GitContentError(f"{text!r} is no ISO 8601 time") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _plain(text: str) -> str:
+    """Leave out what git leaves out of names and addresses."""
+    return "".join(character for character in text if character not in "<>\n\0").strip(" .,:;\"\\'\t\r")
+
+
+def _signature(signature: pygit2.Signature, encoding: str | None) -> Signature:
+    return Signature(
+        name=decoded(signature.raw_name, encoding),
+        email=decoded(signature.raw_email, encoding),
+        at=_spelled(_when(signature.time, signature.offset)),
+    )
+
+
+def _when(seconds: int, offset_minutes: int) -> datetime:
+    """Return a time as a commit holds it; one that no calendar has becomes the beginning of 1970."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset_minutes)))
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def _spelled(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

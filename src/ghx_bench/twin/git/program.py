@@ -1,0 +1,111 @@
+"""Git's own program, run as nobody in particular: no settings, names or paths of the user reach it."""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from ghx_bench.twin.git.errors import GitError
+from ghx_bench.twin.git.receiving import UPDATE_HOOK
+
+_SETTINGS = """\
+[safe]
+	directory = *
+[core]
+	alternateRefsCommand = true
+	attributesFile = /dev/null
+	hooksPath = /dev/null
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[receive]
+	denyDeleteCurrent = ignore
+	autogc = false
+	fsckObjects = true
+	hideRefs = refs/pull
+	advertisePushOptions = false
+[uploadpack]
+	allowAnySHA1InWant = true
+	allowFilter = true
+[advice]
+	detachedHead = false
+"""
+DURABLE = ("-c", "core.fsync=all")
+FLEETING = ("-c", "core.fsync=none")
+
+
+class NoGitError(GitError):
+    """There is no git to run."""
+
+    code = "NO_GIT"
+
+    def __init__(self) -> None:
+        super().__init__("there is no `git` on PATH; install git 2.31 or newer")
+
+
+@cache
+def home() -> Path:
+    """Return a folder that git takes for a home: our settings in it and nothing else; gone with the process."""
+    folder = Path(tempfile.mkdtemp(prefix="ghx-twin-git-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / ".gitconfig").write_text(_SETTINGS, encoding="utf-8")
+    return folder
+
+
+@cache
+def hooks() -> Path:
+    """Return a folder with the hook that refuses updates by rule."""
+    folder = home() / "hooks"
+    folder.mkdir()
+    hook = folder / "update"
+    hook.write_text(UPDATE_HOOK, encoding="utf-8")
+    hook.chmod(0o755)
+    if not os.access(hook, os.X_OK):  # git would pass over it
+        raise GitError(f"{folder} is on a file system that runs no programs; set TMPDIR to one that does")
+    return folder
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment git runs in: the same for everyone."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home()),
+        "XDG_CONFIG_HOME": str(home()),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": str(home() / ".gitconfig"),
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        **(extra or {}),
+    }
+
+
+def command(path: Path, arguments: Sequence[str], *, durable: bool) -> list[str]:
+    """Return the command line that runs git in a bare repository."""
+    return ["git", *(DURABLE if durable else FLEETING), f"--git-dir={path}", *arguments]
+
+
+def run(path: Path, arguments: Sequence[str], *, durable: bool = False) -> bytes:
+    """Run git in a bare repository and return what it printed."""
+    try:
+        done = subprocess.run(
+            command(path, arguments, durable=durable),
+            env=environment(),
+            cwd=path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise NoGitError from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"git {arguments[0]} failed: {said[-1] if said else f'exit code {done.returncode}'}")
+    return done.stdout

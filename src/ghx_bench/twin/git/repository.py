@@ -1,0 +1,310 @@
+"""One bare repository: objects, refs, histories, differences and merges."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag
+
+from ghx_bench.twin.git import bare, diffs, history, merges, program, references, trees
+from ghx_bench.twin.git.errors import GitContentError, GitLookupError, GitRefError
+from ghx_bench.twin.git.objects import (
+    AnnotatedTag,
+    AnyObject,
+    Commit,
+    FileDiff,
+    Kind,
+    RefUpdate,
+    Signature,
+    TreeChange,
+    TreeEntry,
+    commit_content,
+    commit_record,
+    decoded,
+    encoded,
+    object_kind,
+    signature_line,
+    tag_content,
+    tag_record,
+)
+
+__all__ = [
+    "AnnotatedTag",
+    "Commit",
+    "FileDiff",
+    "GitRepository",
+    "RefUpdate",
+    "Signature",
+    "TreeChange",
+    "TreeEntry",
+]
+
+Undo = Callable[[], None]
+_opening = threading.Lock()
+
+
+def _forget(undo: Undo) -> None:
+    """Take note of nothing: for repositories outside a storage."""
+
+
+class GitRepository:
+    """One bare repository.
+
+    Every sha is 40 hexadecimal digits. What is not there is None where the return type says so, and otherwise a
+    `GitLookupError`; every error is a `GitError`. Objects are never removed. `remember` is told how to undo each
+    change of a ref, before the change.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = False, remember: Callable[[Undo], None] = _forget) -> None:
+        self.path, self.durable = path, durable
+        self._remember = remember
+        self._opened: pygit2.Repository | None = None
+        self._diff = lru_cache(maxsize=256)(self._find_diff)
+        self._merge = lru_cache(maxsize=1024)(self._find_merge)
+        self._text = lru_cache(maxsize=16)(self._print)
+
+    def close(self) -> None:
+        """Let go of files held open; the next use opens them again."""
+        if self._opened is not None:
+            self._opened.free()
+            self._opened = None
+
+    # Refs
+
+    def refs(self, prefix: str = "refs/") -> dict[str, str]:
+        """Return the refs whose full name starts with `prefix`, by name; an annotated tag's is the tag object."""
+        return references.listed(self._repository, prefix)
+
+    def is_ref_name(self, name: str) -> bool:
+        """Tell whether a ref can have a full name: `refs/`, a kind, and what git allows after it."""
+        return name.startswith("refs/") and name.count("/") > 1 and references.is_name(name)
+
+    def ref(self, name: str) -> str | None:
+        """Return where a ref points, by its full name."""
+        return references.target(self._repository, name)
+
+    def set_ref(self, name: str, sha: str | None) -> None:
+        """Create, move or (with None) delete a ref."""
+        if not self.is_ref_name(name):
+            raise GitRefError(f"{name!r} is no name a ref can have")
+        if sha is not None:
+            self._check_target(name, sha)
+        before = self.ref(name)
+        if before != sha:
+            references.write(self._repository, name, sha)
+            self._remember(lambda: references.write(self._repository, name, before))
+
+    def head(self) -> str:
+        """Return the full name of the branch that HEAD names, whether it is there or not."""
+        return self.path.joinpath("HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: ")
+
+    def set_head(self, branch: str) -> None:
+        """Let HEAD name a branch, which need not be there yet."""
+        name, before = references.branch_ref(branch), self.head()
+        if before != name:
+            self._repository.set_head(name)
+            self._remember(lambda: self._repository.set_head(before))
+
+    # Objects
+
+    def kind(self, sha: str) -> Kind | None:
+        """Return what kind of object has this sha."""
+        found = self._get(sha)
+        return None if found is None else object_kind(found)
+
+    def peel(self, sha: str) -> str:
+        """Return the commit that an object is or, through annotated tags, names."""
+        return str(self._commit(sha).id)
+
+    def resolve(self, expression: str, default_branch: str) -> str | None:
+        """Return the commit that a sha (four digits or more), branch, tag or ref names, with `~1` or `^2` after it."""
+        commit = references.resolved(self._repository, expression, default_branch)
+        return None if commit is None else str(commit.id)
+
+    def commit(self, sha: str) -> Commit | None:
+        """Return the commit with this sha."""
+        found = self._get(sha)
+        return commit_record(found) if isinstance(found, pygit2.Commit) else None
+
+    def write_commit(
+        self, *, tree: str, parents: Sequence[str], message: str, author: Signature, committer: Signature
+    ) -> str:
+        """Write a commit; the same arguments give the same sha."""
+        if self.kind(tree) != "tree":
+            raise GitLookupError(f"there is no tree {tree}")
+        for parent in parents:
+            if self.kind(parent) != "commit":
+                raise GitLookupError(f"there is no commit {parent}")
+        content = commit_content(
+            tree=tree,
+            parents=tuple(parents),
+            message=encoded(message),
+            author=signature_line(author),
+            committer=signature_line(committer),
+        )
+        return str(self._repository.write(ObjectType.COMMIT, content))
+
+    def blob(self, sha: str) -> bytes | None:
+        """Return the content of the blob with this sha."""
+        found = self._get(sha)
+        return found.data if isinstance(found, pygit2.Blob) else None
+
+    def write_blob(self, content: bytes) -> str:
+        """Write a blob."""
+        return str(self._repository.write(ObjectType.BLOB, content))
+
+    def tag(self, sha: str) -> AnnotatedTag | None:
+        """Return the annotated tag with this sha."""
+        found = self._get(sha)
+        return tag_record(found) if isinstance(found, pygit2.Tag) else None
+
+    def write_tag(self, *, name: str, target: str, message: str, tagger: Signature | None) -> str:
+        """Write an annotated tag; its ref is set apart from it."""
+        if not references.is_name(f"refs/tags/{name}"):
+            raise GitContentError(f"{name!r} is no name a tag can have")
+        kind = self.kind(target)
+        if kind is None:
+            raise GitLookupError(f"there is no object {target}")
+        content = tag_content(name=name, target=target, kind=kind, message=message, tagger=tagger)
+        return str(self._repository.write(ObjectType.TAG, content))
+
+    # Trees
+
+    def tree(self, sha: str, *, recursive: bool = False) -> list[TreeEntry]:
+        """Return what the tree, or the tree of the commit, with this sha holds."""
+        return list(trees.entries(self._repository, self._tree(sha), recursive=recursive))
+
+    def write_tree(self, base: str | None, changes: Sequence[TreeChange]) -> str:
+        """Write a tree: that of `base` (a tree or commit) with changes, applied in order."""
+        return trees.write(self._repository, None if base is None else self._tree(base), changes)
+
+    def entry(self, commit_or_tree: str, path: str) -> TreeEntry | None:
+        """Return what is at a path; the tree itself at the empty one."""
+        return trees.find(self._repository, self._tree(commit_or_tree), path)
+
+    # Histories
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Tell whether a commit is another one or led to it."""
+        old, new = self._commit(ancestor).id, self._commit(descendant).id
+        return old == new or self._repository.descendant_of(new, old)
+
+    def merge_base(self, a: str, b: str) -> str | None:
+        """Return the best common ancestor of two commits."""
+        found = self._repository.merge_base(self._commit(a).id, self._commit(b).id)
+        return None if found is None else str(found)  # pyright: ignore[reportUnnecessaryComparison] - None for unrelated histories
+
+    def ahead_behind(self, base: str, head: str) -> tuple[int, int]:
+        """Return how many commits `head` has that `base` has not, and the other way round."""
+        return self._repository.ahead_behind(self._commit(head).id, self._commit(base).id)
+
+    def commits_between(self, base: str | None, head: str) -> list[Commit]:
+        """Return the commits that `head` has and `base` has not (all of them without a base), oldest first."""
+        hidden = None if base is None else self._commit(base).id
+        return [commit_record(commit) for commit in history.between(self._repository, hidden, self._commit(head).id)]
+
+    def log(
+        self,
+        start: str,
+        *,
+        path: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        author: str | Collection[str] | None = None,
+    ) -> Iterator[Commit]:
+        """Yield the history of a commit, newest first; `author` is one name or address, or several."""
+        names = None if author is None else frozenset([author] if isinstance(author, str) else author)
+        chosen = history.Filter(path=path, since=since, until=until, author=names)
+        return history.listed(self._commit(start), chosen)
+
+    # Differences
+
+    def diff(self, base: str | None, head: str, *, from_merge_base: bool = True) -> tuple[FileDiff, ...]:
+        """Return how each file differs, renames found, since the merge base or since `base` (None: since nothing)."""
+        return self._diff(self._since(base, head, from_merge_base=from_merge_base), head)
+
+    def diff_text(self, base: str | None, head: str, *, from_merge_base: bool = True) -> str:
+        """Return what `git diff` prints."""
+        since = self._since(base, head, from_merge_base=from_merge_base)
+        return self._text("diff", "--no-color", "--no-ext-diff", since or self.write_tree(None, ()), head)
+
+    def patch_text(self, base: str | None, head: str) -> str:
+        """Return the commits that `head` has and `base` has not (or `head` alone) as `git format-patch` prints them."""
+        chosen = ("-1", self.peel(head)) if base is None else (f"{self.peel(base)}..{self.peel(head)}",)
+        return self._text("format-patch", "--stdout", "--no-signature", "--no-color", *chosen)
+
+    # Merges
+
+    def merge(self, ours: str, theirs: str) -> str | None:
+        """Merge two commits and return the tree; None where they contradict each other."""
+        return self._merge(ours, theirs)
+
+    def rebase(self, onto: str, base: str, head: str, committer: Signature) -> str | None:
+        """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict."""
+        return merges.replayed(self._repository, self._commit(onto), self._commit(base), self._commit(head), committer)
+
+    def fetch(self, other: "GitRepository", sha: str, ref: str) -> None:
+        """Bring in a commit of another repository, with everything it needs, and let a ref point to it."""
+        if self.kind(sha) is None:
+            if other.kind(sha) is None:
+                raise GitLookupError(f"there is no object {sha}")
+            options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+            program.run(self.path, ("fetch", *options, str(other.path), sha), durable=self.durable)
+        self.set_ref(ref, sha)
+
+    # Insides
+
+    @property
+    def _repository(self) -> pygit2.Repository:
+        if self._opened is None:
+            self._opened = _open(self.path, durable=self.durable)
+        return self._opened
+
+    def _get(self, sha: str) -> AnyObject | None:
+        return references.get(self._repository, sha)
+
+    def _commit(self, sha: str) -> pygit2.Commit:
+        found = references.peeled(self._get(sha))
+        if found is None:
+            raise GitLookupError(f"there is no commit {sha}")
+        return found
+
+    def _tree(self, sha: str) -> pygit2.Tree:
+        found = self._get(sha)
+        return found if isinstance(found, pygit2.Tree) else self._commit(sha).tree
+
+    def _check_target(self, name: str, sha: str) -> None:
+        kind = self.kind(sha)
+        if kind is None:
+            raise GitLookupError(f"there is no object {sha}")
+        if name.startswith("refs/heads/") and kind != "commit":
+            raise GitRefError(f"{name} cannot point to {sha}, which is a {kind} and no commit")
+
+    def _since(self, base: str | None, head: str, *, from_merge_base: bool) -> str | None:
+        return (self.merge_base(base, head) or base) if base is not None and from_merge_base else base
+
+    def _find_diff(self, base: str | None, head: str) -> tuple[FileDiff, ...]:
+        before = None if base is None else self._tree(base)
+        return tuple(diffs.file_diffs(self._repository, before, self._tree(head)))
+
+    def _find_merge(self, ours: str, theirs: str) -> str | None:
+        return merges.merged_tree(self._repository, self._commit(ours), self._commit(theirs))
+
+    def _print(self, *arguments: str) -> str:
+        return decoded(program.run(self.path, arguments))
+
+
+def _open(path: Path, *, durable: bool) -> pygit2.Repository:
+    """Open a repository, whoever the folder belongs to; where it must be durable, every write reaches the disk."""
+    with _opening:
+        checked = pygit2.option(Option.GET_OWNER_VALIDATION)
+        pygit2.option(Option.SET_OWNER_VALIDATION, False)
+        try:
+            opened = pygit2.Repository(str(path), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT)
+        finally:
+            pygit2.option(Option.SET_OWNER_VALIDATION, checked)
+    if durable:
+        opened.config.add_file(str(path / bare.LIBGIT2_CONFIG), ConfigLevel.APP)  # pyright: ignore[reportUnknownMemberType] - PathLike of anything
+    return opened

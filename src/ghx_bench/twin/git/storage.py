@@ -1,0 +1,233 @@
+"""Where the repositories of a world are: in a folder that lasts, or in a temporary one that goes with the world."""
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ghx_bench.twin.git import bare, references
+from ghx_bench.twin.git.errors import GitLookupError, GitRefError
+from ghx_bench.twin.git.repository import GitRepository, Undo
+
+_counting = threading.Lock()  # worlds are forked and closed in any thread
+Refs = dict[str, str]  # by full name; "HEAD" is "ref: refs/heads/..."
+
+
+class _Folder:
+    """A folder with repositories, kept as long as any storage needs the objects in it."""
+
+    def __init__(self, path: Path, *, temporary: bool, needs: "_Folder | None" = None) -> None:
+        self.path, self.temporary, self._needs = path, temporary, needs
+        self._users = 1
+        self._removal = weakref.finalize(self, _remove_own, path, os.getpid()) if temporary else None
+
+    @classmethod
+    def fresh(cls, needs: "_Folder | None" = None) -> Self:
+        """Make a temporary folder, for a storage that may need the objects of another."""
+        return cls(Path(tempfile.mkdtemp(prefix="ghx-twin-")), temporary=True, needs=needs)
+
+    def keep(self) -> "_Folder":
+        """Count one more user."""
+        with _counting:
+            self._users += 1
+        return self
+
+    def release(self) -> None:
+        """Count one user less; the last one takes the folder away."""
+        with _counting:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            if self._removal is not None:
+                self._removal()
+            if self._needs is not None:
+                self._needs.release()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Promise:
+    """A repository of a fork that nobody has used yet: what its files will say."""
+
+    refs: Refs
+    alternates: tuple[str, ...]
+
+
+class GitStorage:
+    """The bare repositories of one world, by the ids of their records.
+
+    Objects are never removed, not even with their repository, so the refs alone tell what there was at any moment.
+    A fork finds the objects of its parent where they are; the parent's folder stays until the last fork is closed.
+    The files of a fork's repository are written when it is first used.
+    """
+
+    def __init__(self, folder: _Folder, *, durable: bool) -> None:
+        self._folder, self._durable = folder, durable
+        self._repositories: dict[int, GitRepository] = {}
+        self._promises: dict[int, _Promise] = {}
+        self._keeping = threading.Lock()  # of promises
+        self._undo: list[Undo] | None = None
+        self._closed = False
+
+    @classmethod
+    def temporary(cls) -> Self:
+        """Create an empty storage that is gone when it and its forks are closed."""
+        return cls(_Folder.fresh(), durable=False)
+
+    @classmethod
+    def in_directory(cls, path: Path) -> Self:
+        """Open the storage in a folder, creating it where there is none; what was written survives a crash."""
+        path.mkdir(parents=True, exist_ok=True)
+        storage = cls(_Folder(path.resolve(), temporary=False), durable=True)
+        for found in path.glob("*.git"):
+            if found.stem.isdecimal() and bare.exists(found):
+                storage._add(int(found.stem))
+        return storage
+
+    def repository(self, identity: int) -> GitRepository:
+        """Return the repository with this id."""
+        with self._keeping:
+            if identity in self._promises:
+                promise = self._promises.pop(identity)
+                bare.create(self._path(identity), promise.refs, alternates=promise.alternates)
+                self._add(identity)
+        try:
+            return self._repositories[identity]
+        except KeyError:
+            raise GitLookupError(f"there is no git repository {identity}") from None
+
+    def create(self, identity: int, default_branch: str) -> GitRepository:
+        """Create an empty repository, whose HEAD names a branch that is not there yet."""
+        return self._create(identity, {bare.HEAD: f"ref: {references.branch_ref(default_branch)}"})
+
+    def create_fork(self, identity: int, parent: int) -> GitRepository:
+        """Create a repository with the branches and tags of another, whose objects they share."""
+        source = self.repository(parent)
+        refs = {bare.HEAD: f"ref: {source.head()}", **source.refs("refs/heads/"), **source.refs("refs/tags/")}
+        shared = [f"../../{source.path.name}/objects", *bare.read_alternates(source.path)]
+        return self._create(identity, refs, alternates=tuple(dict.fromkeys(shared)))
+
+    def delete(self, identity: int) -> None:
+        """Delete a repository; its objects stay for forks and snapshots."""
+        path, refs = self.repository(identity).path, self._refs(identity)
+        self._remove(identity)
+        self._remember(lambda: self._revive(identity, path, refs))
+
+    def set_head(self, identity: int, branch: str) -> None:
+        """Let HEAD of a repository name a branch."""
+        self.repository(identity).set_head(branch)
+
+    def refs(self) -> dict[int, Refs]:
+        """Return all refs of all repositories: with the objects, everything there is to know."""
+        return {identity: self._refs(identity) for identity in sorted(self._identities())}
+
+    def restore(self, refs: dict[int, Refs]) -> None:
+        """Go back to what `refs` gave, deleted repositories included."""
+        for identity in self._identities() - refs.keys():
+            self.repository(identity)  # its folder must be there to come back to
+            self._remove(identity)
+        for identity, wanted in refs.items():
+            if identity in self._identities():
+                self._align(self.repository(identity), wanted)
+            else:
+                self._revive(identity, self._path(identity), wanted)
+
+    @contextmanager
+    def undoing(self) -> Generator[list[Undo]]:
+        """Undo what happened to refs and repositories in the block, if it raises; blocks may be nested.
+
+        Yields what would be undone: nothing as long as no ref has changed.
+        """
+        outermost = self._undo is None
+        changes = self._undo = [] if self._undo is None else self._undo
+        start = len(changes)
+        try:
+            yield changes
+        except BaseException:
+            self._undo = None  # what undoes a change is none to be undone
+            while len(changes) > start:
+                changes.pop()()
+            raise
+        finally:
+            self._undo = None if outermost else changes
+
+    def fork(self) -> "GitStorage":
+        """Return an independent copy in a temporary folder, for which hardly anything is written."""
+        copy = GitStorage(_Folder.fresh(self._folder.keep()), durable=False)
+        with self._keeping:
+            copy._promises.update(self._promises)
+            repositories = list(self._repositories.items())
+        for identity, repository in repositories:
+            folders = bare.objects_folders(repository.path)
+            copy._promises[identity] = _Promise(refs=self._refs(identity), alternates=tuple(folders))
+        return copy
+
+    def close(self) -> None:
+        """Let go of the repositories; a temporary folder goes with the last storage that needs it."""
+        if not self._closed:
+            self._closed = True
+            for repository in self._repositories.values():
+                repository.close()
+            self._repositories.clear()
+            self._promises.clear()
+            self._folder.release()
+
+    def _identities(self) -> set[int]:
+        return {*self._repositories, *self._promises}
+
+    def _path(self, identity: int) -> Path:
+        return self._folder.path / f"{identity}.git"
+
+    def _add(self, identity: int) -> GitRepository:
+        repository = GitRepository(self._path(identity), durable=self._durable, remember=self._remember)
+        self._repositories[identity] = repository
+        return repository
+
+    def _create(self, identity: int, refs: Refs, *, alternates: Iterable[str] = ()) -> GitRepository:
+        if identity in self._identities():
+            raise GitRefError(f"there is a git repository {identity} already")
+        bare.create(self._path(identity), refs, alternates=tuple(alternates), durable=self._durable)
+        self._remember(lambda: self._remove(identity))
+        return self._add(identity)
+
+    def _remove(self, identity: int) -> None:
+        repository = self._repositories.pop(identity)
+        repository.close()
+        bare.erase(repository.path, durable=self._durable)
+
+    def _revive(self, identity: int, path: Path, refs: Refs) -> None:
+        if not (path / "objects").is_dir():
+            raise GitLookupError(f"git repository {identity} is not known here: the snapshot is of another world")
+        bare.create(path, refs, durable=self._durable)
+        self._add(identity)
+
+    def _refs(self, identity: int) -> Refs:
+        if (promise := self._promises.get(identity)) is not None:
+            return dict(promise.refs)
+        repository = self._repositories[identity]
+        return {bare.HEAD: f"ref: {repository.head()}", **repository.refs()}
+
+    def _align(self, repository: GitRepository, wanted: Refs) -> None:
+        """Make the refs what they were; first those that go, since a name may be a folder of another."""
+        current = repository.refs()
+        for name in current.keys() - wanted.keys():
+            repository.set_ref(name, None)
+        for name, sha in wanted.items():
+            if name != bare.HEAD:
+                repository.set_ref(name, sha)
+        repository.set_head(wanted[bare.HEAD].removeprefix("ref: refs/heads/"))
+
+    def _remember(self, undo: Undo) -> None:
+        if self._undo is not None:
+            self._undo.append(undo)
+
+
+def _remove_own(path: Path, process: int) -> None:
+    """Remove a temporary folder, unless this process is only a copy of the one that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)

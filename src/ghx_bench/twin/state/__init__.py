@@ -1,0 +1,1 @@
+"""What a world holds: its records and the database they live in."""

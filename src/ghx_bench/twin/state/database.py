@@ -1,0 +1,300 @@
+"""The database of a world: reads at any time, writes inside a transaction that remembers who changed what."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from ghx_bench.twin.state import connection as connections
+from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record
+from ghx_bench.twin.state.conditions import conditions
+from ghx_bench.twin.state.records import Record
+
+_CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One field that one actor changed; a whole record where `field` is None."""
+
+    seq: int
+    at: str
+    actor_id: int | None
+    table: str
+    object_id: int
+    field: str | None
+    before: Cell
+    after: Cell
+
+
+@dataclass(slots=True)
+class _Writing:
+    actor_id: int | None
+    at: str
+    thread: int = field(default_factory=threading.get_ident)
+    noted: bool = False
+
+
+class Database:
+    """The records of one world, in memory or in a file.
+
+    One connection behind one lock: clients send mutations side by side and expect them to be done one after the other.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._writing: _Writing | None = None
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Create an empty database that lives as long as this object."""
+        return cls(connections.empty_in_memory())
+
+    @classmethod
+    def in_file(cls, path: Path) -> Self:
+        """Open the database in a file, creating it where there is none; a finished transaction survives a crash."""
+        return cls(connections.open_file(path))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Create a database in memory that holds what `to_bytes` gave."""
+        return cls(connections.from_image(content))
+
+    def to_bytes(self) -> bytes:
+        """Return the whole database between two transactions, the same bytes for the same history."""
+        with self._lock:
+            self._refuse_while_writing("copied")
+            return connections.image(self._connection)
+
+    def replace_with(self, content: bytes) -> None:
+        """Go back to what `to_bytes` gave."""
+        with self._lock:
+            self._refuse_while_writing("replaced")
+            source = connections.from_image(content)
+            source.backup(self._connection)
+            source.close()
+
+    def close(self) -> None:
+        """Let go of the file or memory."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Keep other threads from reading and writing, where several reads must be of one moment."""
+        with self._lock:
+            yield
+
+    def now(self) -> str:
+        """Return the world's time: that of the transaction, or of the last one."""
+        with self._lock:
+            return self._writing.at if self._writing else _spelled(self._clock())
+
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a transaction of this thread is open."""
+        return self._writing is not None and self._writing.thread == threading.get_ident()
+
+    @contextmanager
+    def transaction(self, actor_id: int | None, *, at: str | None = None) -> Generator[str]:
+        """Hold the world for writing as one actor; everything is undone if the block raises.
+
+        The clock of the world moves one second for each transaction, or to `at` (never backwards), so that the same
+        writes always get the same times. A transaction inside another is part of it: actor and time are those of the
+        outer one, and if it raises, what it did is undone even where the outer one goes on.
+        """
+        moment = None if at is None else _moment(at)
+        with self._lock:
+            if self._writing is not None:
+                with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
+                    yield self._writing.at
+                return
+            with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
+                moment = self._clock() + 1 if moment is None else moment
+                self._writing = _Writing(actor_id, _spelled(moment))
+                try:
+                    self._connection.execute("UPDATE world SET now = max(now, ?)", (moment,))
+                    yield self._writing.at
+                finally:
+                    self._writing = None
+
+    def get(self, model: type[RecordT], identity: int | None) -> RecordT | None:
+        """Return the record with this id."""
+        return None if identity is None else self.one(model, id=identity)
+
+    def one(self, model: type[RecordT], **equals: Any) -> RecordT | None:
+        """Return the record whose columns have these values, the first by id where there are several."""
+        found = self.all(model, limit=1, **equals)
+        return found[0] if found else None
+
+    def all(
+        self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
+    ) -> list[RecordT]:
+        """Return the records whose columns have these values (None means null, a tuple any of its values)."""
+        where, values = conditions(model, equals)
+        bound = "" if limit is None else f" LIMIT {limit}"
+        return self.select(model, f"{where} ORDER BY {order}{bound}", values)
+
+    def select(self, model: type[RecordT], rest: str = "", values: Sequence[object] = ()) -> list[RecordT]:
+        """Return records by SQL after the table's name: `rest` is written by us, `values` may come from anyone."""
+        return [row_to_record(model, row) for row in self.rows(model, rest, values)]
+
+    def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return what `select` finds as rows of the table, for those who look at many and want few."""
+        names = ", ".join(f'"{model.table}"."{column.name}"' for column in columns(model))
+        with self._lock:
+            return self._connection.execute(f'SELECT {names} FROM "{model.table}" {rest}', tuple(values)).fetchall()  # noqa: S608 - names are ours
+
+    def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
+        """Return how many records have these column values, or fit this SQL after the table's name."""
+        if equals:
+            rest, values = conditions(model, equals)
+        with self._lock:
+            row = self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()  # noqa: S608 - the same
+        return row[0]
+
+    def insert(self, model: type[RecordT], **values: Any) -> RecordT:
+        """Add a record under the next free id (or the given one) and return it."""
+        self._held()
+        complete = {**defaults(model), **values}
+        stored = {c.name: c.write(complete[c.name]) for c in columns(model) if c.name != "id" or "id" in complete}
+        names, marks = ", ".join(f'"{name}"' for name in stored), ", ".join("?" * len(stored))
+        cursor = self._connection.execute(
+            f'INSERT INTO "{model.table}" ({names}) VALUES ({marks})',  # noqa: S608 - the same
+            tuple(stored.values()),
+        )
+        identity = cursor.lastrowid
+        assert identity is not None  # noqa: S101 - an INSERT always has one
+        self._remember(model.table, identity, None, (None, _as_json(stored)))
+        return model(**{**complete, "id": identity})
+
+    def update(self, record: RecordT, **values: Any) -> RecordT:
+        """Set fields of a record and return it as it is now; a field that keeps its value is no change.
+
+        The record may have been read before other changes: only what is named here is written.
+        """
+        current = self._current(record)
+        changed = {name: value for name, value in values.items() if getattr(current, name) != value}
+        if not changed:
+            return current
+        spelled = {c.name: c for c in columns(type(record))}
+        after = {name: spelled[name].write(value) for name, value in changed.items()}
+        fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
+        self._connection.execute(
+            f'UPDATE "{record.table}" SET {fields} WHERE id = ?',  # noqa: S608 - the same
+            (*after.values(), record.id),
+        )
+        for name, value in after.items():
+            self._remember(record.table, record.id, name, (spelled[name].write(getattr(current, name)), value))
+        return replace(current, **changed)
+
+    def delete(self, record: Record) -> None:
+        """Remove a record; its id is not given out again."""
+        current = self._current(record)
+        self._connection.execute(f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
+        stored = {c.name: c.write(getattr(current, c.name)) for c in columns(type(record))}
+        self._remember(record.table, record.id, None, (_as_json(stored), None))
+
+    def note(self, table: str, identity: int, field: str, before: Cell, after: Cell) -> None:
+        """Remember a change of something that lives elsewhere (a git ref), so that a diff knows who made it."""
+        self._held().noted = True
+        self._remember(table, identity, field, (before, after))
+
+    @property
+    def has_notes(self) -> bool:
+        """Tell whether the open transaction has noted a change of something that lives elsewhere."""
+        return self._held().noted
+
+    def changes(self, *, after: int = 0) -> list[Change]:
+        """Return what was changed after that sequence number, oldest first."""
+        return [
+            Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])
+            for r in self.change_rows(after=after)
+        ]
+
+    def change_rows(self, *, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
+        """Return changes as rows, the sequence number first; at most `limit` unless that is negative."""
+        with self._lock:
+            return self._connection.execute(
+                f"SELECT seq, {_CHANGE} FROM changes WHERE seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - the same
+                (after, limit),
+            ).fetchall()
+
+    def last_change(self) -> int:
+        """Return the sequence number of the newest change, 0 in a world without any."""
+        with self._lock:
+            return self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+
+    def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
+        """Store where git's refs are at the end of a transaction: after a crash they are put back there."""
+        self._held()
+        stored, wanted = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
+        for identity in stored.keys() - wanted.keys():
+            self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
+        for identity, each in wanted.items():
+            if stored.get(identity) != each:
+                self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, _as_json(each)))
+
+    def kept_refs(self) -> dict[int, dict[str, str]]:
+        """Return the refs that were stored last, by repository id."""
+        with self._lock:
+            rows = self._connection.execute("SELECT repository_id, refs FROM git_refs ORDER BY 1").fetchall()
+        return {identity: json.loads(text) for identity, text in rows}
+
+    @contextmanager
+    def _scope(self, begin: str, end: str, undo: str) -> Generator[None]:
+        self._connection.execute(begin)
+        try:
+            yield
+            self._connection.execute(end)
+        except BaseException:
+            if self._connection.in_transaction:  # a full disk has ended it already
+                for statement in undo.split("; "):
+                    self._connection.execute(statement)
+            raise
+
+    def _held(self) -> _Writing:
+        if self._writing is None or not self.is_writing:
+            raise RuntimeError("writes happen inside Database.transaction(), in the thread that began it")
+        return self._writing
+
+    def _refuse_while_writing(self, deed: str) -> None:
+        if self._writing is not None:
+            raise RuntimeError(f"a database cannot be {deed} in the middle of a transaction")
+
+    def _current(self, record: RecordT) -> RecordT:
+        self._held()
+        current = self.get(type(record), record.id)
+        if current is None:
+            raise LookupError(f"{record.table} {record.id} is not there any more")
+        return current
+
+    def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
+        writing = self._held()
+        self._connection.execute(
+            f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
+            (writing.at, writing.actor_id, table, identity, field, *values),
+        )
+
+    def _clock(self) -> int:
+        return self._connection.execute("SELECT now FROM world").fetchone()[0]
+
+
+def _as_json(stored: Mapping[str, Cell]) -> str:
+    return json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _spelled(moment: int) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _moment(text: str) -> int:
+    """Read a time; one without a zone is UTC, as everywhere in a world."""
+    parsed = datetime.fromisoformat(text)
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())

@@ -1,0 +1,78 @@
+"""The addresses an answer may name, built from the host that was asked.
+
+Clients follow `jobs_url` and `upload_url` literally and some insist that every address is on their own base host, so no
+address is ever fixed: github.com gets github.com's, a loopback port gets its own.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Surface = Literal["api", "uploads", "web", "any"]
+_GITHUB = ("github.com", "github.localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseUrls:
+    """Where the parts of GitHub are, as this client sees them; none ends in a slash."""
+
+    api: str
+    html: str
+    graphql: str
+    uploads: str
+    raw: str
+
+
+GITHUB_URLS = BaseUrls(
+    api="https://api.github.com",
+    html="https://github.com",
+    graphql="https://api.github.com/graphql",
+    uploads="https://uploads.github.com",
+    raw="https://raw.githubusercontent.com",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Which part of GitHub a request came in by: the surface, the path without its prefix, and the addresses to use."""
+
+    surface: Surface
+    prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
+    urls: BaseUrls
+
+
+def door(host: str, scheme: str, path: str) -> Door:
+    """Tell by the Host header and the path which part of GitHub is meant."""
+    name = host.lower()
+    for base in _GITHUB:
+        if name in {base, f"www.{base}"}:
+            return Door(surface="web", prefix="", urls=_github(base))
+        if name == f"api.{base}":
+            return Door(surface="api", prefix="", urls=_github(base))
+        if name == f"uploads.{base}":
+            return Door(surface="uploads", prefix="", urls=_github(base))
+    return _own_host(f"{scheme}://{host}", path)
+
+
+def _github(base: str) -> BaseUrls:
+    if base == "github.com":
+        return GITHUB_URLS
+    return BaseUrls(
+        api=f"http://api.{base}",
+        html=f"http://{base}",
+        graphql=f"http://api.{base}/graphql",
+        uploads=f"http://uploads.{base}",
+        raw=f"http://raw.{base}",
+    )
+
+
+def _own_host(root: str, path: str) -> Door:
+    prefix = next((known for known in ("/api/v3", "/api/uploads") if path == known or path.startswith(known + "/")), "")
+    enterprise = prefix != "" or path.startswith("/api/")
+    urls = BaseUrls(
+        api=f"{root}/api/v3" if enterprise else root,
+        html=root,
+        graphql=f"{root}/api/graphql" if enterprise else f"{root}/graphql",
+        uploads=f"{root}/api/uploads",
+        raw=f"{root}/raw",
+    )
+    return Door(surface="uploads" if prefix == "/api/uploads" else "any", prefix=prefix, urls=urls)

@@ -1,0 +1,36 @@
+"""Who is asking, and with which token."""
+
+from dataclasses import dataclass
+
+from ghx_bench.twin.state.records import User
+
+EVERY_SCOPE = frozenset({"repo", "read:org", "workflow", "gist", "delete_repo", "admin:org", "user"})
+"""What a token carries unless told otherwise: all but projects, which the twin does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """A user behind a token; what they may do is the smaller of their role and the token's scopes."""
+
+    user: User
+    scopes: frozenset[str] = EVERY_SCOPE
+    unrestricted: bool = False  # the world's maker, who may do everything, speaks in this user's name
+
+    @property
+    def id(self) -> int:
+        """Return the id of the user."""
+        return self.user.id
+
+    def has_scope(self, scope: str) -> bool:
+        """Tell whether the token carries a scope, itself or inside a wider one."""
+        return scope in self.scopes or bool(self.scopes & _WIDER.get(scope, frozenset()))
+
+
+_WIDER = {
+    "public_repo": frozenset({"repo"}),
+    "repo:status": frozenset({"repo"}),
+    "read:org": frozenset({"write:org", "admin:org"}),
+    "write:org": frozenset({"admin:org"}),
+    "read:user": frozenset({"user"}),
+    "read:project": frozenset({"project"}),
+}
