@@ -1,0 +1,158 @@
+"""Statuses and check runs that tools report on commits."""
+
+from ghx_bench.twin.commands import automerge, events, texts
+from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.state.records import CheckRun, Repository, Status
+from ghx_bench.twin.world import Act
+
+STATES = ("error", "failure", "pending", "success")
+RUN_STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
+CONCLUSIONS = (
+    "action_required",
+    "cancelled",
+    "failure",
+    "neutral",
+    "success",
+    "skipped",
+    "stale",
+    "startup_failure",
+    "timed_out",
+)
+_MOST_STATUSES = 1000  # of one context on one commit
+
+
+def create_status(
+    act: Act,
+    repository: Repository,
+    *,
+    sha: str,
+    state: str,
+    context: str = "default",
+    description: str | None = None,
+    target_url: str | None = None,
+) -> Status:
+    """Report a status; the newest of a context counts."""
+    permissions.require(act, repository, "write")
+    commit = _commit(act, repository, sha)
+    _check_texts("Status", context=context, description=description, target_url=target_url)
+    if state not in STATES:
+        raise texts.invalid("Status", "state", value=state)
+    if act.database.count(Status, repository_id=repository.id, sha=commit, context=context) >= _MOST_STATUSES:
+        raise InvalidRefusal("This SHA and context has reached the maximum number of statuses.")
+    status = act.database.insert(
+        Status,
+        repository_id=repository.id,
+        sha=commit,
+        context=context,
+        state=state,
+        description=description and texts.limited(description, 140, resource="Status", field="description"),
+        target_url=target_url,
+        creator_id=events.actor_id(act, repository),
+        created_at=act.now,
+        updated_at=act.now,
+    )
+    automerge.attempt_head(act, repository.id, commit)
+    return status
+
+
+def create_check_run(
+    act: Act,
+    repository: Repository,
+    *,
+    sha: str,
+    name: str,
+    status: str | None = None,
+    conclusion: str | None = None,
+    workflow: str | None = None,
+    event: str | None = None,
+    details_url: str | None = None,
+    title: str | None = None,
+    summary: str | None = None,
+    started_at: str | None = None,
+    completed_at: str | None = None,
+) -> CheckRun:
+    """Report a check run; one with a conclusion is completed."""
+    permissions.require(act, repository, "write")
+    commit = _commit(act, repository, sha)
+    if not name.strip():
+        raise texts.missing("CheckRun", "name")
+    _check_texts("CheckRun", name=name, workflow=workflow, event=event, details_url=details_url)
+    _check_texts("CheckRun", title=title, summary=summary, started_at=started_at, completed_at=completed_at)
+    now = _status(status, conclusion)
+    run = act.database.insert(
+        CheckRun,
+        repository_id=repository.id,
+        head_sha=commit,
+        name=name,
+        status=now,
+        conclusion=conclusion,
+        workflow=workflow,
+        event=event,
+        details_url=details_url,
+        title=title,
+        summary=summary,
+        started_at=started_at or act.now,
+        completed_at=(completed_at or act.now) if now == "completed" else None,
+    )
+    automerge.attempt_head(act, repository.id, commit)
+    return run
+
+
+def update_check_run(
+    act: Act,
+    run: CheckRun,
+    *,
+    name: str | Unset = UNSET,
+    status: str | Unset = UNSET,
+    conclusion: str | Unset | None = UNSET,
+    details_url: str | Unset | None = UNSET,
+    title: str | Unset | None = UNSET,
+    summary: str | Unset | None = UNSET,
+    started_at: str | Unset = UNSET,
+    completed_at: str | Unset = UNSET,
+) -> CheckRun:
+    """Say more about a check run."""
+    current = events.fresh(act, run)
+    repository = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
+    permissions.require(act, repository, "write")
+    given = {"name": name, "details_url": details_url, "title": title, "summary": summary, "started_at": started_at}
+    changes: dict[str, object] = {field: value for field, value in given.items() if value is not UNSET}
+    if status is not UNSET or conclusion is not UNSET:
+        ended = None if conclusion is UNSET else conclusion
+        if conclusion is UNSET and status == "completed":
+            ended = current.conclusion
+        changes["status"] = _status(None if status is UNSET else status, ended)
+        changes["conclusion"] = ended
+        finished = act.now if completed_at is UNSET else completed_at
+        changes["completed_at"] = finished if changes["status"] == "completed" else None
+    _check_texts("CheckRun", **changes)
+    changed = act.database.update(current, **changes)
+    automerge.attempt_head(act, current.repository_id, current.head_sha)
+    return changed
+
+
+def _status(status: str | None, conclusion: str | None) -> str:
+    if conclusion is not None and conclusion not in CONCLUSIONS:
+        raise texts.invalid("CheckRun", "conclusion", value=conclusion)
+    if status is not None and status not in RUN_STATUSES:
+        raise texts.invalid("CheckRun", "status", value=status)
+    if status == "completed" and conclusion is None:
+        raise texts.missing("CheckRun", "conclusion")
+    if conclusion is not None:
+        return "completed"
+    return status or "queued"
+
+
+def _check_texts(resource: str, **values: object) -> None:
+    for field, value in values.items():
+        if isinstance(value, str):
+            texts.storable(value, resource=resource, field=field)
+
+
+def _commit(act: Act, repository: Repository, sha: str) -> str:
+    wanted = sha.lower()
+    if act.git(repository).kind(wanted) != "commit":
+        raise InvalidRefusal(f"No commit found for SHA: {sha}")
+    return wanted

@@ -1,0 +1,150 @@
+"""Files changed one at a time, each change a commit on a branch."""
+
+from dataclasses import dataclass
+
+from ghx_bench.twin.commands import events, pushes, signatures
+from ghx_bench.twin.git.errors import GitError
+from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
+from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries.protections import push_obstacle
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.world import Act
+
+_NEEDS_WRITE = "Must have push access to repository"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentChange:
+    """A commit that wrote or removed one file."""
+
+    commit: Commit
+    entry: TreeEntry | None  # None: the file was removed
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writing:
+    """A commit to be made of one change."""
+
+    branch: str
+    tip: str | None
+    change: TreeChange
+    message: str
+    author: Signature | None
+    committer: Signature | None
+
+
+def put(
+    act: Act,
+    repository: Repository,
+    *,
+    path: str,
+    content: bytes,
+    message: str | None = None,
+    branch: str | None = None,
+    sha: str | None = None,
+    author: Signature | None = None,
+    committer: Signature | None = None,
+) -> ContentChange:
+    """Write a file; to replace one, `sha` must be that of the blob it replaces."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    check_path(path)
+    git, name = act.git(repository), branch or repository.default_branch
+    tip = _tip(act, repository, name)
+    before = _file(git, tip, path)
+    _check_sha(path, before, sha)
+    blob = TreeChange(path=path, mode=before.mode if before else "100644", sha=git.write_blob(content))
+    told = message if message is not None else f"{'Update' if before else 'Create'} {path}"
+    written = _Writing(branch=name, tip=tip, change=blob, message=told, author=author, committer=committer)
+    commit = _commit(act, repository, written)
+    return ContentChange(commit=commit, entry=git.entry(commit.sha, path), created=before is None)
+
+
+def delete(
+    act: Act,
+    repository: Repository,
+    *,
+    path: str,
+    sha: str | None,
+    message: str | None = None,
+    branch: str | None = None,
+    author: Signature | None = None,
+    committer: Signature | None = None,
+) -> ContentChange:
+    """Remove a file, whose blob must be the one the caller has seen."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    check_path(path)
+    git, name = act.git(repository), branch or repository.default_branch
+    tip = _tip(act, repository, name)
+    before = _file(git, tip, path)
+    if before is None or tip is None:
+        raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
+    _check_sha(path, before, sha)
+    told = message if message is not None else f"Delete {path}"
+    removal = TreeChange(path=path, sha=None)
+    written = _Writing(branch=name, tip=tip, change=removal, message=told, author=author, committer=committer)
+    commit = _commit(act, repository, written)
+    return ContentChange(commit=commit, entry=None, created=False)
+
+
+def check_path(path: str) -> None:
+    """Refuse paths that lead out of a repository or into git's own folder."""
+    if path.startswith("/"):
+        raise InvalidRefusal("path cannot start with a slash")
+    parts = path.split("/")
+    if any(part in {"", ".", ".."} or part.lower() == ".git" or not _is_spellable(part) for part in parts):
+        raise InvalidRefusal("path contains a malformed path component")
+
+
+def _is_spellable(part: str) -> bool:
+    return "\0" not in part and not any("\ud800" <= character <= "\udfff" for character in part)
+
+
+def _tip(act: Act, repository: Repository, branch: str) -> str | None:
+    """Return the tip of a branch; None for the default branch of a repository without any commit."""
+    git = act.git(repository)
+    tip = git.ref(f"refs/heads/{branch}")
+    if tip is None and (branch != repository.default_branch or git.refs("refs/heads/")):
+        raise NotFoundRefusal(f"Branch {branch} not found")
+    return tip
+
+
+def _file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | None:
+    parts = path.split("/")
+    above = ["/".join(parts[:depth]) for depth in range(1, len(parts))] if tip else []
+    if any((entry := git.entry(tip or "", folder)) and entry.type != "tree" for folder in above):
+        raise InvalidRefusal(f"{path} leads through a file")
+    found = git.entry(tip, path) if tip else None
+    if found and found.type != "blob":
+        raise InvalidRefusal(f"{path} is not a file")
+    return found
+
+
+def _check_sha(path: str, before: TreeEntry | None, sha: str | None) -> None:
+    if before and not sha:
+        raise InvalidRefusal('Invalid request.\n\n"sha" wasn\'t supplied.')
+    if sha and (before is None or before.sha != sha.lower()):
+        raise ConflictRefusal(f"{path} does not match {sha}")
+
+
+def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
+    git, user = act.git(repository), lookup.user_by_id(act.world, events.actor_id(act, repository))
+    own = signatures.of_user(user, act.now)
+    try:
+        sha = git.write_commit(
+            tree=git.write_tree(written.tip, [written.change]),
+            parents=(written.tip,) if written.tip else (),
+            message=written.message,
+            author=written.author or written.committer or own,
+            committer=written.committer or own,
+        )
+    except GitError as error:
+        raise InvalidRefusal(str(error)) from error
+    update = RefUpdate(f"refs/heads/{written.branch}", written.tip, sha)
+    if reason := push_obstacle(act.world, act.viewer, repository, update):
+        raise ConflictRefusal(f"Could not update file: {reason}")
+    pushes.push(act, repository, [update])
+    commit = git.commit(sha)
+    assert commit is not None  # noqa: S101 - just written
+    return commit

@@ -1,0 +1,37 @@
+"""Commands on issues, and on what pull requests have in common with them."""
+
+from ghx_bench.twin.commands.issues.assignment import add_assignees, assignees_of, remove_assignees, set_assignees
+from ghx_bench.twin.commands.issues.creation import ISSUES_DISABLED, create, delete, insert, update
+from ghx_bench.twin.commands.issues.labelling import add_labels, labels_of, named_labels, remove_labels, set_labels
+from ghx_bench.twin.commands.issues.relations import add_blocking, add_child, remove_blocking, remove_child
+from ghx_bench.twin.commands.issues.state import close, lock, pin, put_closed, reopen, unlock, unpin
+from ghx_bench.twin.commands.issues.transfer import transfer
+
+__all__ = [
+    "ISSUES_DISABLED",
+    "add_assignees",
+    "add_blocking",
+    "add_child",
+    "add_labels",
+    "assignees_of",
+    "close",
+    "create",
+    "delete",
+    "insert",
+    "labels_of",
+    "lock",
+    "named_labels",
+    "pin",
+    "put_closed",
+    "remove_assignees",
+    "remove_blocking",
+    "remove_child",
+    "remove_labels",
+    "reopen",
+    "set_assignees",
+    "set_labels",
+    "transfer",
+    "unlock",
+    "unpin",
+    "update",
+]

@@ -1,0 +1,109 @@
+"""How issues come to be, change their text, and go."""
+
+from collections.abc import Sequence
+
+from ghx_bench.twin.commands import belongings, events, mentions, numbering, texts
+from ghx_bench.twin.commands.issues.assignment import assign
+from ghx_bench.twin.commands.issues.labelling import put_labels
+from ghx_bench.twin.commands.issues.scheduling import put_milestone
+from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.queries.permissions import Role, may, require
+from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
+from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, Tombstone, User
+from ghx_bench.twin.world import Act
+
+ISSUES_DISABLED = "Issues are disabled for this repo"
+
+
+def create(
+    act: Act,
+    repository: Repository,
+    *,
+    title: str,
+    body: str | None = None,
+    labels: Sequence[Label] = (),
+    assignees: Sequence[User] = (),
+    milestone: Milestone | None = None,
+) -> Issue:
+    """Open an issue; labels, assignees and milestone of someone who may not set them are dropped without a word."""
+    require(act, repository, "read")
+    if not repository.has_issues:
+        raise GoneRefusal(ISSUES_DISABLED)
+    issue = insert(act, repository, title=title, body=body)
+    if may(act.world, act.viewer, repository, "triage"):
+        put_labels(act, issue, labels)
+        assign(act, issue, assignees, strict=True)
+        if milestone is not None:
+            put_milestone(act, issue, milestone)
+    return events.fresh(act, issue)
+
+
+def insert(act: Act, repository: Repository, *, title: str, body: str | None, is_pull: bool = False) -> Issue:
+    """Enter what issues and pull requests have in common under the next number, past every question of permission."""
+    resource = "PullRequest" if is_pull else "Issue"
+    issue = act.database.insert(
+        Issue,
+        repository_id=repository.id,
+        number=numbering.next_number(act, repository),
+        is_pull=is_pull,
+        author_id=events.actor_id(act, repository),
+        title=texts.title(title, resource=resource),
+        body=texts.body(body, resource=resource),
+        created_at=act.now,
+        updated_at=act.now,
+    )
+    mentions.note(act, issue, issue.body)
+    return issue
+
+
+def update(
+    act: Act,
+    issue: Issue,
+    *,
+    title: str | Unset = UNSET,
+    body: str | Unset | None = UNSET,
+    milestone: Milestone | Unset | None = UNSET,
+) -> Issue:
+    """Change the text, which its author and writers may, or the milestone, which takes a triager."""
+    current = events.fresh(act, issue)
+    if title is not UNSET or body is not UNSET:
+        require_author_or(act, current, "write")
+        current = _rewrite(act, current, title, body)
+    if milestone is not UNSET:
+        require(act, events.home(act, current), "triage")
+        current = put_milestone(act, current, milestone)
+    return current
+
+
+def delete(act: Act, issue: Issue) -> None:
+    """Remove an issue and everything on it; its number stays taken."""
+    current = events.fresh(act, issue)
+    repository = events.home(act, current)
+    require(act, repository, "admin")
+    if current.is_pull:
+        raise InvalidRefusal("Pull requests cannot be deleted.")
+    belongings.remove_all(act.database, belongings.of_issue(act.database, current))
+    for child in act.database.all(Issue, parent_id=current.id):
+        act.database.update(child, parent_id=None)
+    for trace in act.database.all(Tombstone, moved_to_id=current.id):
+        act.database.update(trace, moved_to_id=None)
+    act.database.insert(Tombstone, repository_id=repository.id, number=current.number)
+    act.database.delete(current)
+
+
+def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
+    """Refuse whoever neither wrote the issue nor has a role."""
+    is_author = act.viewer is not None and act.viewer.id == issue.author_id
+    require(act, events.home(act, issue), "read" if is_author else needed)
+
+
+def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | None) -> Issue:
+    resource = "PullRequest" if issue.is_pull else "Issue"
+    changes: dict[str, object] = {}
+    if title is not UNSET and (wanted := texts.title(title, resource=resource)) != issue.title:
+        changes["title"] = wanted
+        events.write(act, issue, "renamed", {"from": issue.title, "to": wanted})
+    if body is not UNSET and (written := texts.body(body, resource=resource)) != issue.body:
+        changes["body"] = written
+        mentions.note(act, issue, written, before=issue.body)
+    return events.touch(act, issue, **changes) if changes else issue

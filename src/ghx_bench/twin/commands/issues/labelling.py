@@ -1,0 +1,84 @@
+"""Labels on issues and pull requests."""
+
+from collections.abc import Sequence
+
+from ghx_bench.twin.commands import events, labels
+from ghx_bench.twin.commands.texts import invalid
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.permissions import may, require
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Issue, IssueLabel, Label, Repository
+from ghx_bench.twin.world import Act
+
+MOST_LABELS = 100
+
+
+def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+    """Put labels on an issue; those it has stay."""
+    require(act, events.home(act, issue), "triage")
+    return put_labels(act, issue, labels)
+
+
+def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+    """Take labels off an issue; those it has not are no error."""
+    require(act, events.home(act, issue), "triage")
+    current = events.fresh(act, issue)
+    for label in labels:
+        placed = act.database.one(IssueLabel, issue_id=current.id, label_id=label.id)
+        if placed:
+            act.database.delete(placed)
+            events.record(act, current, "unlabeled", label=_as_it_is(label))
+            current = events.touch(act, current)
+    return current
+
+
+def set_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+    """Make these the labels of an issue."""
+    wanted = {label.id for label in labels}
+    surplus = [label for label in labels_of(act, issue) if label.id not in wanted]
+    return add_labels(act, remove_labels(act, issue, surplus), labels)
+
+
+def named_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
+    """Return labels by their names; REST makes those that are missing for whoever may make labels."""
+    return [_named(act, repository, name, create_missing) for name in dict.fromkeys(names)]
+
+
+def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+    """Put labels on an issue, past the question whether the viewer may."""
+    current = events.fresh(act, issue)
+    for label in labels:
+        if label.repository_id != current.repository_id:
+            raise NotFoundRefusal(f"Could not resolve to a Label with the name '{label.name}'.")
+        if act.database.one(IssueLabel, issue_id=current.id, label_id=label.id):
+            continue
+        if act.database.count(IssueLabel, issue_id=current.id) >= MOST_LABELS:
+            raise InvalidRefusal(f"An issue can have at most {MOST_LABELS} labels.")
+        act.database.insert(IssueLabel, issue_id=current.id, label_id=label.id)
+        events.record(act, current, "labeled", label=_as_it_is(label))
+        current = events.touch(act, current)
+    return current
+
+
+def labels_of(act: Act, issue: Issue) -> list[Label]:
+    """Return the labels of an issue in the order they were put on it."""
+    return act.database.select(
+        Label,
+        "JOIN issue_labels AS placed ON placed.label_id = labels.id WHERE placed.issue_id = ? ORDER BY placed.id",
+        (issue.id,),
+    )
+
+
+def _named(act: Act, repository: Repository, name: str, create_missing: bool) -> Label:
+    try:
+        return lookup.label(act.world, repository, name)
+    except NotFoundRefusal:
+        if not create_missing:
+            raise
+    if not may(act.world, act.viewer, repository, "triage"):
+        raise invalid("Label", "name", value=name)
+    return labels.insert(act, repository, name=name)
+
+
+def _as_it_is(label: Label) -> dict[str, object]:
+    return {"id": label.id, "name": label.name, "color": label.color, "description": label.description}

@@ -1,0 +1,70 @@
+"""Branches and tags, changed by name."""
+
+from ghx_bench.twin.commands import pushes
+from ghx_bench.twin.git.repository import GitRepository, RefUpdate
+from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.world import Act
+
+_NEEDS_WRITE = "Must have push access to repository"
+
+
+def create(act: Act, repository: Repository, *, ref: str, sha: str) -> str:
+    """Create a ref by its full name and return where it points."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    git = act.git(repository)
+    _check_name(git, ref)
+    if git.ref(ref) is not None:
+        raise InvalidRefusal("Reference already exists")
+    _check_object(git, ref, sha)
+    pushes.push(act, repository, [RefUpdate(ref, None, sha)])
+    return sha
+
+
+def update(act: Act, repository: Repository, *, ref: str, sha: str, force: bool = False) -> str:
+    """Move a ref and return where it points; only with `force` to where it does not lead."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    git = act.git(repository)
+    current = _current(git, ref)
+    _check_object(git, ref, sha)
+    if not force and not _is_forward(git, current, sha):
+        raise InvalidRefusal("Update is not a fast forward")
+    pushes.push(act, repository, [RefUpdate(ref, current, sha)])
+    return sha
+
+
+def delete(act: Act, repository: Repository, *, ref: str) -> None:
+    """Remove a ref; the default branch stays."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    current = _current(act.git(repository), ref)
+    if ref == f"refs/heads/{repository.default_branch}":
+        raise InvalidRefusal("Cannot delete the default branch")
+    pushes.push(act, repository, [RefUpdate(ref, current, None)])
+
+
+def _current(git: GitRepository, ref: str) -> str:
+    current = git.ref(ref)
+    if current is None or ref.startswith("refs/pull/"):
+        raise InvalidRefusal("Reference does not exist")
+    return current
+
+
+def _check_name(git: GitRepository, ref: str) -> None:
+    """Refuse names that no branch or tag can have; those of pull requests are GitHub's own."""
+    branch = ref.removeprefix("refs/heads/")
+    if not git.is_ref_name(ref) or ref.startswith("refs/pull/") or branch.startswith("-") or branch == "HEAD":
+        raise InvalidRefusal(f"{ref} is not a valid ref name.")
+
+
+def _check_object(git: GitRepository, ref: str, sha: str) -> None:
+    kind = git.kind(sha)
+    if kind is None:
+        raise InvalidRefusal("Object does not exist")
+    if ref.startswith("refs/heads/") and kind != "commit":
+        raise InvalidRefusal("Object is not a commit")
+
+
+def _is_forward(git: GitRepository, old: str, new: str) -> bool:
+    kinds = {git.kind(old), git.kind(new)}
+    return old == new or (kinds == {"commit"} and git.is_ancestor(old, new))

@@ -1,0 +1,117 @@
+"""How repositories come to be and go."""
+
+from typing import Unpack
+
+from ghx_bench.twin.commands import belongings, labels, signatures
+from ghx_bench.twin.commands.events import actor_id, fresh
+from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands.repositories.settings import (
+    Settings,
+    checked_description,
+    checked_topics,
+    checked_visibility,
+    refuse_unmergeable,
+)
+from ghx_bench.twin.commands.texts import invalid, storable_all
+from ghx_bench.twin.git.errors import GitRefError
+from ghx_bench.twin.git.repository import TreeChange
+from ghx_bench.twin.queries.lookup import user_by_id
+from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, require
+from ghx_bench.twin.refusals import ForbiddenRefusal, NotImplementedRefusal
+from ghx_bench.twin.state.records import Membership, Pull, Repository, User
+from ghx_bench.twin.world import Act
+
+
+def create(
+    act: Act,
+    *,
+    owner: User,
+    name: str,
+    visibility: str = "public",
+    description: str | None = None,
+    auto_init: bool = False,
+    default_branch: str = "main",
+    gitignore_template: str | None = None,
+    license_template: str | None = None,
+    default_labels: bool = True,
+    **settings: Unpack[Settings],
+) -> Repository:
+    """Create a repository with GitHub's labels, empty or with a README as its first commit."""
+    if gitignore_template or license_template:
+        raise NotImplementedRefusal("The twin has no .gitignore and license templates; push the files instead.")
+    require_creation(act, owner, visibility)
+    refuse_unmergeable(settings)
+    checked_topics(settings.get("topics", ()))
+    storable_all({**settings, "default_branch": default_branch}, resource="Repository")
+    repository = act.database.insert(
+        Repository,
+        owner_id=owner.id,
+        name=free_name(act, owner, name),
+        visibility=visibility,
+        description=checked_description(description),
+        default_branch=default_branch,
+        created_at=act.now,
+        updated_at=act.now,
+        pushed_at=act.now,
+        **settings,
+    )
+    forget_redirect(act, owner, repository.name)
+    _create_git(act, repository)
+    if default_labels:
+        labels.create_defaults(act, repository)
+    if auto_init:
+        _write_readme(act, repository)
+    return repository
+
+
+def delete(act: Act, repository: Repository) -> None:
+    """Remove a repository with everything in it; its forks live on."""
+    current = fresh(act, repository)
+    require(act, current, "admin", even_archived=True)
+    if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
+        raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
+    belongings.remove_all(act.database, belongings.of_repository(act.database, current))
+    for pull in act.database.all(Pull, head_repository_id=current.id):
+        act.database.update(pull, head_repository_id=None)
+    for child in act.database.all(Repository, parent_id=current.id):
+        act.database.update(child, parent_id=current.parent_id)
+    act.database.delete(current)
+    act.world.storage.delete(current.id)
+
+
+def require_creation(act: Act, owner: User, visibility: str) -> None:
+    """Refuse whoever may not create a repository for this owner."""
+    checked_visibility(visibility, owner)
+    if act.viewer is None:
+        return
+    scope = "public_repo" if visibility == "public" else "repo"
+    if not act.viewer.has_scope(scope):
+        raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=(scope,))
+    if owner.type != "Organization" and owner.id != act.viewer.id:
+        raise ForbiddenRefusal(f"{act.viewer.user.login} cannot create a repository for {owner.login}.")
+    if owner.type == "Organization" and not act.database.one(
+        Membership, organization_id=owner.id, user_id=act.viewer.id
+    ):
+        raise ForbiddenRefusal("You need admin access to the organization before adding a repository to it.")
+
+
+def _create_git(act: Act, repository: Repository) -> None:
+    try:
+        act.world.storage.create(repository.id, repository.default_branch)
+    except GitRefError:
+        raise invalid("Repository", "default_branch", value=repository.default_branch) from None
+
+
+def _write_readme(act: Act, repository: Repository) -> None:
+    git = act.git(repository)
+    text = f"# {repository.name}" + (f"\n{repository.description}\n" if repository.description else "")
+    tree = git.write_tree(None, [TreeChange(path="README.md", sha=git.write_blob(text.encode()))])
+    author = signatures.of_user(user_by_id(act.world, actor_id(act, repository)), act.now)
+    sha = git.write_commit(
+        tree=tree,
+        parents=(),
+        message="Initial commit",
+        author=author,
+        committer=signatures.of_github(act.now),
+    )
+    git.set_ref(f"refs/heads/{repository.default_branch}", sha)

@@ -1,0 +1,131 @@
+"""What can be said about a repository, and how it is changed."""
+
+import re
+from typing import TypedDict, Unpack, cast
+
+from ghx_bench.twin.commands.events import fresh, touch
+from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands.texts import invalid, limited, storable, storable_all
+from ghx_bench.twin.queries.lookup import owner as owner_of
+from ghx_bench.twin.queries.permissions import ARCHIVED, require
+from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
+from ghx_bench.twin.state.records import Redirect, Repository, User
+from ghx_bench.twin.world import Act
+
+LONGEST_DESCRIPTION = 350
+MOST_TOPICS = 20
+_TOPIC = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
+VISIBILITIES = ("public", "private", "internal")
+
+
+class Settings(TypedDict, total=False):
+    """The switches of a repository."""
+
+    homepage: str | None
+    has_issues: bool
+    has_wiki: bool
+    has_projects: bool
+    has_downloads: bool
+    has_discussions: bool
+    allow_merge_commit: bool
+    allow_squash_merge: bool
+    allow_rebase_merge: bool
+    allow_auto_merge: bool
+    allow_update_branch: bool
+    allow_forking: bool
+    delete_branch_on_merge: bool
+    web_commit_signoff_required: bool
+    archived: bool
+    is_template: bool
+    topics: tuple[str, ...]
+
+
+class Changes(Settings, total=False):
+    """What an existing repository can be given."""
+
+    name: str
+    description: str | None
+    visibility: str
+    default_branch: str
+
+
+def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repository:
+    """Change settings of a repository, its name and default branch among them."""
+    current = fresh(act, repository)
+    require(act, current, "admin", even_archived=True)
+    if act.viewer is not None and current.archived and changes.get("archived", True):
+        raise ForbiddenRefusal(ARCHIVED)
+    wanted = storable_all(cast("dict[str, object]", changes), resource="Repository")
+    name, branch = wanted.pop("name", None), changes.get("default_branch")
+    _refuse_impossible(act, current, changes)
+    if name is not None:
+        current = _rename(act, current, cast("str", name))
+    if branch is not None and branch != current.default_branch:
+        act.world.storage.set_head(current.id, branch)
+    if any(getattr(current, field) != value for field, value in wanted.items()):
+        current = touch(act, current, **wanted)
+    return current
+
+
+def rename(act: Act, repository: Repository, name: str) -> Repository:
+    """Give a repository another name; the old one leads to it until it is used again."""
+    return update(act, repository, name=name)
+
+
+def checked_description(description: str | None) -> str | None:
+    """Return a description within GitHub's limit."""
+    if description is None:
+        return None
+    text = storable(description, resource="Repository", field="description")
+    return limited(text, LONGEST_DESCRIPTION, resource="Repository", field="description")
+
+
+def checked_visibility(visibility: str, owner: User) -> str:
+    """Return a visibility that repositories of this owner can have."""
+    if visibility not in VISIBILITIES or (visibility == "internal" and owner.type != "Organization"):
+        raise invalid("Repository", "visibility", value=visibility)
+    return visibility
+
+
+def checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
+    """Return topics in GitHub's spelling: lower case, digits and dashes."""
+    if len(topics) > MOST_TOPICS:
+        raise InvalidRefusal(f"A repository can have at most {MOST_TOPICS} topics.")
+    for topic in topics:
+        if not _TOPIC.fullmatch(topic):
+            message = (
+                "Topics must start with a lowercase letter or number, consist of 50 characters or less, "
+                "and can include hyphens."
+            )
+            raise InvalidRefusal(errors=(message,))
+    return topics
+
+
+def refuse_unmergeable(settings: Settings | Changes, current: Repository | None = None) -> None:
+    """Refuse to switch off every way to merge."""
+    ways = ("allow_merge_commit", "allow_squash_merge", "allow_rebase_merge")
+    if not any(settings.get(way, getattr(current, way, True)) for way in ways):
+        raise InvalidRefusal("Sorry, you need to allow at least one merge strategy. (no_merge_method)")
+
+
+def _rename(act: Act, repository: Repository, name: str) -> Repository:
+    owner = owner_of(act.world, repository)
+    made = free_name(act, owner, name, except_for=repository)
+    if made == repository.name:
+        return repository
+    forget_redirect(act, owner, made)
+    if made.casefold() != repository.name.casefold():
+        act.database.insert(Redirect, owner_id=owner.id, name=repository.name, repository_id=repository.id)
+    return touch(act, repository, name=made)
+
+
+def _refuse_impossible(act: Act, repository: Repository, changes: Changes) -> None:
+    checked_description(changes.get("description"))
+    refuse_unmergeable(changes, repository)
+    checked_visibility(changes.get("visibility", repository.visibility), owner_of(act.world, repository))
+    checked_topics(changes.get("topics", ()))
+    branch = changes.get("default_branch", repository.default_branch)
+    if branch != repository.default_branch and act.git(repository).ref(f"refs/heads/{branch}") is None:
+        raise InvalidRefusal(
+            f"The branch {branch} was not found. Please push that ref first or create it via the Git Data API."
+        )

@@ -1,0 +1,213 @@
+"""Reviews of pull requests: begun, submitted, changed, dismissed."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ghx_bench.twin.commands import automerge, belongings, events, mentions, texts
+from ghx_bench.twin.commands.comments import LOCKED
+from ghx_bench.twin.commands.dismissal import put_dismissed
+from ghx_bench.twin.commands.placement import NewThread, place
+from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries.comparison import base_tip, git_of
+from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Issue, Pull, Repository, Review, ReviewComment, ReviewRequest, Thread
+from ghx_bench.twin.world import Act
+
+ReviewEvent = Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"]
+
+ONE_PENDING = "User can only have one pending review per pull request"
+_UNPROCESSABLE = "Unprocessable Entity"
+_STATES: dict[ReviewEvent, str] = {
+    "APPROVE": "APPROVED",
+    "REQUEST_CHANGES": "CHANGES_REQUESTED",
+    "COMMENT": "COMMENTED",
+}
+_OF_OWN: dict[str, str] = {
+    "APPROVE": "Can not approve your own pull request",
+    "REQUEST_CHANGES": "Can not request changes on your own pull request",
+}
+
+
+def create(
+    act: Act,
+    pull: Pull,
+    *,
+    event: ReviewEvent | None,
+    body: str = "",
+    commit: str | None = None,
+    threads: Sequence[NewThread] = (),
+) -> Review:
+    """Review a pull request, with threads on its lines; without an event the review stays with its author for now."""
+    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    author = require_reviewer(act, current, issue)
+    if act.database.one(Review, pull_id=current.id, author_id=author, state="PENDING"):
+        raise InvalidRefusal(_UNPROCESSABLE, errors=(ONE_PENDING,))
+    if event:
+        _check_verdict(issue, author, event, body, commented=bool(threads))
+    review = insert(act, current, author=author, body=_text(body), commit=commit)
+    _place_all(act, current, review, threads)
+    return publish(act, review, event) if event else review
+
+
+def insert(act: Act, pull: Pull, *, author: int, body: str = "", commit: str | None = None) -> Review:
+    """Enter a review that is not submitted yet, of the head or of another commit of the pull request."""
+    return act.database.insert(
+        Review,
+        pull_id=pull.id,
+        author_id=author,
+        state="PENDING",
+        body=body,
+        commit_sha=_reviewed_commit(act, pull, commit),
+        created_at=act.now,
+        updated_at=act.now,
+    )
+
+
+def submit(act: Act, review: Review, *, event: ReviewEvent, body: str | None = None) -> Review:
+    """Submit the review that the viewer has begun."""
+    current = _own_pending(act, review, "submit")
+    pull = _pull(act, current)
+    written = current.body if body is None else _text(body)
+    commented = act.database.count(ReviewComment, review_id=current.id) > 0
+    _check_verdict(lookup.issue_of(act.world, pull), current.author_id, event, written, commented=commented)
+    return publish(act, act.database.update(current, body=written), event)
+
+
+def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
+    """Let everyone see a review: its author is no longer asked for one, and what waited for it may be merged."""
+    pull = _pull(act, review)
+    published = act.database.update(review, state=_STATES[event], submitted_at=act.now, updated_at=act.now)
+    issue = events.touch(act, lookup.issue_of(act.world, pull))
+    mentions.note(act, issue, published.body)
+    for comment in act.database.all(ReviewComment, review_id=review.id):
+        mentions.note(act, issue, comment.body)
+    for asked in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
+        act.database.delete(asked)
+    automerge.attempt(act, pull)
+    return published
+
+
+def update(act: Act, review: Review, *, body: str) -> Review:
+    """Change what a review says at its top; its author and writers may."""
+    current = events.fresh(act, review)
+    pull = _pull(act, current)
+    mine = act.viewer is not None and act.viewer.id == current.author_id
+    if current.state == "PENDING" and not mine and act.viewer is not None:
+        raise _unknown(current)
+    permissions.require(act, lookup.repository_of(act.world, pull), "read" if mine else "write")
+    events.touch(act, lookup.issue_of(act.world, pull))
+    return act.database.update(current, body=_text(body), updated_at=act.now)
+
+
+def dismiss(act: Act, review: Review, message: str) -> Review:
+    """Take the effect from an approval or a request for changes; writers may, with a reason."""
+    current = events.fresh(act, review)
+    pull = _pull(act, current)
+    permissions.require(act, lookup.repository_of(act.world, pull), "write")
+    if current.state not in {"APPROVED", "CHANGES_REQUESTED"}:
+        kind = current.state.lower().replace("_", " ")
+        raise InvalidRefusal(_UNPROCESSABLE, errors=(f"Can not dismiss a {kind} pull request review",))
+    if not message.strip():
+        raise InvalidRefusal(_UNPROCESSABLE, errors=("Message can't be blank",))
+    dismissed = put_dismissed(act, pull, current, _text(message))
+    automerge.attempt(act, pull)
+    return dismissed
+
+
+def delete_pending(act: Act, review: Review) -> Review:
+    """Drop the review that the viewer has begun, with its comments, and return what it was."""
+    current = _own_pending(act, review, "delete")
+    for comment in act.database.all(ReviewComment, review_id=current.id):
+        remove_comment(act, comment)
+    act.database.delete(current)
+    return current
+
+
+def remove_comment(act: Act, comment: ReviewComment) -> None:
+    """Remove a comment with what hangs on it, and the thread where it was the last in it."""
+    for record in list(belongings.of_comment(act.database, comment)):
+        act.database.delete(record)
+    act.database.delete(comment)
+    left = act.database.all(ReviewComment, thread_id=comment.thread_id)
+    thread = act.database.get(Thread, comment.thread_id)
+    if not left and thread:
+        act.database.delete(thread)
+    if left and comment.in_reply_to_id is None:  # the next one is the first now
+        act.database.update(left[0], in_reply_to_id=None)
+        for other in left[1:]:
+            act.database.update(other, in_reply_to_id=left[0].id)
+
+
+def require_reviewer(act: Act, pull: Pull, issue: Issue) -> int:
+    """Return who reviews; refuses those who cannot see the repository, and most where the conversation is locked."""
+    repository = lookup.repository_of(act.world, pull)
+    permissions.require(act, repository, "read")
+    if issue.locked and not permissions.may(act.world, act.viewer, repository, "write"):
+        raise ForbiddenRefusal(LOCKED)
+    return events.actor_id(act, repository)
+
+
+def home_of(act: Act, review: Review) -> Repository:
+    """Return the repository that a review was written in."""
+    return lookup.repository_of(act.world, _pull(act, review))
+
+
+def _check_verdict(issue: Issue, author: int, event: ReviewEvent, body: str, *, commented: bool) -> None:
+    if event not in _STATES:
+        error = FieldError(resource="PullRequestReview", field="event", code="invalid", value=event)
+        raise InvalidRefusal(errors=(error,))
+    if issue.author_id == author and event in _OF_OWN:
+        raise InvalidRefusal(_UNPROCESSABLE, errors=(_OF_OWN[event],))
+    needs_body = event == "REQUEST_CHANGES" or (event == "COMMENT" and not commented)
+    if needs_body and not body.strip():
+        raise InvalidRefusal(_UNPROCESSABLE, errors=("Body can't be blank",))
+
+
+def _place_all(act: Act, pull: Pull, review: Review, threads: Sequence[NewThread]) -> None:
+    for thread in threads:
+        try:
+            place(act, pull, review, thread)
+        except InvalidRefusal as refusal:  # the same reason, in the words of reviews
+            raise InvalidRefusal(_UNPROCESSABLE, errors=(refusal.graphql_message,)) from refusal
+
+
+def _reviewed_commit(act: Act, pull: Pull, commit: str | None) -> str:
+    if commit is None or commit.lower() == pull.head_sha:
+        return pull.head_sha
+    git, sha = git_of(act.world, pull), commit.lower()
+    base = base_tip(act.world, pull)
+    if git.kind(sha) != "commit" or not git.is_ancestor(sha, pull.head_sha) or git.is_ancestor(sha, base):
+        error = FieldError(
+            resource="PullRequestReview",
+            field="commit_id",
+            code="custom",
+            message="commit_id is not part of the pull request",
+        )
+        raise InvalidRefusal(errors=(error,))
+    return sha
+
+
+def _own_pending(act: Act, review: Review, verb: str) -> Review:
+    current = events.fresh(act, review)
+    repository = home_of(act, current)
+    permissions.require(act, repository, "read")
+    if current.state != "PENDING":
+        raise InvalidRefusal(_UNPROCESSABLE, errors=(f"Can not {verb} a non-pending pull request review",))
+    if act.viewer is not None and act.viewer.id != current.author_id:
+        raise _unknown(current)
+    return current
+
+
+def _pull(act: Act, review: Review) -> Pull:
+    found = act.database.get(Pull, review.pull_id)
+    if found is None:
+        raise _unknown(review)
+    return found
+
+
+def _unknown(review: Review) -> NotFoundRefusal:
+    return NotFoundRefusal(f"Could not resolve to a PullRequestReview with the id of {review.id}.")
+
+
+def _text(body: str) -> str:
+    return texts.body(body, resource="PullRequestReview") or ""

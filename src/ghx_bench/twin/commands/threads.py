@@ -1,0 +1,179 @@
+"""Conversations on lines of a pull request's diff."""
+
+from ghx_bench.twin.commands import events, reviews, texts
+from ghx_bench.twin.commands.placement import NewThread, place
+from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries.hunks import Side
+from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import Pull, Repository, Review, ReviewComment, Thread
+from ghx_bench.twin.world import Act
+
+__all__ = [
+    "NewThread",
+    "create",
+    "delete_comment",
+    "reply",
+    "resolve",
+    "unresolve",
+    "update_comment",
+]
+
+
+def create(
+    act: Act,
+    pull: Pull,
+    *,
+    path: str,
+    body: str,
+    line: int | None = None,
+    side: Side = "RIGHT",
+    start_line: int | None = None,
+    start_side: Side | None = None,
+    subject_type: str = "line",
+    position: int | None = None,
+    commit: str | None = None,
+    review: Review | None = None,
+) -> ReviewComment:
+    """Begin a thread: in the review that the viewer has begun, or at once, as a review of its own."""
+    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    author = reviews.require_reviewer(act, current, issue)
+    new = NewThread(
+        path=path,
+        body=body,
+        line=line,
+        side=side,
+        start_line=start_line,
+        start_side=start_side,
+        subject_type="file" if subject_type == "file" else "line",
+        position=position,
+    )
+    if review is not None:
+        return place(act, current, _open_for(act, review, author), new)
+    _refuse_second_review(act, current, author)
+    own = reviews.insert(act, current, author=author, commit=commit)
+    comment = place(act, current, own, new)
+    reviews.publish(act, own, "COMMENT")
+    return comment
+
+
+def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) -> ReviewComment:
+    """Answer in a thread, always under its first comment: in a begun review, or at once as a review of its own."""
+    current = events.fresh(act, thread)
+    pull = _pull(act, current)
+    author = reviews.require_reviewer(act, pull, lookup.issue_of(act.world, pull))
+    first = act.database.one(ReviewComment, thread_id=current.id)
+    if first is None:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewThread with the id of {thread.id}.")
+    if review is None:
+        _refuse_second_review(act, pull, author)
+    within = _open_for(act, review, author) if review else reviews.insert(act, pull, author=author)
+    comment = act.database.insert(
+        ReviewComment,
+        thread_id=current.id,
+        review_id=within.id,
+        author_id=author,
+        body=texts.comment(body, resource="PullRequestReviewComment"),
+        in_reply_to_id=first.id,
+        commit_sha=current.original_commit_sha,
+        created_at=act.now,
+        updated_at=act.now,
+    )
+    if review is None:
+        reviews.publish(act, within, "COMMENT")
+    return comment
+
+
+def resolve(act: Act, thread: Thread) -> Thread:
+    """Mark a conversation as settled; writers and the author of the pull request may."""
+    current = _settleable(act, thread, "ResolveReviewThread")
+    if current.resolved_by_id is not None:
+        return current
+    return act.database.update(current, resolved_by_id=events.actor_id(act, _home(act, current)))
+
+
+def unresolve(act: Act, thread: Thread) -> Thread:
+    """Open a settled conversation again."""
+    return act.database.update(_settleable(act, thread, "UnresolveReviewThread"), resolved_by_id=None)
+
+
+def update_comment(act: Act, comment: ReviewComment, body: str) -> ReviewComment:
+    """Change what a comment says; its author and writers may."""
+    current = _writable(act, comment)
+    written = texts.comment(body, resource="PullRequestReviewComment")
+    if written == current.body:
+        return current
+    return act.database.update(current, body=written, updated_at=act.now)
+
+
+def delete_comment(act: Act, comment: ReviewComment) -> None:
+    """Remove a comment; the thread goes with its last one, and so does a review that said nothing else."""
+    current = _writable(act, comment)
+    thread = act.database.get(Thread, current.thread_id)
+    issue = lookup.issue_of(act.world, _pull(act, thread)) if thread else None
+    reviews.remove_comment(act, current)
+    review = act.database.get(Review, current.review_id)
+    said_nothing_else = review and review.state == "COMMENTED" and not review.body
+    if review and said_nothing_else and not act.database.count(ReviewComment, review_id=review.id):
+        act.database.delete(review)
+    if issue:
+        events.record(act, issue, "comment_deleted")
+        events.touch(act, issue)
+
+
+def can_settle(act: Act, thread: Thread) -> bool:
+    """Tell whether the viewer may resolve or unresolve a conversation."""
+    issue = lookup.issue_of(act.world, _pull(act, thread))
+    if act.viewer is not None and act.viewer.id == issue.author_id:
+        return permissions.may(act.world, act.viewer, _home(act, thread), "read")
+    return permissions.may(act.world, act.viewer, _home(act, thread), "write")
+
+
+def _settleable(act: Act, thread: Thread, mutation: str) -> Thread:
+    current = events.fresh(act, thread)
+    permissions.require(act, _home(act, current), "read")
+    if act.viewer is not None and not can_settle(act, current):
+        login = act.viewer.user.login
+        raise ForbiddenRefusal(f"{login} does not have the correct permissions to execute `{mutation}`")
+    return current
+
+
+def _writable(act: Act, comment: ReviewComment) -> ReviewComment:
+    current = events.fresh(act, comment)
+    thread, review = act.database.get(Thread, current.thread_id), act.database.get(Review, current.review_id)
+    mine = act.viewer is not None and act.viewer.id == current.author_id
+    hidden = review is not None and review.state == "PENDING" and not mine and act.viewer is not None
+    if thread is None or hidden:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewComment with the id of {comment.id}.")
+    permissions.require(act, _home(act, thread), "read" if mine else "write")
+    return current
+
+
+def _open_for(act: Act, review: Review, author: int) -> Review:
+    current = events.fresh(act, review)
+    if current.author_id != author:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequestReview with the id of {review.id}.")
+    if current.state != "PENDING":
+        raise InvalidRefusal("Unprocessable Entity", errors=("Review has already been submitted.",))
+    return current
+
+
+def _refuse_second_review(act: Act, pull: Pull, author: int) -> None:
+    if act.database.one(Review, pull_id=pull.id, author_id=author, state="PENDING"):
+        error = FieldError(
+            resource="PullRequestReview",
+            field="user_id",
+            code="custom",
+            message="user_id can only have one pending review per pull request",
+        )
+        raise InvalidRefusal(errors=(error,), graphql=reviews.ONE_PENDING)
+
+
+def _pull(act: Act, thread: Thread) -> Pull:
+    found = act.database.get(Pull, thread.pull_id)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewThread with the id of {thread.id}.")
+    return found
+
+
+def _home(act: Act, thread: Thread) -> Repository:
+    return lookup.repository_of(act.world, _pull(act, thread))

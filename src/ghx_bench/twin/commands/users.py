@@ -1,0 +1,160 @@
+"""Accounts: people, bots, organisations with their members and teams, and tokens."""
+
+import re
+from typing import TypedDict, Unpack
+
+from ghx_bench.twin.commands.events import fresh, touch
+from ghx_bench.twin.commands.texts import exists, invalid, missing, storable_all
+from ghx_bench.twin.queries.permissions import ROLES, Role
+from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
+from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, Token, User
+from ghx_bench.twin.world import Act
+
+_LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[-_](?=[A-Za-z0-9])){0,38}(?:\[bot\])?")
+_DEFAULT_SCOPES = ("repo", "read:org", "workflow", "gist", "delete_repo")
+_NOT_A_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+class Profile(TypedDict, total=False):
+    """What an account says about itself."""
+
+    bio: str | None
+    company: str | None
+    location: str | None
+    blog: str | None
+    site_admin: bool
+
+
+def create_user(
+    act: Act,
+    *,
+    login: str,
+    type: str = "User",  # noqa: A002 - GitHub's word for it
+    name: str | None = None,
+    email: str | None = None,
+    **profile: Unpack[Profile],
+) -> User:
+    """Add an account; only the world's maker can."""
+    _require_maker(act)
+    if not _LOGIN.fullmatch(login):
+        raise invalid("User", "login", value=login, message=f"login {login!r} is not a name an account can have")
+    if act.database.one(User, login=login):
+        raise exists("User", "login")
+    if type not in {"User", "Organization", "Bot"}:
+        raise invalid("User", "type", value=type)
+    return act.database.insert(
+        User, login=login, type=type, name=name, email=email, created_at=act.now, updated_at=act.now, **profile
+    )
+
+
+def create_organization(act: Act, *, login: str, name: str | None = None, **profile: Unpack[Profile]) -> User:
+    """Add an organisation; who belongs to it is said by `add_member`."""
+    return create_user(act, login=login, type="Organization", name=name, **profile)
+
+
+def update_user(act: Act, user: User, *, name: str | None = None, email: str | None = None) -> User:
+    """Change what one's own profile says; None keeps it."""
+    if act.viewer is not None and act.viewer.id != user.id:
+        raise ForbiddenRefusal("Must have admin rights to the account.")
+    current = fresh(act, user)
+    changes = {key: value for key, value in {"name": name, "email": email}.items() if value is not None}
+    return touch(act, current, **storable_all(changes, resource="User")) if changes else current
+
+
+def add_member(act: Act, organization: User, user: User, role: str = "member") -> Membership:
+    """Put a user into an organisation, or change the role they have there."""
+    _require_organization_admin(act, organization)
+    if role not in {"member", "admin"}:
+        raise invalid("Membership", "role", value=role)
+    if user.type == "Organization":
+        raise invalid("Membership", "user", value=user.login)
+    known = act.database.one(Membership, organization_id=organization.id, user_id=user.id)
+    if known:
+        return act.database.update(known, role=role)
+    return act.database.insert(Membership, organization_id=organization.id, user_id=user.id, role=role)
+
+
+def create_team(
+    act: Act,
+    organization: User,
+    *,
+    name: str,
+    slug: str | None = None,
+    description: str | None = None,
+    privacy: str = "closed",
+) -> Team:
+    """Add a team to an organisation; its slug follows from its name."""
+    _require_organization_admin(act, organization)
+    storable_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
+    made = slug or _NOT_A_SLUG.sub("-", name.lower()).strip("-")
+    if not made:
+        raise missing("Team", "name")
+    if act.database.one(Team, organization_id=organization.id, slug=made):
+        raise InvalidRefusal(
+            errors=(
+                FieldError(
+                    resource="Team", field="name", code="custom", message="Name must be unique for this organization"
+                ),
+            )
+        )
+    return act.database.insert(
+        Team, organization_id=organization.id, slug=made, name=name, description=description, privacy=privacy
+    )
+
+
+def add_team_member(act: Act, team: Team, user: User) -> TeamMember:
+    """Put a user into a team, and into its organisation where they are not in it yet."""
+    organization = _organization_of(act, team)
+    _require_organization_admin(act, organization)
+    if not act.database.one(Membership, organization_id=organization.id, user_id=user.id):
+        add_member(act, organization, user)
+    known = act.database.one(TeamMember, team_id=team.id, user_id=user.id)
+    return known or act.database.insert(TeamMember, team_id=team.id, user_id=user.id)
+
+
+def add_team_repository(act: Act, team: Team, repository: Repository, role: Role = "write") -> TeamRepository:
+    """Give a team a role in a repository of its organisation."""
+    organization = _organization_of(act, team)
+    _require_organization_admin(act, organization)
+    if role not in ROLES[1:]:
+        raise invalid("Team", "permission", value=role)
+    if repository.owner_id != organization.id:
+        raise invalid("Team", "repository", value=repository.name)
+    known = act.database.one(TeamRepository, team_id=team.id, repository_id=repository.id)
+    if known:
+        return act.database.update(known, role=role)
+    return act.database.insert(TeamRepository, team_id=team.id, repository_id=repository.id, role=role)
+
+
+def create_token(act: Act, user: User, *, token: str, scopes: tuple[str, ...] = _DEFAULT_SCOPES) -> Token:
+    """Give a user a token; only the world's maker can."""
+    _require_maker(act)
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise invalid("Token", "token", message="a token is printable ASCII without blanks")
+    if act.database.one(Token, token=token):
+        raise exists("Token", "token")
+    return act.database.insert(Token, token=token, user_id=user.id, scopes=tuple(scopes))
+
+
+def _organization_of(act: Act, team: Team) -> User:
+    found = act.database.get(User, team.organization_id)
+    if found is None:
+        raise invalid("Team", "organization")
+    return found
+
+
+def _require_maker(act: Act) -> None:
+    if act.viewer is not None:
+        raise ForbiddenRefusal("Only the maker of a world adds accounts and tokens.")
+
+
+def _require_organization_admin(act: Act, organization: User) -> None:
+    if organization.type != "Organization":
+        raise invalid("Organization", "login", value=organization.login)
+    if act.viewer is None:
+        return
+    member = act.database.one(Membership, organization_id=organization.id, user_id=act.viewer.id)
+    if member is None or member.role != "admin":
+        raise ForbiddenRefusal("You must be an admin of this organization.")
+    if not act.viewer.has_scope("write:org"):
+        raise ForbiddenRefusal("You must be an admin of this organization.", needed_scopes=("admin:org",))

@@ -1,0 +1,1 @@
+"""Questions to a world that need more than one record to answer."""

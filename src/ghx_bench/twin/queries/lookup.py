@@ -1,0 +1,199 @@
+"""Finds things by the names that requests use, or says what it could not resolve.
+
+Messages are GraphQL's; REST says "Not Found" whatever was missing.
+"""
+
+from ghx_bench.twin.queries.permissions import is_visible
+from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import (
+    Comment,
+    Issue,
+    Label,
+    Milestone,
+    Pull,
+    Redirect,
+    Repository,
+    Team,
+    Tombstone,
+    User,
+)
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+_LARGEST = 2**63 - 1  # what a column can hold: a larger number belongs to nothing
+
+
+def account(world: World, login: str) -> User:
+    """Return the user, bot or organisation with a login."""
+    found = world.database.one(User, login=login) if _spellable(login) else None
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
+    return found
+
+
+def user(world: World, login: str) -> User:
+    """Return the person or bot with a login."""
+    found = account(world, login)
+    if found.type == "Organization":
+        raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
+    return found
+
+
+def organization(world: World, login: str) -> User:
+    """Return the organisation with a login."""
+    found = world.database.one(User, login=login, type="Organization") if _spellable(login) else None
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{login}'.")
+    return found
+
+
+def team(world: World, owner: User, slug: str) -> Team:
+    """Return a team of an organisation."""
+    found = world.database.one(Team, organization_id=owner.id, slug=slug) if _spellable(slug) else None
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a Team with the slug of '{slug}'.")
+    return found
+
+
+def repository(world: World, viewer: Viewer | None, owner: str, name: str) -> Repository:
+    """Return a repository by its name, or by one it had before; what the viewer may not see is not there."""
+    found = _named_repository(world, owner, name) if _spellable(owner) and _spellable(name) else None
+    if found is None or not is_visible(world, viewer, found):
+        raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{owner}/{name}'.")
+    return found
+
+
+def repository_by_id(world: World, viewer: Viewer | None, identity: int) -> Repository:
+    """Return a repository by its database id."""
+    found = world.database.get(Repository, identity) if _storable(identity) else None
+    if found is None or not is_visible(world, viewer, found):
+        raise NotFoundRefusal(f"Could not resolve to a Repository with the id of {identity}.")
+    return found
+
+
+def repository_of(world: World, record: Issue | Pull | Label | Milestone) -> Repository:
+    """Return the repository that a record lives in."""
+    found = world.database.get(Repository, record.repository_id)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a Repository with the id of {record.repository_id}.")
+    return found
+
+
+def owner(world: World, repository: Repository) -> User:
+    """Return whose repository it is."""
+    return user_by_id(world, repository.owner_id)
+
+
+def user_by_id(world: World, identity: int) -> User:
+    """Return the account with a database id."""
+    found = world.database.get(User, identity) if _storable(identity) else None
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a User with the id of {identity}.")
+    return found
+
+
+def full_name(world: World, repository: Repository) -> str:
+    """Return `owner/name` as both are spelled."""
+    return f"{owner(world, repository).login}/{repository.name}"
+
+
+def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
+    """Return what has a number in a repository; says so where it was deleted or moved."""
+    found = _numbered(world, repository, number)
+    if found is None:
+        _refuse_tombstone(world, repository, number)
+        raise NotFoundRefusal(f"Could not resolve to an issue or pull request with the number of {number}.")
+    return found
+
+
+def issue(world: World, repository: Repository, number: int) -> Issue:
+    """Return an issue that is no pull request."""
+    found = _numbered(world, repository, number)
+    if found is None:
+        _refuse_tombstone(world, repository, number)
+    if found is None or found.is_pull:
+        raise NotFoundRefusal(f"Could not resolve to an Issue with the number of {number}.")
+    return found
+
+
+def pull(world: World, repository: Repository, number: int) -> Pull:
+    """Return a pull request."""
+    found = _numbered(world, repository, number)
+    beside = pull_of(world, found) if found else None
+    if beside is None:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequest with the number of {number}.")
+    return beside
+
+
+def issue_of(world: World, pull: Pull) -> Issue:
+    """Return what a pull request shares with issues: number, title, body, state."""
+    found = world.database.get(Issue, pull.issue_id)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequest with the id of {pull.id}.")
+    return found
+
+
+def pull_of(world: World, issue: Issue) -> Pull | None:
+    """Return the pull request beside an issue record, where it is one."""
+    return world.database.one(Pull, issue_id=issue.id) if issue.is_pull else None
+
+
+def comment(world: World, repository: Repository, identity: int) -> Comment:
+    """Return a comment of a repository's conversations."""
+    found = world.database.get(Comment, identity) if _storable(identity) else None
+    home = world.database.get(Issue, found.issue_id) if found else None
+    if found is None or home is None or home.repository_id != repository.id:
+        raise NotFoundRefusal(f"Could not resolve to an IssueComment with the id of {identity}.")
+    return found
+
+
+def label(world: World, repository: Repository, name: str) -> Label:
+    """Return a label by its name, in any case."""
+    found = world.database.one(Label, repository_id=repository.id, name=name) if _spellable(name) else None
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a Label with the name '{name}'.")
+    return found
+
+
+def milestone(world: World, repository: Repository, number: int) -> Milestone:
+    """Return a milestone by its number."""
+    found = None
+    if _storable(number):
+        found = world.database.one(Milestone, repository_id=repository.id, number=number)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a Milestone with the number of {number}.")
+    return found
+
+
+def _named_repository(world: World, owner: str, name: str) -> Repository | None:
+    account = world.database.one(User, login=owner)
+    if account is None:
+        return None
+    found = world.database.one(Repository, owner_id=account.id, name=name)
+    if found is None and (redirect := world.database.one(Redirect, owner_id=account.id, name=name)):
+        return world.database.get(Repository, redirect.repository_id)
+    return found
+
+
+def _numbered(world: World, repository: Repository, number: int) -> Issue | None:
+    return world.database.one(Issue, repository_id=repository.id, number=number) if _storable(number) else None
+
+
+def _refuse_tombstone(world: World, repository: Repository, number: int) -> None:
+    found = None
+    if _storable(number):
+        found = world.database.one(Tombstone, repository_id=repository.id, number=number)
+    if found and found.moved_to_id:
+        raise MovedRefusal(
+            f"Could not resolve to an issue or pull request with the number of {number}.", issue_id=found.moved_to_id
+        )
+    if found:
+        raise GoneRefusal("This issue was deleted")
+
+
+def _storable(number: int) -> bool:
+    return -_LARGEST <= number <= _LARGEST
+
+
+def _spellable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

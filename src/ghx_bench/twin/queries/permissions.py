@@ -1,0 +1,148 @@
+"""What a viewer may do: the smaller of the user's role in a repository and the scopes of the token."""
+
+from typing import Literal, cast
+
+from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import (
+    Collaborator,
+    Comment,
+    Issue,
+    Membership,
+    Repository,
+    TeamRepository,
+    User,
+)
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import Act, World
+
+Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
+Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
+ROLES: tuple[Role, ...] = ("none", "read", "triage", "write", "maintain", "admin")
+NEEDS_ADMIN = "Must have admin rights to Repository."
+ARCHIVED = "Repository was archived so is read-only."
+_RANK = {name: rank for rank, name in enumerate(ROLES)}
+
+
+def at_least(held: str, needed: str) -> bool:
+    """Tell whether one role includes another."""
+    return _RANK[cast("Role", held)] >= _RANK[cast("Role", needed)]
+
+
+def role(world: World, viewer: Viewer | None, repository: Repository) -> Role:
+    """Return what a viewer can do in a repository; without a viewer, everything."""
+    if viewer is None or viewer.unrestricted:
+        return "admin"
+    held = user_role(world, viewer.user, repository)
+    return held if not at_least(held, "read") else _within_scopes(viewer, repository, held)
+
+
+def user_role(world: World, user: User, repository: Repository) -> Role:
+    """Return a user's role in a repository, whatever token they hold."""
+    if user.id == repository.owner_id:
+        return "admin"
+    held: list[str] = ["read" if repository.visibility == "public" else "none"]
+    collaborator = world.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
+    if collaborator:
+        held.append(collaborator.role)
+    membership = world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id)
+    if membership:
+        held.append("admin" if membership.role == "admin" else "read")
+        held += [team.role for team in _team_roles(world, user, repository)]
+    return cast("Role", max(held, key=lambda name: _RANK[cast("Role", name)]))
+
+
+def may(world: World, viewer: Viewer | None, repository: Repository, needed: Role) -> bool:
+    """Tell whether a viewer has at least a role in a repository."""
+    return at_least(role(world, viewer, repository), needed)
+
+
+def is_visible(world: World, viewer: Viewer | None, repository: Repository) -> bool:
+    """Tell whether a viewer may know that a repository exists."""
+    return may(world, viewer, repository, "read")
+
+
+def visible_repositories(world: World, viewer: Viewer | None) -> list[Repository]:
+    """Return every repository that a viewer may see, oldest first."""
+    return [one for one in world.database.all(Repository) if is_visible(world, viewer, one)]
+
+
+def require(
+    act: Act, repository: Repository, needed: Role, message: str = NEEDS_ADMIN, *, even_archived: bool = False
+) -> None:
+    """Refuse a change that the viewer may not make: what they cannot see is not there, an archive is read-only."""
+    if act.viewer is None or act.viewer.unrestricted:
+        return
+    held = role(act.world, act.viewer, repository)
+    if not at_least(held, "read"):
+        raise NotFoundRefusal(_unknown_repository(act, repository))
+    if not at_least(held, needed):
+        allowed = at_least(user_role(act.world, act.viewer.user, repository), needed)
+        scope = "public_repo" if repository.visibility == "public" else "repo"
+        raise ForbiddenRefusal(message, needed_scopes=(scope,) if allowed else ())
+    if repository.archived and not even_archived:
+        raise ForbiddenRefusal(ARCHIVED)
+    if _only_reads(act.viewer, repository):
+        raise ForbiddenRefusal("Resource not accessible by personal access token", needed_scopes=("public_repo",))
+
+
+def assignable(world: World, repository: Repository, user: User, issue: Issue | None = None) -> bool:
+    """Tell whether work can be given to a user: collaborators, members, and whoever takes part in the issue."""
+    if user.type == "Organization" or not at_least(user_role(world, user, repository), "read"):
+        return False
+    if user.id == repository.owner_id or _belongs(world, repository, user):
+        return True
+    if issue is None:
+        return False
+    return issue.author_id == user.id or bool(world.database.count(Comment, issue_id=issue.id, author_id=user.id))
+
+
+def assignable_users(world: World, repository: Repository) -> list[User]:
+    """Return everyone who can be given work anywhere in a repository, by login."""
+    users = (user for user in world.database.all(User, order="login") if assignable(world, repository, user))
+    return list(users)
+
+
+def author_association(world: World, repository: Repository, user: User) -> Association:
+    """Return how an author stands to a repository, as both APIs show it beside what they wrote."""
+    if user.id == repository.owner_id:
+        return "OWNER"
+    if world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id):
+        return "MEMBER"
+    if world.database.one(Collaborator, repository_id=repository.id, user_id=user.id):
+        return "COLLABORATOR"
+    merged = world.database.count(
+        Issue,
+        "JOIN pulls ON pulls.issue_id = issues.id "
+        "WHERE issues.repository_id = ? AND issues.author_id = ? AND pulls.merged_at IS NOT NULL",
+        (repository.id, user.id),
+    )
+    return "CONTRIBUTOR" if merged else "NONE"
+
+
+def _belongs(world: World, repository: Repository, user: User) -> bool:
+    member = world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id)
+    return bool(member or world.database.one(Collaborator, repository_id=repository.id, user_id=user.id))
+
+
+def _team_roles(world: World, user: User, repository: Repository) -> list[TeamRepository]:
+    return world.database.select(
+        TeamRepository,
+        "JOIN team_members ON team_members.team_id = team_repositories.team_id "
+        "WHERE team_repositories.repository_id = ? AND team_members.user_id = ?",
+        (repository.id, user.id),
+    )
+
+
+def _within_scopes(viewer: Viewer, repository: Repository, held: Role) -> Role:
+    if repository.visibility != "public":
+        return held if viewer.has_scope("repo") else "none"
+    return "read" if _only_reads(viewer, repository) else held
+
+
+def _only_reads(viewer: Viewer, repository: Repository) -> bool:
+    return repository.visibility == "public" and not viewer.has_scope("public_repo")
+
+
+def _unknown_repository(act: Act, repository: Repository) -> str:
+    owner = act.database.get(User, repository.owner_id)
+    return f"Could not resolve to a Repository with the name '{owner.login if owner else '?'}/{repository.name}'."

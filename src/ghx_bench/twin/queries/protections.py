@@ -1,0 +1,60 @@
+"""Which rules a protected branch has, and whom they bind."""
+
+from fnmatch import fnmatchcase
+
+from ghx_bench.twin.git.receiving import RefRule
+from ghx_bench.twin.git.repository import RefUpdate
+from ghx_bench.twin.queries import checks, permissions
+from ghx_bench.twin.state.records import Protection, Repository
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+
+def protection_of(world: World, repository: Repository, branch: str) -> Protection | None:
+    """Return the rules of a branch: those that name it, else the oldest whose pattern fits."""
+    rules = world.database.all(Protection, repository_id=repository.id)
+    named = next((rule for rule in rules if rule.pattern == branch), None)
+    return named or next((rule for rule in rules if _fits(rule.pattern, branch)), None)
+
+
+def binds(world: World, protection: Protection, viewer: Viewer | None, repository: Repository) -> bool:
+    """Tell whether a viewer is held to the rules: administrators are only where the rules say so."""
+    if viewer is None or viewer.unrestricted:
+        return False
+    return protection.enforce_admins or not permissions.may(world, viewer, repository, "admin")
+
+
+def push_rule(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> RefRule:
+    """Return why a viewer may not change a branch directly; asked before git has the new commits."""
+    branch = update.ref.removeprefix("refs/heads/")
+    rules = protection_of(world, repository, branch) if branch != update.ref else None
+    if rules is None or viewer is None or viewer.unrestricted or update.old is None:
+        return RefRule()
+    if update.new is None:
+        return RefRule() if rules.allow_deletions else RefRule(refused=("Cannot delete this protected branch",))
+    forced = () if rules.allow_force_pushes else ("Cannot force-push to this protected branch",)
+    held = binds(world, rules, viewer, repository)
+    return RefRule(refused=_missing(world, rules, repository, update.new) if held else (), force_push_refused=forced)
+
+
+def push_obstacle(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> str | None:
+    """Return the first reason why a viewer may not make a change to a branch whose commits are there."""
+    rule = push_rule(world, viewer, repository, update)
+    reasons = rule.refused
+    if rule.force_push_refused and update.old and update.new:
+        forced = not world.git(repository).is_ancestor(update.old, update.new)
+        reasons = (*(rule.force_push_refused if forced else ()), *reasons)
+    return reasons[0] if reasons else None
+
+
+def _missing(world: World, rules: Protection, repository: Repository, sha: str) -> tuple[str, ...]:
+    if rules.required_approvals is not None:
+        return ("Changes must be made through a pull request.",)
+    states = {name: checks.state_of_required(world, repository, sha, name) for name in rules.required_checks}
+    return tuple(f'Required status check "{name}" is expected.' for name, state in states.items() if state != "SUCCESS")
+
+
+def _fits(pattern: str, branch: str) -> bool:
+    """Match as GitHub does: a star does not reach over a slash."""
+    parts, names = pattern.split("/"), branch.split("/")
+    return len(parts) == len(names) and all(fnmatchcase(n, p) for n, p in zip(names, parts, strict=True))

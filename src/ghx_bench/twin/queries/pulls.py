@@ -1,0 +1,74 @@
+"""Everything a pull request shows that is computed: its changes, its reviews, its way to a merge."""
+
+from ghx_bench.twin.commands.closing import closing_references
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.comparison import (
+    base_tip,
+    commits,
+    files,
+    files_at,
+    git_of,
+    hunks_of,
+    position,
+    potential_merge_commit,
+)
+from ghx_bench.twin.queries.mergeability import is_required, merge_state, mergeable, obstacles
+from ghx_bench.twin.queries.reviews import (
+    latest_opinions,
+    latest_reviews,
+    pending_review,
+    review_decision,
+    submitted_reviews,
+    visible_comments,
+    visible_reviews,
+    visible_threads,
+)
+from ghx_bench.twin.refusals import Refusal
+from ghx_bench.twin.state.records import Issue, Pull, Repository
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+__all__ = [
+    "base_tip",
+    "closing_issues",
+    "commits",
+    "files",
+    "files_at",
+    "git_of",
+    "hunks_of",
+    "is_required",
+    "latest_opinions",
+    "latest_reviews",
+    "merge_state",
+    "mergeable",
+    "obstacles",
+    "pending_review",
+    "position",
+    "potential_merge_commit",
+    "referenced_issues",
+    "review_decision",
+    "submitted_reviews",
+    "visible_comments",
+    "visible_reviews",
+    "visible_threads",
+]
+
+
+def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> list[Issue]:
+    """Return the issues that a merge closes: keywords count only where the default branch is the base."""
+    repository, issue = lookup.repository_of(world, pull), lookup.issue_of(world, pull)
+    if pull.base_ref != repository.default_branch:
+        return []
+    return referenced_issues(world, viewer, repository, issue.body or "")
+
+
+def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:
+    """Return the issues that a text written in a repository promises to close, each once."""
+    found: dict[int, Issue] = {}
+    for owner, name, number in closing_references(text, lookup.full_name(world, repository)):
+        try:
+            issue = lookup.issue(world, lookup.repository(world, viewer, owner, name), number)
+        except Refusal:
+            continue  # a number of nothing, or of something the reader may not know of
+        found[issue.id] = issue
+    return list(found.values())

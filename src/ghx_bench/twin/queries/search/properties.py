@@ -1,0 +1,193 @@
+"""Qualifiers of an issue search: what each asks of an issue."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from ghx_bench.twin.queries.checks import rollup
+from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
+from ghx_bench.twin.queries.search.facts import Facts
+from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, unsearchable
+from ghx_bench.twin.queries.search.people import PEOPLE, Question, person_question
+from ghx_bench.twin.queries.search.ranges import number_question, time_question
+from ghx_bench.twin.queries.search.scopes import in_scope
+from ghx_bench.twin.refusals import NotImplementedRefusal
+from ghx_bench.twin.state.records import Issue
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+_NUMBERS: dict[str, Callable[[Facts], int]] = {
+    "comments": lambda facts: facts.comment_count,
+    "reactions": lambda facts: len(facts.reactions),
+    "interactions": lambda facts: facts.comment_count + len(facts.reactions),
+    "number": lambda facts: facts.issue.number,
+}
+_TIMES: dict[str, Callable[[Facts], str | None]] = {
+    "created": lambda facts: facts.issue.created_at,
+    "updated": lambda facts: facts.issue.updated_at,
+    "closed": lambda facts: facts.issue.closed_at,
+    "merged": lambda facts: facts.pull.merged_at if facts.pull else None,
+}
+_STATES: dict[str, Question] = {
+    "open": lambda facts: facts.issue.state == "open",
+    "closed": lambda facts: facts.issue.state == "closed",
+    "merged": lambda facts: facts.pull is not None and facts.pull.merged_at is not None,
+    "unmerged": lambda facts: facts.pull is not None and facts.pull.merged_at is None,
+    "draft": lambda facts: facts.pull is not None and facts.pull.draft,
+    "locked": lambda facts: facts.issue.locked,
+    "unlocked": lambda facts: not facts.issue.locked,
+    "pinned": lambda facts: facts.issue.pinned,
+    "public": lambda facts: facts.repository.visibility == "public",
+    "private": lambda facts: facts.repository.visibility == "private",
+    "internal": lambda facts: facts.repository.visibility == "internal",
+    "archived": lambda facts: facts.repository.archived,
+    "issue": lambda facts: not facts.issue.is_pull,
+    "pr": lambda facts: facts.issue.is_pull,
+    "pull-request": lambda facts: facts.issue.is_pull,
+    "queued": lambda _: False,  # no world has a merge queue
+}
+_PRESENT: dict[str, Question] = {
+    "label": lambda facts: bool(facts.labels),
+    "milestone": lambda facts: facts.milestone is not None,
+    "assignee": lambda facts: bool(facts.assignees),
+    "parent-issue": lambda facts: facts.issue.parent_id is not None,
+    "sub-issue": lambda facts: bool(facts.world.database.count(Issue, parent_id=facts.issue.id)),
+    "project": lambda _: False,  # no world has projects
+    "type": lambda _: False,  # no world has issue types
+}
+_REVIEWS: dict[str, Question] = {
+    "none": lambda facts: facts.pull is not None and not facts.reviews,
+    "required": lambda facts: facts.pull is not None and review_decision(facts.world, facts.pull) == "REVIEW_REQUIRED",
+    "approved": lambda facts: "APPROVED" in _opinions(facts) and "CHANGES_REQUESTED" not in _opinions(facts),
+    "changes_requested": lambda facts: "CHANGES_REQUESTED" in _opinions(facts),
+}
+_STATUSES = {"success": {"SUCCESS"}, "pending": {"PENDING", "EXPECTED"}, "failure": {"FAILURE", "ERROR"}}
+_TEXTS: dict[str, Callable[[Facts], str | None]] = {
+    "milestone": lambda facts: facts.milestone,
+    "head": lambda facts: facts.pull.head_ref.casefold() if facts.pull else None,
+    "base": lambda facts: facts.pull.base_ref.casefold() if facts.pull else None,
+}
+_UNSUPPORTED = frozenset({"language", "project"})
+_CHOICES: dict[str, dict[str, Question]] = {
+    "is": _STATES,
+    "state": {name: _STATES[name] for name in ("open", "closed", "merged")},
+    "type": {name: _STATES[name] for name in ("issue", "pr", "pull-request")},
+    "has": _PRESENT,
+    "review": _REVIEWS,
+}
+_OTHERS = frozenset({"no", "label", "draft", "archived", "reason", "linked", "status", "sha"})
+KNOWN = frozenset({*SCOPES, *PEOPLE, *_NUMBERS, *_TIMES, *_TEXTS, *_CHOICES, *_OTHERS, *_UNSUPPORTED})
+
+
+class Properties:
+    """The questions of one search, which may need to know all its candidates."""
+
+    def __init__(self, world: World, viewer: Viewer | None, candidates: Sequence[Facts]) -> None:
+        self._world, self._viewer, self._candidates = world, viewer, candidates
+        self._special: dict[str, Callable[[tuple[str, ...]], Question]] = {
+            "no": _absent,
+            "label": _labelled,
+            "draft": lambda values: _flag("draft", values, _STATES["draft"]),
+            "archived": lambda values: _flag("archived", values, _STATES["archived"]),
+            "reason": _closed_for,
+            "linked": self._linked,
+            "status": _checked,
+            "sha": _at_commit,
+        }
+
+    def question(self, qualifier: Qualifier) -> Question:
+        """Return what a qualifier asks."""
+        name, values = qualifier.name, qualifier.values
+        if not values:
+            return lambda _: True
+        if name in SCOPES:
+            within = in_scope(self._world, self._viewer, qualifier)
+            return lambda facts: within(facts.repository)
+        if name in _UNSUPPORTED:
+            raise NotImplementedRefusal(f"The twin cannot search issues by `{name}:` yet.")
+        if name in PEOPLE:
+            return person_question(self._world, self._viewer, name, values)
+        return self._special[name](values) if name in self._special else self._compared(name, values)
+
+    def _compared(self, name: str, values: tuple[str, ...]) -> Question:
+        if name in _NUMBERS:
+            numbers, number = [number_question(value) for value in values], _NUMBERS[name]
+            return lambda facts: any(fits(number(facts)) for fits in numbers)
+        if name in _TIMES:
+            now = self._world.database.now()
+            times, time = [time_question(value, now) for value in values], _TIMES[name]
+            return lambda facts: any(fits(time(facts)) for fits in times)
+        if name in _TEXTS:
+            texts, text = {value.casefold() for value in values}, _TEXTS[name]
+            return lambda facts: ("*" in texts and text(facts) is not None) or text(facts) in texts
+        known = _CHOICES[name]
+        chosen = [known[_meant(value)] for value in values if _meant(value) in known]
+        return lambda facts: any(question(facts) for question in chosen)
+
+    def _linked(self, values: tuple[str, ...]) -> Question:
+        kinds = {value.lower() for value in values}
+
+        def is_linked(facts: Facts) -> bool:
+            if facts.issue.is_pull:
+                return "issue" in kinds and bool(facts.closes)
+            owner, _, name = facts.home.casefold().partition("/")
+            return "pr" in kinds and (owner, name, facts.issue.number) in self._closed_by_pulls
+
+        return is_linked
+
+    @cached_property
+    def _closed_by_pulls(self) -> set[tuple[str, str, int]]:
+        repositories = {facts.repository.id: facts.repository for facts in self._candidates}
+        pulls = self._world.database.all(Issue, repository_id=tuple(repositories), is_pull=True)
+        return {one for pull in pulls for one in Facts(self._world, pull, repositories[pull.repository_id]).closes}
+
+
+def _meant(value: str) -> str:
+    return value.lower().replace("changes-", "changes_")
+
+
+def _absent(values: tuple[str, ...]) -> Question:
+    asked = [_PRESENT[value.lower()] for value in values if value.lower() in _PRESENT]
+    return lambda facts: not any(question(facts) for question in asked)
+
+
+def _labelled(values: tuple[str, ...]) -> Question:
+    wanted = {value.casefold() for value in values}
+    return lambda facts: ("*" in wanted and bool(facts.labels)) or bool(wanted & facts.labels)
+
+
+def _flag(name: str, values: tuple[str, ...], question: Question) -> Question:
+    wanted = values[0].lower()
+    if wanted not in {"true", "false"}:
+        raise unsearchable(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
+    if name == "draft":
+        return lambda facts: facts.issue.is_pull and question(facts) == (wanted == "true")
+    return lambda facts: question(facts) == (wanted == "true")
+
+
+def _closed_for(values: tuple[str, ...]) -> Question:
+    reasons = {value.lower().replace(" ", "_").replace("-", "_") for value in values}
+    return lambda facts: facts.issue.state == "closed" and facts.issue.state_reason in reasons
+
+
+def _checked(values: tuple[str, ...]) -> Question:
+    states = {state for value in values for state in _STATUSES.get(value.lower(), set[str]())}
+
+    def has_state(facts: Facts) -> bool:
+        found = rollup(facts.world, facts.repository, facts.pull.head_sha) if facts.pull else None
+        return found is not None and found.state in states
+
+    return has_state
+
+
+def _at_commit(values: tuple[str, ...]) -> Question:
+    starts = tuple(value.lower() for value in values)
+
+    def holds(facts: Facts) -> bool:
+        shas = (facts.pull.head_sha, facts.pull.merge_commit_sha or "") if facts.pull else ()
+        return any(sha.startswith(starts) for sha in shas)
+
+    return holds
+
+
+def _opinions(facts: Facts) -> set[str]:
+    return {review.state for review in latest_opinions(facts.world, facts.pull)} if facts.pull else set()

@@ -1,0 +1,146 @@
+"""Searching repositories and accounts."""
+
+from collections.abc import Callable
+
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.languages import primary_language
+from ghx_bench.twin.queries.permissions import visible_repositories
+from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, demanded, parse
+from ghx_bench.twin.queries.search.ranges import number_question, time_question
+from ghx_bench.twin.queries.search.scopes import in_scope, searched_repositories
+from ghx_bench.twin.refusals import NotImplementedRefusal
+from ghx_bench.twin.state.records import Issue, Membership, Repository, User
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+_TIMES: dict[str, Callable[[Repository], str]] = {
+    "created": lambda repository: repository.created_at,
+    "pushed": lambda repository: repository.pushed_at,
+    "updated": lambda repository: repository.updated_at,
+}
+_UNSUPPORTED = frozenset({"size", "license", "followers", "mirror", "props", "good-first-issues", "help-wanted-issues"})
+_KNOWN = frozenset({
+    *SCOPES, *_TIMES, *_UNSUPPORTED, "is", "archived", "fork", "forks", "stars", "topic", "topics", "language",
+    "template", "visibility",
+})  # fmt: skip
+_FIELDS = frozenset({"name", "description", "topics"})
+
+
+def search_repositories(
+    world: World, viewer: Viewer | None, query: str, *, sort: str | None = None, order: str = "desc"
+) -> list[Repository]:
+    """Return the repositories that fit a query; forks only where `fork:` asks for them."""
+    parsed = parse(query, _KNOWN)
+    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
+    asked = {part.name for part in demanded(parsed.root) if isinstance(part, Qualifier)}
+    found = [one for one in searched_repositories(world, viewer, parsed.root) if fits(one)]
+    shown = [one for one in found if "fork" in asked or one.parent_id is None]
+    written, _, direction = (parsed.sort or "").partition("-")
+    keys: dict[str, Callable[[Repository], str | int]] = {
+        "updated": lambda repository: repository.pushed_at,
+        "forks": lambda repository: _forks(world, repository),
+        "help-wanted-issues": lambda repository: _open_issues(world, repository),
+    }
+    key = keys.get(sort or written, lambda repository: repository.created_at)
+    upwards = (order if sort else direction) == "asc"
+    return sorted(shown, key=lambda one: (key(one), one.id), reverse=not upwards)  # pyright: ignore[reportArgumentType, reportCallIssue] - keys of one order compare
+
+
+def search_users(world: World, viewer: Viewer | None, query: str) -> list[User]:
+    """Return the accounts whose login, name or address holds every word of a query, by login."""
+    parsed = parse(query, {"type", "user", "org", "repos", "created", "location"})
+    fits = compiled(parsed.root, lambda leaf: _account_question(world, viewer, leaf))
+    return [user for user in world.database.all(User, order="login") if fits(user)]
+
+
+def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[Repository], bool]:
+    match leaf:
+        case Word(text, within):
+            return _text_question(text, (within or _FIELDS) & _FIELDS or _FIELDS)
+        case Qualifier(_, ()):
+            return lambda _: True
+        case Qualifier(name) if name in SCOPES:
+            return in_scope(world, viewer, leaf)
+        case Qualifier(name, values) if name in _TIMES:
+            times, time = [time_question(value, world.database.now()) for value in values], _TIMES[name]
+            return lambda repository: any(fits(time(repository)) for fits in times)
+        case Qualifier(name) if name in _UNSUPPORTED:
+            raise NotImplementedRefusal(f"The twin cannot search repositories by `{name}:` yet.")
+        case Qualifier(name, values):
+            return _property(world, name, tuple(value.lower() for value in values))
+
+
+def _property(world: World, name: str, values: tuple[str, ...]) -> Callable[[Repository], bool]:
+    wanted = set(values)
+    numbers: dict[str, Callable[[Repository], int]] = {
+        "topics": lambda repository: len(repository.topics),
+        "forks": lambda repository: _forks(world, repository),
+        "stars": lambda _: 0,  # nobody has given any
+    }
+    if name in numbers:
+        return _counted(values, numbers[name])
+    questions: dict[str, Callable[[Repository], bool]] = {
+        "is": lambda repository: bool(wanted & _states(repository)),
+        "visibility": lambda repository: repository.visibility in wanted,
+        "archived": lambda repository: repository.archived == ("true" in wanted),
+        "template": lambda repository: repository.is_template == ("true" in wanted),
+        "fork": lambda repository: repository.parent_id is not None or "only" not in wanted,
+        "topic": lambda repository: bool(wanted & set(repository.topics)),
+        "language": lambda repository: (primary_language(world, repository) or "").lower() in wanted,
+    }
+    return questions[name]
+
+
+def _counted(values: tuple[str, ...], number: Callable[[Repository], int]) -> Callable[[Repository], bool]:
+    numbers = [number_question(value) for value in values]
+    return lambda repository: any(fits(number(repository)) for fits in numbers)
+
+
+def _text_question(text: str, fields: frozenset[str]) -> Callable[[Repository], bool]:
+    wanted = text.casefold()
+
+    def holds(repository: Repository) -> bool:
+        texts = {"name": repository.name, "description": repository.description, "topics": " ".join(repository.topics)}
+        return any(wanted in (texts[field] or "").casefold() for field in fields)
+
+    return holds
+
+
+def _states(repository: Repository) -> set[str]:
+    flags = {"archived": repository.archived, "template": repository.is_template, "fork": repository.parent_id}
+    return {repository.visibility, *(name for name, flag in flags.items() if flag)}
+
+
+def _forks(world: World, repository: Repository) -> int:
+    return world.database.count(Repository, parent_id=repository.id)
+
+
+def _open_issues(world: World, repository: Repository) -> int:
+    return world.database.count(Issue, repository_id=repository.id, state="open")
+
+
+def _account_question(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[User], bool]:
+    match leaf:
+        case Word(text, within):
+            fields = within or frozenset({"login", "name", "email"})
+            return lambda user: any(text.casefold() in (getattr(user, f, None) or "").casefold() for f in fields)
+        case Qualifier("type", values):
+            kinds = {"Organization" if value.lower() in {"org", "organization"} else "User" for value in values}
+            return lambda user: user.type in kinds
+        case Qualifier("created", values):
+            times = [time_question(value, world.database.now()) for value in values]
+            return lambda user: any(fits(user.created_at) for fits in times)
+        case Qualifier("repos", values):
+            numbers = [number_question(value) for value in values]
+            visible = [one.owner_id for one in visible_repositories(world, viewer)]
+            return lambda user: any(fits(visible.count(user.id)) for fits in numbers)
+        case Qualifier("location", values):
+            return lambda user: any(value.casefold() in (user.location or "").casefold() for value in values)
+        case Qualifier(_, values):
+            logins = {value.casefold() for value in values}
+            return lambda user: user.login.casefold() in logins or _is_member(world, user, logins)
+
+
+def _is_member(world: World, user: User, logins: set[str]) -> bool:
+    memberships = world.database.all(Membership, user_id=user.id)
+    return any(lookup.user_by_id(world, one.organization_id).login.casefold() in logins for one in memberships)
