@@ -1,0 +1,145 @@
+"""Reading a request's JSON body with GitHub's wording for what is wrong with it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn, cast
+
+from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.rest.errors import BadRequestRefusal
+
+_LARGEST = 2**63 - 1  # what a column holds
+
+
+class Body:
+    """A JSON object from a client; keys that nobody asks for are ignored, as on GitHub."""
+
+    def __init__(self, content: JsonObject, pointer: str = "") -> None:
+        self._content, self._pointer = content, pointer
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._content
+
+    def get(self, name: str) -> Any:
+        """Return a value as it came."""
+        return self._content.get(name)
+
+    def required_text(self, name: str) -> str:
+        """Return a text that must be there."""
+        self._require(name)
+        value = self._content[name]
+        return value if isinstance(value, str) else self._wrong(name, value, "a string")
+
+    def text(self, name: str) -> str | None:
+        """Return a text, None where it is left out or null."""
+        value = self._content.get(name)
+        return value if value is None or isinstance(value, str) else self._wrong(name, value, "a string")
+
+    def choice(self, name: str, options: Sequence[str]) -> str | None:
+        """Return one of a few words, None where it is left out or null."""
+        value = self.text(name)
+        if value is None or value in options:
+            return value
+        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not a member of {json.dumps(list(options))}.")
+
+    def flag(self, name: str) -> bool | None:
+        """Return a boolean, None where it is left out or null."""
+        value = self._content.get(name)
+        return value if value is None or isinstance(value, bool) else self._wrong(name, value, "a boolean")
+
+    def integer(self, name: str) -> int | None:
+        """Return an integer (also one spelled as text, which clients send), None where it is left out or null."""
+        value = self._content.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            value = int(value[:20])
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST):
+            return value
+        return self._wrong(name, value, "an integer")
+
+    def required_integer(self, name: str) -> int:
+        """Return an integer that must be there."""
+        self._require(name)
+        value = self.integer(name)
+        return self._wrong(name, None, "an integer") if value is None else value
+
+    def items(self, name: str) -> list[Any] | None:
+        """Return an array, None where it is left out or null."""
+        value = self._content.get(name)
+        if value is None or isinstance(value, list):
+            return cast("list[Any] | None", value)
+        return self._wrong(name, value, "an array")
+
+    def texts(self, name: str) -> list[str] | None:
+        """Return an array of texts, None where it is left out or null."""
+        items = self.items(name)
+        for item in items or ():
+            if not isinstance(item, str):
+                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not a string.")
+        return items
+
+    def nested(self, name: str) -> "Body | None":
+        """Return an object inside, None where it is left out or null."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            self._wrong(name, value, "an object")
+        return Body(cast("JsonObject", value), f"{self._path(name)}/")
+
+    def objects(self, name: str) -> "list[Body]":
+        """Return an array of objects; empty where it is left out or null."""
+        bodies: list[Body] = []
+        for item in self.items(name) or ():
+            if not isinstance(item, dict):
+                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not an object.")
+            bodies.append(Body(cast("JsonObject", item), f"{self._path(name)}/items/"))
+        return bodies
+
+    def require(self, *names: str) -> None:
+        """Refuse a body in which any of these is left out."""
+        missing = [name for name in names if name not in self._content]
+        if missing:
+            quoted = ", ".join(f'"{name}"' for name in missing)
+            verb = "wasn't" if len(missing) == 1 else "weren't"
+            raise _invalid(f"{quoted} {verb} supplied.")
+
+    def _require(self, name: str) -> None:
+        self.require(name)
+
+    def _path(self, name: str) -> str:
+        return f"{self._pointer}properties/{name}"
+
+    def _wrong(self, name: str, value: object, kind: str) -> NoReturn:
+        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not {kind}.")
+
+
+def parse_body(content: bytes) -> Any:
+    """Return the JSON of a body, an empty object where there is no body."""
+    if not content.strip():
+        return {}
+    try:
+        value = json.loads(content, parse_constant=_refuse_constant)
+        if b"\\u" in content:
+            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except (ValueError, RecursionError) as error:
+        raise BadRequestRefusal("Problems parsing JSON") from error
+    return value
+
+
+def as_object(value: object) -> Body:
+    """Return the body as an object."""
+    if not isinstance(value, dict):
+        raise BadRequestRefusal("Body should be a JSON object")
+    return Body(cast("JsonObject", value))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _spelled(value: object) -> str:
+    return "nil" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _invalid(problem: str) -> InvalidRefusal:
+    return InvalidRefusal(f"Invalid request.\n\n{problem}")

@@ -1,0 +1,146 @@
+"""Statuses and check runs of commits."""
+
+from typing import Any
+
+from ghx_bench.twin.commands import checks
+from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
+from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.rest.answer import Answer, created
+from ghx_bench.twin.rest.body import Body
+from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.pagination import listed, page_of
+from ghx_bench.twin.rest.render import checks as render
+from ghx_bench.twin.rest.render.repositories import bare_repository
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import CheckRun, Status
+
+_STATES = ("error", "failure", "pending", "success")
+_STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
+_CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out")
+
+
+def list_statuses(request: RestRequest) -> Answer:
+    """List commit statuses for a reference."""
+    home = located.repository(request)
+    sha = located.commit(request, home, request.text("ref"))
+    found = request.world.database.all(Status, repository_id=home.id, sha=sha, order="id DESC")
+    return listed(request, found, lambda one: render.status(request.view, one))
+
+
+def get_combined_status(request: RestRequest) -> Answer:
+    """Get the combined status for a specific reference."""
+    home = located.repository(request)
+    sha = located.commit(request, home, request.text("ref"))
+    found = latest_statuses(request.world, home, sha)
+    shown, headers = page_of(request, found)
+    url = request.view.api(home, f"/commits/{sha}")
+    body = {
+        "state": combined_state(found),
+        "statuses": [render.simple_status(request.view, one) for one in shown],
+        "sha": sha,
+        "total_count": len(found),
+        "repository": bare_repository(request.view, home),
+        "commit_url": url,
+        "url": f"{url}/status",
+    }
+    return Answer(body=body, headers=headers)
+
+
+def create_status(request: RestRequest) -> Answer:
+    """Create a commit status."""
+    home, body = located.repository(request), request.body()
+    body.require("state")
+    state = body.choice("state", _STATES) or body.required_text("state")
+    with request.acting() as act:
+        made = checks.create_status(
+            act,
+            home,
+            sha=request.text("sha"),
+            state=state,
+            context=body.text("context") or "default",
+            description=body.text("description"),
+            target_url=body.text("target_url"),
+        )
+    shown = render.status(request.view, made)
+    return created(shown, shown["url"])
+
+
+def list_check_runs(request: RestRequest) -> Answer:
+    """List check runs for a Git reference."""
+    home, query = located.repository(request), request.query
+    sha = located.commit(request, home, request.text("ref"))
+    found = (
+        request.world.database.all(CheckRun, repository_id=home.id, head_sha=sha)
+        if query.get("filter") == "all"
+        else latest_check_runs(request.world, home, sha)
+    )
+    name, status = query.get("check_name"), query.get("status")
+    chosen = [one for one in found if name in {None, one.name} and status in {None, one.status}]
+    shown, headers = page_of(request, chosen)
+    runs = [render.check_run(request.view, one) for one in shown]
+    return Answer(body={"total_count": len(chosen), "check_runs": runs}, headers=headers)
+
+
+def create_check_run(request: RestRequest) -> Answer:
+    """Create a check run."""
+    home, body = located.repository(request), request.body()
+    body.require("name", "head_sha")
+    title, summary = _output(body)
+    with request.acting() as act:
+        made = checks.create_check_run(
+            act,
+            home,
+            sha=body.required_text("head_sha"),
+            name=body.required_text("name"),
+            status=body.choice("status", _STATUSES),
+            conclusion=body.choice("conclusion", _CONCLUSIONS),
+            details_url=body.text("details_url"),
+            started_at=body.text("started_at"),
+            completed_at=body.text("completed_at"),
+            title=title,
+            summary=summary,
+        )
+    shown = render.check_run(request.view, made)
+    return created(shown, shown["url"])
+
+
+def get_check_run(request: RestRequest) -> Answer:
+    """Get a check run."""
+    return Answer(body=render.check_run(request.view, _check_run(request)))
+
+
+def update_check_run(request: RestRequest) -> Answer:
+    """Update a check run."""
+    found, body = _check_run(request), request.body()
+    texts = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
+    title, summary = _output(body)
+    given: dict[str, Any] = {
+        **texts,
+        "status": body.choice("status", _STATUSES),
+        "conclusion": body.choice("conclusion", _CONCLUSIONS),
+        "title": title,
+        "summary": summary,
+    }
+    with request.acting() as act:
+        changed = checks.update_check_run(
+            act, found, **{name: UNSET if value is None else value for name, value in given.items()}
+        )
+    return Answer(body=render.check_run(request.view, changed))
+
+
+def _check_run(request: RestRequest) -> CheckRun:
+    home, identity = located.repository(request), request.number("check_run_id")
+    found = request.world.database.get(CheckRun, identity)
+    if found is None or found.repository_id != home.id:
+        raise NotFoundRefusal(f"Could not resolve to a CheckRun with the id of {identity}.")
+    return found
+
+
+def _output(body: Body) -> tuple[str | None, str | None]:
+    output = body.nested("output")
+    if output is None:
+        return None, None
+    if output.items("annotations") or output.text("text"):
+        raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text and no annotations.")
+    return output.text("title"), output.text("summary")

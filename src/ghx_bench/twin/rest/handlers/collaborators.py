@@ -1,0 +1,119 @@
+"""Who works on a repository, and who can be given work."""
+
+from ghx_bench.twin.commands import repositories
+from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
+from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.render.commits import user_of
+from ghx_bench.twin.rest.render.repositories import permissions as render_permissions
+from ghx_bench.twin.rest.render.users import simple_team, simple_user
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import Repository, Team, TeamRepository, User
+
+_MUST_PUSH = "Must have push access to view repository collaborators."
+_ROLES = {"pull": "read", "push": "write"}  # REST's older words
+_COARSE = {"maintain": "write", "triage": "read"}  # what `permission` says for roles it does not know
+
+
+def list_collaborators(request: RestRequest) -> Answer:
+    """List repository collaborators."""
+    home = located.repository_for(request, "write", _MUST_PUSH)
+    asked = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
+    roles = {user.id: permissions.user_role(request.world, user, home) for user in _people(request, home)}
+    people = [one for one in _people(request, home) if asked is None or roles[one.id] == asked]
+    return listed(request, people, lambda one: _collaborator(request, one, roles[one.id]))
+
+
+def check_collaborator(request: RestRequest) -> Answer:
+    """Check if a user is a repository collaborator."""
+    home, user = located.repository_for(request, "write", _MUST_PUSH), _user(request)
+    if user.id not in {one.id for one in _people(request, home)}:
+        raise NotFoundRefusal(f"{user.login} is not a user")
+    return NO_CONTENT
+
+
+def get_permission(request: RestRequest) -> Answer:
+    """Get repository permissions for a user."""
+    home, user = located.repository_for(request, "write", _MUST_PUSH), _user(request)
+    role = permissions.user_role(request.world, user, home)
+    shown = _collaborator(request, user, role)
+    return Answer(body={"permission": _COARSE.get(role, role), "user": shown, "role_name": role})
+
+
+def add_collaborator(request: RestRequest) -> Answer:
+    """Add a repository collaborator."""
+    home, user, body = located.repository(request), _user(request), request.body()
+    asked = body.text("permission") or "push"
+    with request.acting() as act:
+        repositories.add_collaborator(act, home, user, _ROLES.get(asked, asked))
+    return NO_CONTENT  # nobody has to accept an invitation here
+
+
+def remove_collaborator(request: RestRequest) -> Answer:
+    """Remove a repository collaborator."""
+    home, user = located.repository(request), _user(request)
+    with request.acting() as act:
+        repositories.remove_collaborator(act, home, user)
+    return NO_CONTENT
+
+
+def list_assignees(request: RestRequest) -> Answer:
+    """List assignees."""
+    people = permissions.assignable_users(request.world, located.repository(request))
+    return listed(request, people, lambda one: simple_user(request.view, one))
+
+
+def check_assignee(request: RestRequest) -> Answer:
+    """Check if a user can be assigned."""
+    home, user = located.repository(request), located.account(request, request.text("assignee"))
+    if not permissions.assignable(request.world, home, user):
+        raise NotFoundRefusal(f"{user.login} cannot be assigned.")
+    return NO_CONTENT
+
+
+def list_teams(request: RestRequest) -> Answer:
+    """List repository teams."""
+    home = located.repository_for(request, "admin")
+    shares = request.world.database.all(TeamRepository, repository_id=home.id)
+    teams = [(request.world.database.get(Team, one.team_id), one.role) for one in shares]
+    return listed(request, [(team, role) for team, role in teams if team], lambda one: _team(request, one[0], one[1]))
+
+
+def list_contributors(request: RestRequest) -> Answer:
+    """List repository contributors."""
+    home = located.repository(request)
+    git = request.world.git(home)
+    tip = git.ref(f"refs/heads/{home.default_branch}")
+    if tip is None:
+        return NO_CONTENT
+    counts: dict[str, tuple[JsonObject, int]] = {}
+    for commit in git.log(tip):
+        user = user_of(request.view, commit.author)
+        key = user.login if user else f"anonymous:{commit.author.email}"
+        anonymous = {"email": commit.author.email, "name": commit.author.name, "type": "Anonymous"}
+        shown, count = counts.get(key, (simple_user(request.view, user) if user else anonymous, 0))
+        counts[key] = (shown, count + 1)
+    wanted = request.query.get("anon", "").lower() in {"1", "true"}
+    people = [{**shown, "contributions": count} for shown, count in counts.values()]
+    chosen = [one for one in people if wanted or one["type"] != "Anonymous"]
+    return listed(request, sorted(chosen, key=lambda one: -int(one["contributions"])), lambda one: one)
+
+
+def _user(request: RestRequest) -> User:
+    return located.account(request, request.text("username"))
+
+
+def _people(request: RestRequest, home: Repository) -> list[User]:
+    return permissions.assignable_users(request.world, home)
+
+
+def _collaborator(request: RestRequest, user: User, role: str) -> JsonObject:
+    shown = simple_user(request.view, user)
+    return {**shown, "permissions": render_permissions(role), "role_name": role}
+
+
+def _team(request: RestRequest, team: Team, role: str) -> JsonObject:
+    permission = {"read": "pull", "write": "push"}.get(role, role)
+    return {**simple_team(request.view, team), "permission": permission, "permissions": render_permissions(role)}

@@ -1,0 +1,160 @@
+"""Files of a repository: read, written and removed one at a time."""
+
+import base64
+import binascii
+
+from ghx_bench.twin.commands import contents
+from ghx_bench.twin.commands.contents import ContentChange
+from ghx_bench.twin.git.objects import TreeEntry
+from ghx_bench.twin.queries.composition import composition
+from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.rest.answer import Answer, JsonObject
+from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
+from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.handlers.signatures import signature
+from ghx_bench.twin.rest.render import objects as render
+from ghx_bench.twin.rest.render.commits import git_commit
+from ghx_bench.twin.rest.render.repositories import repository as render_repository
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import Repository
+
+RAW = "application/vnd.github.raw; charset=utf-8"
+LARGEST_RAW = 100_000_000
+_README_PLACES = ("", ".github", "docs")
+_README_NAMES = ("readme.md", "readme.markdown", "readme.rst", "readme.txt", "readme")
+
+
+def get_contents(request: RestRequest) -> Answer:
+    """Get repository content."""
+    home, path = located.repository(request), _path(request)
+    ref, commit = _commit(request, home)
+    found = request.world.git(home).entry(commit, path)
+    if found is None:
+        raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
+    if found.type == "tree":
+        return _directory(request, home, found, ref)
+    return _file(request, home, found, ref)
+
+
+def get_readme(request: RestRequest) -> Answer:
+    """Get a repository README."""
+    home = located.repository(request)
+    ref, commit = _commit(request, home)
+    places = (request.text("dir").strip("/"),) if "dir" in request.parameters else _README_PLACES
+    for place in places:
+        if found := _readme(request, home, commit, place):
+            return _file(request, home, found, ref)
+    raise NotFoundRefusal("Could not resolve to a README.")
+
+
+def get_license(request: RestRequest) -> Answer:
+    """Get the license for a repository."""
+    home = located.repository(request)
+    ref, commit = _commit(request, home)
+    path = composition(request.world, home).license_path
+    found = request.world.git(home).entry(commit, path) if path else None
+    if found is None:
+        raise NotFoundRefusal("Could not resolve to a license.")
+    if "raw" in request.media:
+        return _file(request, home, found, ref)
+    shown = render_repository(request.view, home)["license"]
+    return Answer(body={**render.file(request.view, home, found, ref), "license": shown})
+
+
+def put_contents(request: RestRequest) -> Answer:
+    """Create or update file contents."""
+    home, body = located.repository(request), request.body()
+    body.require("message", "content")
+    message, content = body.required_text("message"), _decoded(body.required_text("content"))
+    with request.acting() as act:
+        change = contents.put(
+            act,
+            home,
+            path=_path(request),
+            content=content,
+            message=message,
+            branch=_branch(body.text("branch")),
+            sha=body.text("sha"),
+            author=signature(body.nested("author"), act.now),
+            committer=signature(body.nested("committer"), act.now),
+        )
+    return Answer(status=201 if change.created else 200, body=_changed(request, home, change, body.text("branch")))
+
+
+def delete_contents(request: RestRequest) -> Answer:
+    """Delete a file."""
+    home, body = located.repository(request), request.body()
+    text = {name: body.text(name) or request.query.get(name) for name in ("message", "sha", "branch")}
+    missing = [name for name in ("message", "sha") if text[name] is None]
+    if missing:
+        body.require(*missing)
+    with request.acting() as act:
+        change = contents.delete(
+            act,
+            home,
+            path=_path(request),
+            message=text["message"],
+            sha=text["sha"],
+            branch=_branch(text["branch"]),
+            author=signature(body.nested("author"), act.now),
+            committer=signature(body.nested("committer"), act.now),
+        )
+    return Answer(body=_changed(request, home, change, text["branch"]))
+
+
+def _path(request: RestRequest) -> str:
+    return request.parameters.get("path", "").strip("/")
+
+
+def _branch(name: str | None) -> str | None:
+    return name.removeprefix("refs/heads/") if name else None
+
+
+def _commit(request: RestRequest, home: Repository) -> tuple[str, str]:
+    """Return the name of what is read, and its commit."""
+    ref = request.query.get("ref") or home.default_branch
+    git = request.world.git(home)
+    found = git.resolve(ref, home.default_branch)
+    if found is None and not git.refs("refs/heads/"):
+        raise PlainNotFoundRefusal("This repository is empty.")
+    if found is None:
+        raise PlainNotFoundRefusal(f"No commit found for the ref {ref}")
+    return ref, found
+
+
+def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Answer:
+    if "raw" not in request.media or found.type != "blob":
+        return Answer(body=render.file(request.view, home, found, ref))
+    if (found.size or 0) > LARGEST_RAW:
+        raise ForbiddenRefusal("This API returns blobs up to 100 MB in size.")
+    return Answer(body=request.world.git(home).blob(found.sha) or b"", content_type=RAW)
+
+
+def _directory(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Answer:
+    entries = render.directory(request.view, home, request.world.git(home), found, ref)
+    if "object" not in request.media:
+        return Answer(body=entries)
+    return Answer(body={**render.entry(request.view, home, found, ref), "entries": entries})
+
+
+def _readme(request: RestRequest, home: Repository, commit: str, place: str) -> TreeEntry | None:
+    git = request.world.git(home)
+    folder = git.entry(commit, place)
+    if folder is None or folder.type != "tree":
+        return None
+    files = {entry.path.lower(): entry.path for entry in git.tree(folder.sha) if entry.type == "blob"}
+    name = next((files[name] for name in _README_NAMES if name in files), None)
+    return git.entry(commit, f"{place}/{name}" if place else name) if name else None
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidRefusal("content is not valid Base64") from None
+
+
+def _changed(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
+    ref = _branch(branch) or home.default_branch
+    shown = render.entry(request.view, home, change.entry, ref) if change.entry else None
+    return {"content": shown, "commit": git_commit(request.view, home, change.commit)}

@@ -1,0 +1,206 @@
+"""Pull requests: lists, one by one, and what becomes of them."""
+
+from ghx_bench.twin.commands import merges, pulls
+from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
+from ghx_bench.twin.rest.body import Body
+from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.handlers.commits import DIFF, PATCH
+from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
+from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.render import commits as render_commits
+from ghx_bench.twin.rest.render import pulls as render
+from ghx_bench.twin.rest.render.view import View
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository, Team, User
+
+_NOT_COLLABORATOR = (
+    "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a "
+    "collaborator of the {name} repository."
+)
+
+
+def list_pulls(request: RestRequest) -> Answer:
+    """List pull requests."""
+    home, query, database = located.repository(request), request.query, request.world.database
+    found = [one for one in database.all(Pull, repository_id=home.id) if query.get("base") in {None, "", one.base_ref}]
+    issues = {one.id: one for one in database.all(Issue, repository_id=home.id, is_pull=True)}
+    state = query.get("state", "open")
+    wanted = "closed" if state == "closed" else "open"
+    chosen = [
+        one
+        for one in found
+        if (state == "all" or issues[one.issue_id].state == wanted) and _has_head(request, one, query.get("head"))
+    ]
+    keys: Keys[Pull] = {
+        "created": lambda one: issues[one.issue_id].created_at,
+        "updated": lambda one: issues[one.issue_id].updated_at,
+        "popularity": lambda one: database.count(Comment, issue_id=one.issue_id),
+        "long-running": lambda one: issues[one.issue_id].created_at,
+    }
+    direction = "asc" if query.get("sort") not in {None, "created"} else "desc"
+    return listed(
+        request, ordered(request, chosen, keys, "created", direction), lambda one: render.pull(request.view, one)
+    )
+
+
+def create_pull(request: RestRequest) -> Answer:
+    """Create a pull request."""
+    home, body = located.repository(request), request.body()
+    if "issue" in body:
+        raise NotImplementedRefusal("The twin does not turn issues into pull requests; give a title instead.")
+    body.require("base", "head")
+    title, head, base = body.text("title"), body.required_text("head"), body.required_text("base")
+    if title is None:
+        raise InvalidRefusal(errors=[FieldError(resource="PullRequest", field="title", code="missing_field")])
+    with request.acting() as act:
+        made = pulls.create(
+            act,
+            home,
+            title=title,
+            head=head,
+            base=base,
+            body=body.text("body"),
+            draft=body.flag("draft") or False,
+            maintainer_can_modify=body.flag("maintainer_can_modify") or False,
+            head_repository=_head_repository(request, home, head, body.text("head_repo")),
+        )
+    shown = render.full_pull(_fresh(request), made)
+    return created(shown, shown["url"])
+
+
+def get_pull(request: RestRequest) -> Answer:
+    """Get a pull request."""
+    found = located.pull(request)
+    if not request.media & {"diff", "patch"}:
+        return Answer(body=render.full_pull(request.view, found))
+    git, base = queries.git_of(request.world, found), queries.base_tip(request.world, found)
+    if "diff" in request.media:
+        return Answer(body=git.diff_text(base, found.head_sha), content_type=DIFF)
+    return Answer(body=git.patch_text(base, found.head_sha), content_type=PATCH)
+
+
+def update_pull(request: RestRequest) -> Answer:
+    """Update a pull request."""
+    found, body = located.pull(request), request.body()
+    title, base, modify = body.text("title"), body.text("base"), body.flag("maintainer_can_modify")
+    state = body.choice("state", ("open", "closed"))
+    with request.acting() as act:
+        found = pulls.update(
+            act,
+            found,
+            title=UNSET if title is None else title,
+            body=body.text("body") if "body" in body else UNSET,
+            base=UNSET if base is None else base,
+            maintainer_can_modify=UNSET if modify is None else modify,
+        )
+        if state is not None:
+            found = (pulls.close if state == "closed" else pulls.reopen)(act, found)
+    return Answer(body=render.full_pull(_fresh(request), found))
+
+
+def list_pull_commits(request: RestRequest) -> Answer:
+    """List commits on a pull request."""
+    home, found = located.repository(request), queries.commits(request.world, located.pull(request))
+    return listed(request, found, lambda one: render_commits.commit(request.view, home, one))
+
+
+def list_pull_files(request: RestRequest) -> Answer:
+    """List pull requests files."""
+    home, found = located.repository(request), located.pull(request)
+    files = queries.files(request.world, found)
+    return listed(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
+
+
+def check_merged(request: RestRequest) -> Answer:
+    """Check if a pull request has been merged."""
+    if located.pull(request).merged_at is None:
+        raise NotFoundRefusal("It has not been merged.")
+    return NO_CONTENT
+
+
+def merge_pull(request: RestRequest) -> Answer:
+    """Merge a pull request."""
+    found, body = located.pull(request), request.body()
+    method = body.choice("merge_method", ("merge", "squash", "rebase")) or "merge"
+    with request.acting() as act:
+        sha = merges.merge(
+            act,
+            found,
+            method=method,  # pyright: ignore[reportArgumentType] - one of the choices
+            title=body.text("commit_title"),
+            message=body.text("commit_message"),
+            expected_head=body.text("sha"),
+        )
+    return Answer(body={"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
+
+
+def update_branch(request: RestRequest) -> Answer:
+    """Update a pull request branch."""
+    found, body = located.pull(request), request.body()
+    method = "rebase" if body.choice("update_method", ("merge", "rebase")) == "rebase" else "merge"
+    with request.acting() as act:
+        pulls.update_branch(act, found, expected_head=body.text("expected_head_sha"), method=method)
+    issue = lookup.issue_of(request.world, found)
+    page = request.view.issue_page(issue)
+    return Answer(status=202, body={"message": "Updating pull request branch.", "url": page})
+
+
+def get_requested_reviewers(request: RestRequest) -> Answer:
+    """Get all requested reviewers for a pull request."""
+    users, teams = render.requested(request.view, located.pull(request))
+    return Answer(body={"users": users, "teams": teams})
+
+
+def request_reviewers(request: RestRequest) -> Answer:
+    """Request reviewers for a pull request."""
+    found = located.pull(request)
+    users, teams = _reviewers(request, request.body())
+    with request.acting() as act:
+        found = pulls.request_reviews(act, found, users=users, teams=teams)
+    return created(render.pull(request.view, found))
+
+
+def remove_reviewers(request: RestRequest) -> Answer:
+    """Remove requested reviewers from a pull request."""
+    found, body = located.pull(request), request.body()
+    body.require("reviewers")
+    users, teams = _reviewers(request, body)
+    with request.acting() as act:
+        found = pulls.remove_review_requests(act, found, users=users, teams=teams)
+    return Answer(body=render.pull(request.view, found))
+
+
+def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]]:
+    home = located.repository(request)
+    logins, slugs = body.texts("reviewers") or [], body.texts("team_reviewers") or []
+    users = located.accounts(request, logins)
+    found = [request.world.database.one(Team, organization_id=home.owner_id, slug=slug) for slug in slugs]
+    teams = [team for team in found if team]
+    if len(users) < len(logins) or len(teams) < len(slugs):
+        raise InvalidRefusal(_NOT_COLLABORATOR.format(name=request.view.full_name(home)))
+    return users, teams
+
+
+def _has_head(request: RestRequest, pull: Pull, head: str | None) -> bool:
+    """Filter by `owner:branch`; a name without owner is no filter, as on GitHub."""
+    if not head or ":" not in head:
+        return True
+    login, _, ref = head.partition(":")
+    source = request.world.database.get(Repository, pull.head_repository_id)
+    owner = request.view.user(source.owner_id).login if source else None
+    return owner is not None and owner.lower() == login.lower() and pull.head_ref == ref
+
+
+def _head_repository(request: RestRequest, home: Repository, head: str, name: str | None) -> Repository | None:
+    if not name:
+        return None
+    owner = head.partition(":")[0] if ":" in head else request.view.user(home.owner_id).login
+    return lookup.repository(request.world, request.viewer, owner, name.rpartition("/")[2])
+
+
+def _fresh(request: RestRequest) -> View:
+    return View(request.world, request.viewer, request.base, request.media)

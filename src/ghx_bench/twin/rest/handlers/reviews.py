@@ -1,0 +1,192 @@
+"""Reviews and comments on lines of a diff."""
+
+from typing import cast
+
+from ghx_bench.twin.commands import reviews, threads
+from ghx_bench.twin.commands.reviews import ReviewEvent
+from ghx_bench.twin.commands.threads import NewThread
+from ghx_bench.twin.queries.hunks import Side
+from ghx_bench.twin.queries.reviews import visible_comments, visible_reviews
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
+from ghx_bench.twin.rest.body import Body
+from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
+from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.render import reviews as render
+from ghx_bench.twin.rest.request import RestRequest
+from ghx_bench.twin.rest.timestamps import parsed_time
+from ghx_bench.twin.state.records import Pull, ReviewComment, Thread
+
+_EVENTS = ("APPROVE", "REQUEST_CHANGES", "COMMENT")
+_SIDES = ("LEFT", "RIGHT")
+
+
+def list_reviews(request: RestRequest) -> Answer:
+    """List reviews for a pull request."""
+    found = visible_reviews(request.world, request.viewer, located.pull(request))
+    return listed(request, found, lambda one: render.review(request.view, one))
+
+
+def create_review(request: RestRequest) -> Answer:
+    """Create a review for a pull request."""
+    pull, body = located.pull(request), request.body()
+    event = cast("ReviewEvent | None", body.choice("event", _EVENTS))
+    notes = [_new_thread(one) for one in body.objects("comments")]
+    with request.acting() as act:
+        made = reviews.create(
+            act, pull, event=event, body=body.text("body") or "", commit=body.text("commit_id"), threads=notes
+        )
+    return Answer(body=render.review(request.view, made))
+
+
+def get_review(request: RestRequest) -> Answer:
+    """Get a review for a pull request."""
+    return Answer(body=render.review(request.view, located.review(request)))
+
+
+def update_review(request: RestRequest) -> Answer:
+    """Update a review for a pull request."""
+    found, text = located.review(request), request.body().required_text("body")
+    with request.acting() as act:
+        changed = reviews.update(act, found, body=text)
+    return Answer(body=render.review(request.view, changed))
+
+
+def delete_review(request: RestRequest) -> Answer:
+    """Delete a pending review for a pull request."""
+    found = located.review(request)
+    shown = render.review(request.view, found)
+    with request.acting() as act:
+        reviews.delete_pending(act, found)
+    return Answer(body=shown)
+
+
+def submit_review(request: RestRequest) -> Answer:
+    """Submit a review for a pull request."""
+    found, body = located.review(request), request.body()
+    body.require("event")
+    event = cast("ReviewEvent", body.choice("event", _EVENTS) or body.required_text("event"))
+    with request.acting() as act:
+        sent = reviews.submit(act, found, event=event, body=body.text("body"))
+    return Answer(body=render.review(request.view, sent))
+
+
+def dismiss_review(request: RestRequest) -> Answer:
+    """Dismiss a review for a pull request."""
+    found, text = located.review(request), request.body().required_text("message")
+    with request.acting() as act:
+        changed = reviews.dismiss(act, found, text)
+    return Answer(body=render.review(request.view, changed))
+
+
+def list_comments_of_review(request: RestRequest) -> Answer:
+    """List comments for a pull request review."""
+    found = request.world.database.all(ReviewComment, review_id=located.review(request).id)
+    return listed(request, found, lambda one: render.review_comment(request.view, one))
+
+
+def list_pull_comments(request: RestRequest) -> Answer:
+    """List review comments on a pull request."""
+    return _list_comments(request, [located.pull(request)])
+
+
+def list_repository_comments(request: RestRequest) -> Answer:
+    """List review comments in a repository."""
+    return _list_comments(request, request.world.database.all(Pull, repository_id=located.repository(request).id))
+
+
+def create_comment(request: RestRequest) -> Answer:
+    """Create a review comment for a pull request."""
+    pull, body = located.pull(request), request.body()
+    if (parent := body.integer("in_reply_to")) is not None:
+        return _reply(request, pull, parent, body.required_text("body"))
+    body.require("body", "commit_id", "path")
+    note = _new_thread(body)
+    with request.acting() as act:
+        made = threads.create(
+            act,
+            pull,
+            path=note.path,
+            body=note.body,
+            line=note.line,
+            side=note.side,
+            start_line=note.start_line,
+            start_side=note.start_side,
+            subject_type=note.subject_type,
+            position=note.position,
+            commit=body.required_text("commit_id"),
+        )
+    shown = render.review_comment(request.view, made)
+    return created(shown, shown["url"])
+
+
+def reply_to_comment(request: RestRequest) -> Answer:
+    """Create a reply for a review comment."""
+    pull, text = located.pull(request), request.body().required_text("body")
+    return _reply(request, pull, request.number("comment_id"), text)
+
+
+def get_comment(request: RestRequest) -> Answer:
+    """Get a review comment for a pull request."""
+    return Answer(body=render.review_comment(request.view, located.review_comment(request)[0]))
+
+
+def update_comment(request: RestRequest) -> Answer:
+    """Update a review comment for a pull request."""
+    (found, _), text = located.review_comment(request), request.body().required_text("body")
+    with request.acting() as act:
+        changed = threads.update_comment(act, found, text)
+    return Answer(body=render.review_comment(request.view, changed))
+
+
+def delete_comment(request: RestRequest) -> Answer:
+    """Delete a review comment for a pull request."""
+    found, _ = located.review_comment(request)
+    with request.acting() as act:
+        threads.delete_comment(act, found)
+    return NO_CONTENT
+
+
+def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Answer:
+    database = request.world.database
+    parent = database.get(ReviewComment, comment_id)
+    thread = database.get(Thread, parent.thread_id) if parent else None
+    if thread is None or thread.pull_id != pull.id:
+        raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewComment with the id of {comment_id}.")
+    with request.acting() as act:
+        made = threads.reply(act, thread, text)
+    shown = render.review_comment(request.view, made)
+    return created(shown, shown["url"])
+
+
+def _list_comments(request: RestRequest, pulls: list[Pull]) -> Answer:
+    found: list[ReviewComment] = []
+    pending = {
+        review.id
+        for pull in pulls
+        for review in visible_reviews(request.world, request.viewer, pull)
+        if review.state == "PENDING"
+    }
+    for pull in pulls:
+        for thread in request.world.database.all(Thread, pull_id=pull.id):
+            comments = visible_comments(request.world, request.viewer, thread)
+            found += [one for one in comments if one.review_id not in pending]
+    since = parsed_time(request.query.get("since"))
+    recent = [one for one in sorted(found, key=lambda one: one.id) if since is None or one.updated_at >= since]
+    keys: Keys[ReviewComment] = {"created": lambda one: one.created_at, "updated": lambda one: one.updated_at}
+    shown = ordered(request, recent, keys, "created", "asc")
+    return listed(request, shown, lambda one: render.review_comment(request.view, one))
+
+
+def _new_thread(body: Body) -> NewThread:
+    return NewThread(
+        path=body.required_text("path"),
+        body=body.required_text("body"),
+        line=body.integer("line"),
+        side=cast("Side", body.choice("side", _SIDES) or "RIGHT"),
+        start_line=body.integer("start_line"),
+        start_side=cast("Side | None", body.choice("start_side", _SIDES)),
+        subject_type="file" if body.choice("subject_type", ("line", "file")) == "file" else "line",
+        position=body.integer("position"),
+    )

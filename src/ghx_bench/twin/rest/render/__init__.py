@@ -1,0 +1,1 @@
+"""How records look in REST: one function for each shape, from records to JSON."""

@@ -1,0 +1,60 @@
+"""Statuses and check runs."""
+
+from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.rest.render.pulls import minimal_pull
+from ghx_bench.twin.rest.render.users import avatar, simple_user
+from ghx_bench.twin.rest.render.view import View
+from ghx_bench.twin.state.records import CheckRun, Pull, Status
+
+
+def simple_status(view: View, status: Status) -> JsonObject:
+    """Render a status in the combined status of a commit."""
+    repository = view.repository(status.repository_id)
+    return {
+        "url": view.api(repository, f"/statuses/{status.sha}"),
+        "avatar_url": avatar(view.user(status.creator_id)),
+        "id": status.id,
+        "node_id": view.node(status),
+        "state": status.state,
+        "description": status.description,
+        "target_url": status.target_url,
+        "context": status.context,
+        "created_at": status.created_at,
+        "updated_at": status.updated_at,
+    }
+
+
+def status(view: View, status: Status) -> JsonObject:
+    """Render a status on its own."""
+    return {**simple_status(view, status), "creator": simple_user(view, view.user(status.creator_id))}
+
+
+def check_run(view: View, run: CheckRun) -> JsonObject:
+    """Render a check run."""
+    repository = view.repository(run.repository_id)
+    url = view.api(repository, f"/check-runs/{run.id}")
+    pulls = view.database.all(Pull, repository_id=repository.id, head_sha=run.head_sha)
+    return {
+        "id": run.id,
+        "name": run.name,
+        "node_id": view.node(run),
+        "head_sha": run.head_sha,
+        "external_id": "",
+        "url": url,
+        "html_url": view.html(repository, f"/runs/{run.id}"),
+        "details_url": run.details_url,
+        "status": run.status,
+        "conclusion": run.conclusion,
+        "started_at": run.started_at,
+        "completed_at": run.completed_at,
+        "output": {
+            "title": run.title,
+            "summary": run.summary,
+            "text": None,
+            "annotations_count": 0,
+            "annotations_url": f"{url}/annotations",
+        },
+        "check_suite": None,
+        "app": None,
+        "pull_requests": [minimal_pull(view, pull) for pull in pulls],
+    }

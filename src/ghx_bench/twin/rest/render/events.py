@@ -1,0 +1,125 @@
+"""What happened to an issue: events one by one, and the whole timeline."""
+
+from typing import Any, cast
+
+from ghx_bench.twin.git.objects import Commit
+from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.rest.render import issues
+from ghx_bench.twin.rest.render.commits import git_commit
+from ghx_bench.twin.rest.render.reviews import review
+from ghx_bench.twin.rest.render.users import optional_user, simple_team
+from ghx_bench.twin.rest.render.view import View
+from ghx_bench.twin.state.records import Comment, Event, Issue, Pull, Repository, Review, Team
+
+TIMELINE_ONLY = frozenset({"cross-referenced"})
+_Moment = tuple[str, int, JsonObject]
+
+
+def event(view: View, event: Event) -> JsonObject:
+    """Render one event, without the issue it belongs to."""
+    issue = view.database.get(Issue, event.issue_id)
+    assert issue is not None  # noqa: S101 - an event goes with its issue
+    repository = view.repository(issue.repository_id)
+    sha = event.data.get("commit_sha")
+    return {
+        "id": event.id,
+        "node_id": view.node(event),
+        "url": view.api(repository, f"/issues/events/{event.id}"),
+        "actor": optional_user(view, event.actor_id),
+        "event": event.event,
+        "commit_id": sha,
+        "commit_url": view.api(repository, f"/commits/{sha}") if sha else None,
+        "created_at": event.created_at,
+        **_details(view, event),
+        "performed_via_github_app": None,
+    }
+
+
+def event_with_issue(view: View, shown: Event) -> JsonObject:
+    """Render one event with the issue it belongs to."""
+    issue = view.database.get(Issue, shown.issue_id)
+    assert issue is not None  # noqa: S101 - the same
+    return {**event(view, shown), "issue": issues.issue(view, issue)}
+
+
+def timeline(view: View, issue: Issue) -> list[JsonObject]:
+    """Render everything that happened to an issue or pull request, oldest first."""
+    moments: list[_Moment] = [_event_moment(view, one) for one in view.database.all(Event, issue_id=issue.id)]
+    moments += [_comment_moment(view, one) for one in view.database.all(Comment, issue_id=issue.id)]
+    if pull := view.database.one(Pull, issue_id=issue.id):
+        repository = view.repository(issue.repository_id)
+        moments += [_commit_moment(view, repository, one) for one in queries.commits(view.world, pull)]
+        moments += [_review_moment(view, one) for one in queries.submitted_reviews(view.world, pull)]
+    return [body for _, _, body in sorted(moments, key=lambda moment: moment[:2])]
+
+
+def _event_moment(view: View, one: Event) -> _Moment:
+    if one.event == "cross-referenced":
+        return one.created_at, 3, _cross_reference(view, one)
+    return one.created_at, 3, event(view, one)
+
+
+def _comment_moment(view: View, one: Comment) -> _Moment:
+    body = issues.comment(view, one)
+    return one.created_at, 1, {**body, "event": "commented", "actor": body["user"]}
+
+
+def _commit_moment(view: View, repository: Repository, commit: Commit) -> _Moment:
+    return commit.committer.utc, 0, {**git_commit(view, repository, commit), "event": "committed"}
+
+
+def _review_moment(view: View, one: Review) -> _Moment:
+    body = review(view, one)
+    return one.submitted_at or one.created_at, 2, {**body, "state": one.state.lower(), "event": "reviewed"}
+
+
+def _cross_reference(view: View, event: Event) -> JsonObject:
+    source = view.database.get(Issue, _id(event.data, "source_issue_id"))
+    shown = {"type": "issue", "issue": issues.issue(view, source)} if source else {"type": "issue"}
+    return {
+        "actor": optional_user(view, event.actor_id),
+        "comment_id": event.data.get("comment_id"),
+        "created_at": event.created_at,
+        "updated_at": event.created_at,
+        "source": shown,
+        "event": event.event,
+    }
+
+
+def _details(view: View, event: Event) -> JsonObject:  # noqa: PLR0911 - a table of shapes
+    data = cast("dict[str, Any]", event.data)
+    match event.event:
+        case "labeled" | "unlabeled":
+            return {"label": {"name": data["label"]["name"], "color": data["label"]["color"]}}
+        case "assigned" | "unassigned":
+            person = optional_user(view, data["assignee_id"])
+            return {"assignee": person, "assigner": optional_user(view, event.actor_id)}
+        case "milestoned" | "demilestoned":
+            return {"milestone": {"title": data["milestone"]["title"]}}
+        case "renamed":
+            return {"rename": {"from": data["from"], "to": data["to"]}}
+        case "closed":
+            return {"state_reason": data.get("state_reason")}
+        case "locked":
+            return {"lock_reason": data.get("lock_reason")}
+        case "review_requested" | "review_request_removed":
+            return _review_request(view, event, data)
+        case "review_dismissed":
+            dismissed = {"state": data["state"], "review_id": data["review_id"], "dismissal_message": data["message"]}
+            return {"dismissed_review": dismissed}
+        case _:
+            return {}
+
+
+def _review_request(view: View, event: Event, data: dict[str, Any]) -> JsonObject:
+    body: JsonObject = {"review_requester": optional_user(view, event.actor_id)}
+    team = view.database.get(Team, data.get("team_id"))
+    if team:
+        return {**body, "requested_team": simple_team(view, team)}
+    return {**body, "requested_reviewer": optional_user(view, data.get("reviewer_id"))}
+
+
+def _id(data: dict[str, object], name: str) -> int | None:
+    value = data.get(name)
+    return value if isinstance(value, int) else None

@@ -1,0 +1,153 @@
+"""Issues and comments."""
+
+from collections.abc import Sequence
+
+from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.rest.render import labels, reactions
+from ghx_bench.twin.rest.render.texts import text_body
+from ghx_bench.twin.rest.render.users import optional_user, simple_user
+from ghx_bench.twin.rest.render.view import View
+from ghx_bench.twin.state.records import (
+    Assignee,
+    Comment,
+    Dependency,
+    Issue,
+    IssueLabel,
+    Label,
+    Milestone,
+    Pull,
+    Repository,
+    User,
+)
+
+
+def labels_of(view: View, issue: Issue) -> list[Label]:
+    """Return the labels of an issue in the order in which they were put on it."""
+    rest = 'JOIN issue_labels ON issue_labels.label_id = "labels".id WHERE issue_labels.issue_id = ?'
+    return view.database.select(Label, f"{rest} ORDER BY issue_labels.id", (issue.id,))
+
+
+def assignees_of(view: View, issue: Issue) -> list[User]:
+    """Return the users an issue is assigned to, first assigned first."""
+    return [view.user(one.user_id) for one in view.database.all(Assignee, issue_id=issue.id)]
+
+
+def issue(view: View, issue: Issue) -> JsonObject:
+    """Render an issue, or a pull request among issues."""
+    repository = view.repository(issue.repository_id)
+    url = view.api(repository, f"/issues/{issue.number}")
+    pull = view.database.one(Pull, issue_id=issue.id) if issue.is_pull else None
+    assignees = [simple_user(view, user) for user in assignees_of(view, issue)]
+    milestone = view.database.get(Milestone, issue.milestone_id)
+    body: JsonObject = {
+        "url": url,
+        "repository_url": view.api(repository),
+        "labels_url": f"{url}/labels{{/name}}",
+        "comments_url": f"{url}/comments",
+        "events_url": f"{url}/events",
+        "html_url": view.issue_page(issue),
+        "id": issue.id,
+        "node_id": view.node(pull or issue),
+        "number": issue.number,
+        "title": issue.title,
+        "user": optional_user(view, issue.author_id),
+        "labels": [labels.label(view, label) for label in labels_of(view, issue)],
+        "state": issue.state,
+        "locked": issue.locked,
+        "assignees": assignees,
+        "milestone": labels.milestone(view, milestone) if milestone else None,
+        "comments": view.database.count(Comment, issue_id=issue.id),
+        "created_at": issue.created_at,
+        "updated_at": issue.updated_at,
+        "closed_at": issue.closed_at,
+        "assignee": assignees[0] if assignees else None,
+        "author_association": view.association(repository, view.user(issue.author_id)),
+        "type": None,
+        "active_lock_reason": issue.lock_reason,
+    }
+    body |= _pull_marks(view, repository, issue, pull) if pull else _issue_marks(view, issue)
+    return {
+        **body,
+        **text_body(view, issue.body),
+        "closed_by": optional_user(view, issue.closed_by_id),
+        "reactions": reactions.rollup(view, issue, url),
+        "timeline_url": f"{url}/timeline",
+        "performed_via_github_app": None,
+        "state_reason": issue.state_reason,
+    }
+
+
+def comment(view: View, comment: Comment) -> JsonObject:
+    """Render a comment of a conversation."""
+    subject = view.database.get(Issue, comment.issue_id)
+    assert subject is not None  # noqa: S101 - a comment goes with its issue
+    repository = view.repository(subject.repository_id)
+    url = view.api(repository, f"/issues/comments/{comment.id}")
+    return {
+        "url": url,
+        "html_url": f"{view.issue_page(subject)}#issuecomment-{comment.id}",
+        "issue_url": view.api(repository, f"/issues/{subject.number}"),
+        "id": comment.id,
+        "node_id": view.node(comment),
+        "user": optional_user(view, comment.author_id),
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        **text_body(view, comment.body),
+        "author_association": view.association(repository, view.user(comment.author_id)),
+        "pin": None,
+        "reactions": reactions.rollup(view, comment, url),
+        "performed_via_github_app": None,
+    }
+
+
+def labeled_issue_ids(view: View, label: Label) -> frozenset[int]:
+    """Return the ids of what carries a label."""
+    return frozenset(one.issue_id for one in view.database.all(IssueLabel, label_id=label.id))
+
+
+def _pull_marks(view: View, repository: Repository, issue: Issue, pull: Pull) -> JsonObject:
+    page = view.issue_page(issue)
+    return {
+        "draft": pull.draft,
+        "pull_request": {
+            "url": view.api(repository, f"/pulls/{issue.number}"),
+            "html_url": page,
+            "diff_url": f"{page}.diff",
+            "patch_url": f"{page}.patch",
+            "merged_at": pull.merged_at,
+        },
+    }
+
+
+def _dependencies(view: View, issue: Issue) -> JsonObject:
+    """Count what an issue waits for and what waits for it: what is still open, and in all."""
+    before = [one.blocking_id for one in view.database.all(Dependency, issue_id=issue.id)]
+    behind = [one.issue_id for one in view.database.all(Dependency, blocking_id=issue.id)]
+    return {
+        "blocked_by": _still_open(view, before),
+        "total_blocked_by": len(before),
+        "blocking": _still_open(view, behind),
+        "total_blocking": len(behind),
+    }
+
+
+def _still_open(view: View, ids: Sequence[int]) -> int:
+    found = (view.database.get(Issue, id_) for id_ in ids)
+    return sum(one is not None and one.state == "open" for one in found)
+
+
+def _issue_marks(view: View, issue: Issue) -> JsonObject:
+    total = view.database.count(Issue, parent_id=issue.id)
+    done = view.database.count(Issue, parent_id=issue.id, state="closed")
+    body: JsonObject = {
+        "sub_issues_summary": {
+            "total": total,
+            "completed": done,
+            "percent_completed": done * 100 // total if total else 0,
+        },
+        "issue_dependencies_summary": _dependencies(view, issue),
+    }
+    if parent := view.database.get(Issue, issue.parent_id):
+        home = view.repository(parent.repository_id)
+        body["parent_issue_url"] = view.api(home, f"/issues/{parent.number}")
+    return body

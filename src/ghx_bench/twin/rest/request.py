@@ -1,0 +1,66 @@
+"""One REST request as the handlers see it."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.rest.body import Body, as_object, parse_body
+from ghx_bench.twin.rest.render.view import View
+from ghx_bench.twin.urls import BaseUrls
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import Act, World
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimit:
+    """How much the viewer may still ask; counted by the server."""
+
+    limit: int = 5000
+    used: int = 0
+    reset: int = 0  # seconds since 1970
+    graphql_used: int = 0
+    search_used: int = 0
+    code_search_used: int = 0
+    search_reset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestRequest:
+    """What a handler needs to know of a request; everything a client wrote is checked where it is read."""
+
+    world: World
+    viewer: Viewer
+    view: View
+    base: BaseUrls
+    raw_path: str  # as it came, without the server's prefix
+    parameters: dict[str, str]
+    query: dict[str, str]
+    media: frozenset[str]  # parameters of GitHub's media types in Accept
+    content: bytes
+    rate: RateLimit
+
+    def acting(self) -> AbstractContextManager[Act]:
+        """Open the world for a change by the viewer."""
+        return self.world.acting(self.viewer)
+
+    def json(self) -> Any:
+        """Return the body, whatever JSON it is."""
+        return parse_body(self.content)
+
+    def body(self) -> Body:
+        """Return the body, which must be an object."""
+        return as_object(parse_body(self.content))
+
+    def text(self, name: str) -> str:
+        """Return a parameter of the path."""
+        return self.parameters[name]
+
+    def number(self, name: str) -> int:
+        """Return a number in the path; nothing is found under what is no number."""
+        text = self.parameters[name]
+        if not text.isascii() or not text.isdigit() or int(text[:20]) > _LARGEST:
+            raise NotFoundRefusal(f"Could not resolve to a thing with the number of {text[:20]!r}.")
+        return int(text)

@@ -1,0 +1,231 @@
+"""A seeded world and a client that asks its REST API without any socket."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from ghx_bench.twin.commands import (
+    checks,
+    comments,
+    contents,
+    issues,
+    labels,
+    merges,
+    milestones,
+    objects,
+    pulls,
+    reactions,
+    refs,
+    repositories,
+    reviews,
+    threads,
+    users,
+)
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.rest.answering import answer
+from ghx_bench.twin.state.records import User
+from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
+from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
+from ghx_bench.twin.world import World
+
+SOURCE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer."""
+
+    status: int
+    content: bytes
+    media_type: str
+    headers: dict[str, str]
+    operation: str
+
+    @property
+    def text(self) -> str:
+        return self.content.decode()
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+@dataclass
+class Client:
+    """Asks as one user; remembers every answer."""
+
+    world: World
+    user: User
+    scopes: frozenset[str] = EVERY_SCOPE
+    base: BaseUrls = GITHUB_URLS
+    replies: list[tuple[str, str, Reply]] = field(default_factory=list)
+
+    def ask(self, method: str, path: str, body: Any = None, *, accept: str = "", raw: bytes | None = None) -> Reply:
+        raw_path, _, query = path.partition("?")
+        content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+        given = answer(
+            self.world,
+            Viewer(user=self.user, scopes=self.scopes),
+            method=method,
+            raw_path=raw_path,
+            query=query,
+            headers={"accept": accept} if accept else {},
+            body=content,
+            base=self.base,
+        )
+        reply = Reply(given.status, given.content, given.media_type, given.headers, given.operation)
+        self.replies.append((method, path, reply))
+        return reply
+
+    def get(self, path: str, *, accept: str = "") -> Reply:
+        return self.ask("GET", path, accept=accept)
+
+    def post(self, path: str, body: Any = None) -> Reply:
+        return self.ask("POST", path, body)
+
+    def put(self, path: str, body: Any = None) -> Reply:
+        return self.ask("PUT", path, body)
+
+    def patch(self, path: str, body: Any = None) -> Reply:
+        return self.ask("PATCH", path, body)
+
+    def delete(self, path: str, body: Any = None) -> Reply:
+        return self.ask("DELETE", path, body)
+
+
+@dataclass
+class Seeded:
+    """`acme/widgets` (an organisation's, public) with something of everything; ann owns, bob writes, eve reads."""
+
+    world: World
+    people: dict[str, User]
+    ids: dict[str, int]
+    shas: dict[str, str]
+
+    def client(self, login: str = "ann", **options: Any) -> Client:
+        return Client(self.world, self.people[login], **options)
+
+
+def seeded() -> Seeded:
+    """Make the world; the caller closes it."""
+    world = World.create()
+    people, ids, shas = _people(world), dict[str, int](), dict[str, str]()
+    made = Seeded(world, people, ids, shas)
+    _files(made)
+    _conversations(made)
+    _review(made)
+    return made
+
+
+def _people(world: World) -> dict[str, User]:
+    with world.acting(None) as act:
+        people = {
+            login: users.create_user(act, login=login, name=login.title(), email=f"{login}@example.com")
+            for login in ("ann", "bob", "eve")
+        }
+        people["robot"] = users.create_user(act, login="robot", type="Bot")
+        acme = people["acme"] = users.create_organization(act, login="acme", name="Acme")
+        users.add_member(act, acme, people["ann"], "admin")
+        users.add_member(act, acme, people["bob"])
+        team = users.create_team(act, acme, name="Crew", description="Who does it")
+        users.add_team_member(act, team, people["bob"])
+        home = repositories.create(act, owner=acme, name="widgets", description="All of them", auto_init=True)
+        users.add_team_repository(act, team, home)
+        repositories.add_collaborator(act, home, people["bob"], "write")
+        repositories.update(act, home, topics=("tools", "python"))
+        repositories.create(act, owner=people["ann"], name="secret", visibility="private", auto_init=True)
+        repositories.create(act, owner=people["ann"], name="empty")
+    return people
+
+
+def _files(made: Seeded) -> None:
+    world, home = made.world, _home(made)
+    viewer = Viewer(user=made.people["ann"])
+    with world.acting(viewer) as act:
+        contents.put(act, home, path="src/app.py", content=SOURCE.encode(), message="Add the app")
+        contents.put(act, home, path="LICENSE", content=b"MIT License\n\nCopyright\n", message="Add a license")
+        contents.put(act, home, path="docs/a b.md", content="Grüße\n".encode(), message="Add a page")
+    with world.acting(viewer) as act:
+        main = act.git(home).ref("refs/heads/main")
+        assert main is not None
+        refs.create(act, home, ref="refs/heads/feature/x", sha=main)
+        tag = objects.create_tag(act, home, name="v1", target=main, message="First")
+        refs.create(act, home, ref="refs/tags/v1", sha=tag.sha)
+        made.shas |= {"main": main, "tag": tag.sha}
+    with world.acting(viewer) as act:
+        blob = act.git(home).entry(main, "src/app.py")
+        assert blob is not None
+        changed = SOURCE.replace("value_5 = 5", "value_5 = 50")
+        change = contents.put(
+            act, home, path="src/app.py", content=changed.encode(), message="Change", branch="feature/x", sha=blob.sha
+        )
+        contents.put(act, home, path="other.txt", content=b"x\n", message="Other", branch="feature/x")
+        made.shas |= {"blob": blob.sha, "feature": change.commit.sha, "tree": change.commit.tree}
+    with world.acting(Viewer(user=made.people["eve"])) as act:
+        repositories.fork(act, home, owner=made.people["eve"])
+
+
+def _conversations(made: Seeded) -> None:
+    world, home, ids = made.world, _home(made), made.ids
+    with world.acting(Viewer(user=made.people["ann"])) as act:
+        milestone = milestones.create(act, home, title="One", description="The first", due_on="2026-06-01T00:00:00Z")
+        slashed = labels.create(act, home, name="area/ui kit", color="abcdef")
+        issue = issues.create(
+            act,
+            home,
+            title="It breaks",
+            body="When used. cc @bob",
+            labels=[slashed],
+            assignees=[made.people["bob"]],
+            milestone=milestone,
+        )
+        comment = comments.create(act, issue, "I see it too")
+        reaction = reactions.add(act, issue, "heart")
+        ids |= {"issue": issue.number, "comment": comment.id, "reaction": reaction.id, "milestone": milestone.number}
+        ids["comment_reaction"] = reactions.add(act, comment, "+1").id
+    with world.acting(Viewer(user=made.people["ann"])) as act:
+        other = issues.create(act, home, title="Second", body=f"Like #{ids['issue']}")
+        issues.close(act, other, reason="not_planned")
+        issues.lock(act, other, "resolved")
+        ids["closed_issue"] = other.number
+
+
+def _review(made: Seeded) -> None:
+    world, home, ids = made.world, _home(made), made.ids
+    with world.acting(Viewer(user=made.people["ann"])) as act:
+        body = f"Closes #{ids['issue']}"
+        pull = pulls.create(act, home, title="Fix it", head="feature/x", base="main", body=body)
+        pulls.request_reviews(act, pull, users=[made.people["bob"]])
+        status = checks.create_status(act, home, sha=pull.head_sha, state="success", context="ci")
+        run = checks.create_check_run(act, home, sha=pull.head_sha, name="build", conclusion="success")
+        ids |= {"pull": ids["closed_issue"] + 1, "status": status.id, "check_run": run.id}
+        made.shas["head"] = pull.head_sha
+    with world.acting(Viewer(user=made.people["bob"])) as act:
+        note = threads.create(act, pull, path="src/app.py", body="Why 50?", line=5)
+        ids |= {"review_comment": note.id, "note_reaction": reactions.add(act, note, "eyes").id}
+        review = reviews.create(act, pull, event="REQUEST_CHANGES", body="Not yet")
+        ids |= {"review": review.id, "noted": note.review_id}
+    with world.acting(Viewer(user=made.people["eve"])) as act:
+        ids["pending"] = reviews.create(act, pull, event=None, body="Still reading").id
+    for name in ("mergeable", "behind", "merged"):
+        _another_pull(made, name)
+    with world.acting(Viewer(user=made.people["ann"])) as act:
+        rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
+        repositories.protect(act, home, pattern="main", **rules)
+
+
+def _another_pull(made: Seeded, name: str) -> None:
+    home, git = _home(made), made.world.git(_home(made))
+    with made.world.acting(Viewer(user=made.people["ann"])) as act:
+        start = made.shas["main"] if name == "behind" else git.ref("refs/heads/main")
+        assert start is not None
+        refs.create(act, home, ref=f"refs/heads/{name}", sha=start)
+        contents.put(act, home, path=f"{name}.txt", content=b"x\n", message=f"Add {name}", branch=name)
+        pull = pulls.create(act, home, title=name.title(), head=name, base="main")
+        pulls.request_reviews(act, pull, users=[made.people["bob"]])
+        made.ids[name] = lookup.issue_of(made.world, pull).number
+        if name == "merged":
+            merges.merge(act, pull)
+
+
+def _home(made: Seeded) -> Any:
+    return lookup.repository(made.world, None, "acme", "widgets")

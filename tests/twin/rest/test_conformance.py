@@ -1,0 +1,80 @@
+"""Every operation answers as GitHub's published OpenAPI description says, when it grants and when it refuses."""
+
+from typing import Any
+
+import pytest
+from openapi import Description, NotObtainableError, description_file
+from rest_cases import CASES, Call
+from rest_world import Reply, Seeded
+
+from ghx_bench.twin.rest.operations import OPERATIONS
+
+R = "/repos/{owner}/{repo}"
+OLD_FORMS = {  # forms that clients use and the description does not name: as described under another template
+    f"GET {R}/contents": f"GET {R}/contents/{{path}}",
+    f"GET {R}/git/refs": f"GET {R}/git/matching-refs/{{ref}}",
+    f"GET {R}/git/refs/{{ref}}": f"GET {R}/git/ref/{{ref}}",
+}
+NAMES = [operation.name for operation in OPERATIONS]
+
+
+@pytest.fixture(scope="module")
+def description() -> Description:
+    try:
+        return Description(description_file())
+    except NotObtainableError as error:
+        pytest.skip(f"GitHub's OpenAPI description is not obtainable here: {error}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_granted_is_as_described(name: str, world: Seeded, description: Description) -> None:
+    reply = _asked(world, name, CASES[name][0])
+
+    assert 200 <= reply.status < 300, (reply.status, reply.text[:500])
+    assert reply.operation == name
+    described = OLD_FORMS.get(name, name)
+    assert description.problems(described, reply.status, reply.media_type, reply.content) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_refused_is_as_described(name: str, world: Seeded, description: Description) -> None:
+    before = world.world.snapshot()
+
+    reply = _asked(world, name, CASES[name][1])
+
+    assert 400 <= reply.status < 500, (reply.status, reply.text[:500])
+    assert reply.operation == name
+    described = OLD_FORMS.get(name, name)
+    assert description.problems(described, reply.status, reply.media_type, reply.content) == []
+    assert set(reply.json()) >= {"message", "documentation_url", "status"}
+    assert world.world.snapshot() == before
+
+
+def test_there_are_no_cases_of_operations_that_do_not_exist() -> None:
+    assert set(CASES) - set(NAMES) == set()
+    assert len(NAMES) == len(set(NAMES))
+
+
+def test_the_description_refuses_an_answer_that_lacks_a_key(parent: Seeded, description: Description) -> None:
+    reply = parent.client().get("/repos/acme/widgets/labels/bug")
+    name = f"GET {R}/labels/{{name}}"
+
+    assert description.problems(name, 200, reply.media_type, reply.content) == []
+    assert description.problems(name, 200, reply.media_type, reply.content.replace(b'"color"', b'"colour"')) != []
+    assert description.problems(name, 418, reply.media_type, b'{"message": 7}') != []
+
+
+def _asked(world: Seeded, name: str, call: Call) -> Reply:
+    names = {**world.ids, **world.shas}
+    path = call.path.replace("R", "/repos/acme/widgets", 1) if call.path.startswith("R") else call.path
+    client = world.client(call.user)
+    method = name.partition(" ")[0]
+    return client.ask(method, path.format_map(names), _filled(call.body, names), accept=call.accept)
+
+
+def _filled(body: Any, names: dict[str, Any]) -> Any:
+    if isinstance(body, str) and body.startswith("{"):
+        return names[body[1:-1]]
+    if isinstance(body, dict):
+        return {key: _filled(value, names) for key, value in body.items()}
+    return [_filled(value, names) for value in body] if isinstance(body, list) else body
