@@ -1,0 +1,152 @@
+"""Joins the schema's fields to the methods that answer them."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Container, Mapping
+from inspect import getattr_static
+from typing import Any, TypeAlias, cast
+
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    SelectionSetNode,
+    get_named_type,
+    is_abstract_type,
+)
+
+from ghx_bench.twin.graphql.connections import Connection, Edge
+from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.paging import Page
+
+Resolver: TypeAlias = Callable[..., Any]
+Info: TypeAlias = GraphQLResolveInfo[Context]
+_PAGE = ("first", "last", "after", "before")
+_RENAMED = {"id": "identity", "type": "kind"}  # no builtins as arguments
+_ATTRIBUTES = {"context": "context_", "subject": "subject_"}  # what a view has for itself
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class UnboundFieldError(LookupError):
+    """The schema has a field that no view answers."""
+
+
+def snake(name: str) -> str:
+    """Return the Python spelling of a GraphQL name."""
+    return _HUMP.sub("_", name).lower()
+
+
+def bind(
+    schema: GraphQLSchema,
+    views: Mapping[str, type[Any]],
+    *,
+    connections: Mapping[str, type[Any]],
+    edges: Mapping[str, type[Any]],
+    empty: Container[str],
+) -> None:
+    """Give every field of the schema's object types its resolver, and every abstract type its way to tell types.
+
+    `views` are by the name of the GraphQL type; `connections` and `edges` those that say more than the plain ones.
+    Types in `empty` are never shown. Mutations and their payloads are bound apart.
+    """
+    for kind in schema.type_map.values():
+        if is_abstract_type(kind):
+            kind.resolve_type = _type_of  # pyright: ignore[reportAttributeAccessIssue] - both abstract types have it
+        elif isinstance(kind, GraphQLInputObjectType):
+            for name, entry in kind.fields.items():
+                entry.out_name = snake(name)
+        elif isinstance(kind, GraphQLObjectType) and not _is_apart(kind.name, empty):
+            view = views.get(kind.name) or _plain(kind.name, connections, edges)
+            for name, field in kind.fields.items():
+                _bind_field(kind, name, field, view, connections)
+
+
+def _is_apart(name: str, empty: Container[str]) -> bool:
+    return name.startswith("__") or name == "Mutation" or name.endswith("Payload") or name in empty
+
+
+def _plain(name: str, connections: Mapping[str, type[Any]], edges: Mapping[str, type[Any]]) -> type[Any]:
+    if name.endswith("Connection"):
+        return connections.get(name, Connection)
+    if name.endswith("Edge"):
+        return edges.get(name, Edge)
+    raise UnboundFieldError(f"no view shows {name}")
+
+
+def resolver_of(view: type[Any], name: str) -> Resolver | None:
+    """Return what answers a field of a view: its method, or a field of one of its records."""
+    attribute = _ATTRIBUTES.get(snake(name), snake(name))
+    if getattr_static(view, attribute, None) is not None:
+        return _method(attribute)
+    for source, model in getattr(view, "sources", {}).items():
+        if attribute in {field.name for field in dataclasses.fields(model)}:
+            return _value(source, attribute)
+    return None
+
+
+def _bind_field(
+    kind: GraphQLObjectType, name: str, field: GraphQLField, view: type[Any], connections: Mapping[str, type[Any]]
+) -> None:
+    for argument_name, argument in field.args.items():
+        spelled = snake(argument_name)
+        argument.out_name = _RENAMED.get(spelled, spelled)
+    resolver = resolver_of(view, name)
+    if resolver is None:
+        raise UnboundFieldError(f"{kind.name}.{name} has no method {snake(name)} in {view.__name__}")
+    declared: Any = field
+    target = cast("GraphQLNamedType", get_named_type(declared.type)).name
+    paged = target.endswith("Connection")
+    field.resolve = _paged(name, resolver, connections.get(target, Connection)) if paged else resolver
+
+
+def _method(attribute: str) -> Resolver:
+    def resolve(view: Any, _info: Info, **arguments: Any) -> Any:
+        return getattr(view, attribute)(**arguments)
+
+    return resolve
+
+
+def _value(source: str, attribute: str) -> Resolver:
+    def resolve(view: Any, _info: Info) -> Any:
+        return getattr(getattr(view, source), attribute)
+
+    return resolve
+
+
+def _paged(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
+    def resolve(view: Any, info: Info, **arguments: Any) -> Any:
+        page = Page(connection=name, **{key: arguments.pop(key, None) for key in _PAGE})
+        page.check()
+        if page.first is None or page.last is not None:
+            _check_size(page, info)
+        items = resolver(view, info, **arguments)
+        return None if items is None else connection(info.context, items, page)
+
+    return resolve
+
+
+def _check_size(page: Page, info: Info) -> None:
+    one_size = (page.first is None) != (page.last is None)
+    if not one_size and any(_wants_items(node.selection_set, info) for node in info.field_nodes):
+        page.check_items_wanted()
+
+
+def _wants_items(selections: SelectionSetNode | None, info: Info) -> bool:
+    for selection in selections.selections if selections else ():
+        if isinstance(selection, FieldNode):
+            if selection.name.value in {"nodes", "edges"}:
+                return True
+        else:
+            spread = info.fragments[selection.name.value] if isinstance(selection, FragmentSpreadNode) else selection
+            if _wants_items(getattr(spread, "selection_set", None), info):
+                return True
+    return False
+
+
+def _type_of(view: Any, *_: Any) -> str:
+    return view.typename

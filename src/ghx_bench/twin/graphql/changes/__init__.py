@@ -1,0 +1,1 @@
+"""The mutations, one function each, by domain."""

@@ -1,0 +1,68 @@
+"""Joins the schema's mutations to the functions that do them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from graphql import GraphQLObjectType, GraphQLSchema
+
+from ghx_bench.twin.graphql.binding import Info, UnboundFieldError, snake
+from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
+from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
+from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES
+from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
+from ghx_bench.twin.graphql.changes.relations import RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
+from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES
+
+CHANGES: dict[str, Mutation] = {
+    change.__name__: change
+    for change in (
+        *ISSUE_CHANGES,
+        *RELATION_CHANGES,
+        *COMMENT_CHANGES,
+        *PULL_CHANGES,
+        *REVIEW_CHANGES,
+        *REPOSITORY_CHANGES,
+    )
+}
+
+
+def bind_changes(schema: GraphQLSchema) -> None:
+    """Give every mutation its function, and every field of its payload the way into what that gave back."""
+    mutation = schema.mutation_type
+    assert mutation is not None  # noqa: S101 - the schema is ours
+    for name, field in mutation.fields.items():
+        change = CHANGES.get(snake(name))
+        if change is None:
+            raise UnboundFieldError(f"Mutation.{name} has no function {snake(name)}")
+        field.args["input"].out_name = "given"
+        field.resolve = _changing(change)
+        payload: object = field.type
+        assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
+        for part, shown in payload.fields.items():
+            shown.resolve = _part(snake(part))
+
+
+def _changing(change: Mutation) -> Callable[..., Payload]:
+    """Do one mutation in an act of its own: it happens whole, or not at all and the next one is tried."""
+
+    def resolve(_root: object, info: Info, given: dict[str, Any]) -> Payload:
+        context = info.context
+        given = dict(given)
+        token = given.pop("client_mutation_id", None)
+        context.forget()
+        try:
+            with context.world.acting(context.viewer) as act:
+                outcome = change(Change(context, act), **given)
+        finally:
+            context.forget()
+        return Payload(context, outcome, token)
+
+    return resolve
+
+
+def _part(name: str) -> Callable[..., Any]:
+    def resolve(payload: Payload, _info: Info) -> Any:
+        return payload.field(name)
+
+    return resolve

@@ -1,0 +1,172 @@
+"""Answers a GraphQL request: from the bytes that came to the bytes that go."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from graphql import ExecutionResult, OperationDefinitionNode, OperationType, VariableDefinitionNode
+from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
+
+from ghx_bench.twin.graphql.context import Budget, Context
+from ghx_bench.twin.graphql.documents import Prepared, Rejected, prepare, root_fields
+from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
+from ghx_bench.twin.graphql.published import lacked_value
+from ghx_bench.twin.graphql.registry import SHOWERS
+from ghx_bench.twin.graphql.schema import schema
+from ghx_bench.twin.graphql.views.root import QueryView
+from ghx_bench.twin.urls import BaseUrls
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+_DOCUMENTATION = "https://docs.github.com/graphql"
+_OK, _BAD_REQUEST, _NOT_IMPLEMENTED = 200, 400, 501
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphQLAnswer:
+    """What to send back, and what the journal wants to know."""
+
+    status: int
+    content: bytes
+    operation: str  # "query PullRequestByNumber repository"
+    mutation: bool = False
+    has_errors: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    query: str
+    variables: dict[str, Any]
+    operation_name: str | None
+
+
+def execute(
+    world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget: Budget | None = None
+) -> GraphQLAnswer:
+    """Answer one request; whatever a client sends is answered, only a fault of our own is raised."""
+    request = _read(body)
+    if isinstance(request, GraphQLAnswer):
+        return request
+    prepared = prepare(request.query)
+    if isinstance(prepared, Rejected):
+        return _rejection(prepared)
+    operation = prepared.operation(request.operation_name)
+    if isinstance(operation, Rejected):
+        return _rejection(operation)
+    cost = prepared.cost(operation, request.variables)
+    name = _name(operation)
+    if refusal := cost.refusal():
+        return _answer(_OK, {"errors": [refusal]}, operation=name)
+    context = Context(
+        world=world, viewer=viewer, base=base, showers=SHOWERS, budget=budget or Budget(), node_count=cost.nodes
+    )
+    return _run(prepared, operation, request, context)
+
+
+def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> GraphQLAnswer:
+    result = execute_sync(
+        schema(),
+        prepared.document,
+        root_value=QueryView(context),
+        context_value=context,
+        variable_values=request.variables,
+        operation_name=operation.name.value if operation.name else None,
+        hide_suggestions=True,
+    )
+    mutation = operation.operation is OperationType.MUTATION
+    if result.data is None and _are_about_variables(result):
+        return _bad_variables(result, request, _name(operation))
+    content: dict[str, Any] = {"data": result.data}
+    status = _OK
+    if result.errors:
+        content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
+        if lacks := lacks_in(result.errors):
+            status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
+    return _answer(status, content, operation=_name(operation), mutation=mutation)
+
+
+def _read(body: bytes) -> _Request | GraphQLAnswer:
+    try:
+        content = json.loads(body.decode("utf-8"))
+        if b"\\u" in body:
+            content = _without_lone_surrogates(content)
+    except (ValueError, RecursionError):
+        return _refused("Problems parsing JSON")
+    if not isinstance(content, dict):
+        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+    fields = cast("dict[str, Any]", content)
+    query, variables, name = fields.get("query"), fields.get("variables"), fields.get("operationName")
+    if not isinstance(query, str) or not query.strip():
+        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+    if isinstance(variables, str):
+        variables = _variables_in_text(variables)
+    if not isinstance(variables, dict | None):
+        return _refused("Variables must be a JSON object.", status=_OK)
+    return _Request(
+        query=query,
+        variables=cast("dict[str, Any]", variables or {}),
+        operation_name=name if isinstance(name, str) else None,
+    )
+
+
+def _variables_in_text(text: str) -> object:
+    """Read variables that come as JSON inside JSON, which GitHub accepts too."""
+    try:
+        return json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError):
+        return text
+
+
+def _without_lone_surrogates(value: Any) -> Any:
+    """Replace what no UTF-8 can spell: JSON's escapes can say half a character."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_without_lone_surrogates(item) for item in cast("list[Any]", value)]
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in pairs}
+        case _:
+            return value
+
+
+def _are_about_variables(result: ExecutionResult) -> bool:
+    return any(isinstance(node, VariableDefinitionNode) for e in result.errors or () for node in e.nodes or ())
+
+
+def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> GraphQLAnswer:
+    errors = result.errors or []
+    if lacks := next((found for error in errors if (found := lacked_value(error.message))), None):
+        return _rejection(Rejected((), f"{lacks} {LACKS}"), operation=name)
+    return _answer(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
+
+
+def _rejection(rejected: Rejected, *, operation: str = "query") -> GraphQLAnswer:
+    if rejected.lacks is None:
+        return _answer(_OK, {"errors": list(rejected.errors)}, operation=operation)
+    error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
+    content = {"message": rejected.lacks, "documentation_url": _DOCUMENTATION, "errors": [error]}
+    return _answer(_NOT_IMPLEMENTED, content, operation=operation)
+
+
+def _refused(message: str, *, status: int = _BAD_REQUEST) -> GraphQLAnswer:
+    if status == _OK:
+        return _answer(status, {"errors": [{"message": message}]}, operation="query")
+    content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}
+    return _answer(status, content, operation="query")
+
+
+def _name(operation: OperationDefinitionNode) -> str:
+    named = [operation.name.value] if operation.name else []
+    return " ".join([operation.operation.value, *named, *root_fields(operation)])
+
+
+def _answer(status: int, content: dict[str, Any], *, operation: str, mutation: bool = False) -> GraphQLAnswer:
+    return GraphQLAnswer(
+        status=status,
+        content=json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(),
+        operation=operation,
+        mutation=mutation,
+        has_errors="errors" in content or status != _OK,
+    )

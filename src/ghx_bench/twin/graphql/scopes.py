@@ -1,0 +1,37 @@
+"""Scopes that GitHub checks before it looks anything up.
+
+`gh` counts on it: with the token that `gh auth login` gives, which has no scope for projects, `gh issue view 7` of a
+pull request asks for the projects of an issue 7, is told that its token may not see projects, and shows the rest. Of
+a missing issue it would complain. The twin, which has no projects, refuses nobody their empty list for want of a scope.
+"""
+
+from graphql import FieldNode, GraphQLError
+
+from ghx_bench.twin.refusals import NotFoundRefusal, Refusal
+from ghx_bench.twin.viewer import Viewer
+
+_PROJECTS = "projectItems"
+_NEEDED = "read:project"
+
+
+def before_lookup(refusal: Refusal, error: GraphQLError, viewer: Viewer) -> tuple[str, str] | None:
+    """Return type and message of what GitHub says instead of "not found" where the token lacks a scope; else None."""
+    if not isinstance(refusal, NotFoundRefusal) or viewer.has_scope(_NEEDED) or not _asks_for_projects(error):
+        return None
+    granted = ", ".join(f"'{scope}'" for scope in sorted(viewer.scopes))
+    return "INSUFFICIENT_SCOPES", (
+        "Your token has not been granted the required scopes to execute this query. "
+        f"The '{_PROJECTS}' field requires one of the following scopes: ['{_NEEDED}'], "
+        f"but your token has only been granted the: [{granted}] scopes. "
+        "Please modify your token's scopes at: https://github.com/settings/tokens."
+    )
+
+
+def _asks_for_projects(error: GraphQLError) -> bool:
+    chosen = [
+        selection
+        for node in error.nodes or ()
+        if isinstance(node, FieldNode) and node.selection_set
+        for selection in node.selection_set.selections
+    ]
+    return any(isinstance(field, FieldNode) and field.name.value == _PROJECTS for field in chosen)

@@ -1,0 +1,195 @@
+"""Things GraphQL shows that are no records: git objects, refs, and pairs of things."""
+
+from dataclasses import dataclass
+
+from ghx_bench.twin.git.repository import FileDiff, Signature, TreeEntry
+from ghx_bench.twin.queries.checks import Rollup
+from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Record, Repository, User
+
+
+@dataclass(frozen=True, slots=True)
+class GitThing:
+    """An object of a repository by its sha; what kind it is, git knows."""
+
+    repository: Repository
+    sha: str
+
+
+class CommitThing(GitThing):
+    """A commit of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeThing(GitThing):
+    """A folder of a repository, and where it was found."""
+
+    path: str = ""
+
+
+class BlobThing(GitThing):
+    """A file's content in a repository."""
+
+
+class TagThing(GitThing):
+    """An annotated tag of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefThing:
+    """A branch or tag: its full name and what it points at."""
+
+    repository: Repository
+    name: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryThing:
+    """An entry of a folder, with its path from the root."""
+
+    repository: Repository
+    entry: TreeEntry
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActorThing:
+    """Who a commit says made it."""
+
+    repository: Repository
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonThing:
+    """A ref compared with another."""
+
+    repository: Repository
+    base: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullCommit:
+    """A commit as part of a pull request."""
+
+    pull: Pull
+    commit: CommitThing
+
+
+@dataclass(frozen=True, slots=True)
+class PullFile:
+    """A file that a pull request changes."""
+
+    file: FileDiff
+
+
+@dataclass(frozen=True, slots=True)
+class AutoMerge:
+    """The standing request to merge a pull request once nothing is in the way."""
+
+    pull: Pull
+
+
+@dataclass(frozen=True, slots=True)
+class RollupOf:
+    """What checks and statuses of a commit add up to."""
+
+    repository: Repository
+    sha: str
+    rollup: Rollup
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOf:
+    """The statuses of a commit."""
+
+    rollup: RollupOf
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteOf:
+    """The check suite that a check run is part of."""
+
+    run: CheckRun
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionsOf:
+    """The reactions of one kind under one thing."""
+
+    subject: Record
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An issue pinned to its repository."""
+
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOf:
+    """A topic of a repository."""
+
+    repository: Repository
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user with the role that brought them into a list."""
+
+    user: User
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueOf:
+    """An issue record shown as an issue even where it is a pull request's."""
+
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class TypeOfIssues:
+    """One of the types that issues of an organization can have."""
+
+    organization_id: int
+    number: int
+    name: str
+    description: str
+    color: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subissues:
+    """The parts of an issue."""
+
+    issues: tuple[Issue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageOf:
+    """A programming language, and how many bytes of a repository are written in it."""
+
+    name: str
+    size: int
+    color: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LicenseOf:
+    """A licence by GitHub's key."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConductOf:
+    """The code of conduct in a repository."""
+
+    repository: Repository
+    path: str
+    text: str

@@ -1,0 +1,267 @@
+"""Statuses and check runs of commits."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from ghx_bench.twin.gitnodes import git_node_id
+from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql.connections import Connection
+from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
+from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
+from ghx_bench.twin.nodes import record_of
+from ghx_bench.twin.queries import lookup, pulls
+from ghx_bench.twin.queries.checks import combined_state
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import CheckRun, Pull, Repository, Status
+
+
+class StatusCheckRollupView(View[RollupOf]):
+    """What checks and statuses of a commit add up to."""
+
+    typename: ClassVar[str] = "StatusCheckRollup"
+    __slots__ = ()
+
+    def id(self) -> str:
+        """Return the global id, which is that of its commit under another type."""
+        return git_node_id("rollup", self.subject.repository.id, self.subject.sha)
+
+    def state(self) -> str:
+        """Return the sum in one word."""
+        return self.subject.rollup.state
+
+    def commit(self) -> Any:
+        """Return the commit."""
+        return self.context.show(gitaccess.commit_at(self.context, self.subject.repository, self.subject.sha))
+
+    def contexts(self) -> Sequence[CheckRun | Status]:
+        """Return every check run and status."""
+        return self.subject.rollup.contexts
+
+
+class CheckContexts(Connection[Sequence[CheckRun | Status]]):
+    """Check runs and statuses, counted by state."""
+
+    __slots__ = ()
+
+    def check_run_count(self) -> int:
+        """Return how many check runs there are."""
+        return sum(isinstance(one, CheckRun) for one in self.items)
+
+    def check_run_counts_by_state(self) -> list["StateCount"]:
+        """Return how many check runs are in each state."""
+        states = (one.conclusion or one.status for one in self.items if isinstance(one, CheckRun))
+        return _counted("CheckRunStateCount", states)
+
+    def status_context_count(self) -> int:
+        """Return how many statuses there are."""
+        return sum(isinstance(one, Status) for one in self.items)
+
+    def status_context_counts_by_state(self) -> list["StateCount"]:
+        """Return how many statuses are in each state."""
+        return _counted("StatusContextStateCount", (one.state for one in self.items if isinstance(one, Status)))
+
+
+class StateCount:
+    """How many there are in a state."""
+
+    __slots__ = ("_count", "_state", "typename")
+
+    def __init__(self, typename: str, state: str, count: int) -> None:
+        self.typename, self._state, self._count = typename, state, count
+
+    def state(self) -> str:
+        """Return the state."""
+        return self._state
+
+    def count(self) -> int:
+        """Return how many."""
+        return self._count
+
+
+class CommitStatusView(View[StatusOf]):
+    """The statuses of a commit."""
+
+    typename: ClassVar[str] = "Status"
+    __slots__ = ()
+
+    def id(self) -> str:
+        """Return the global id, which is that of its commit under another type."""
+        return git_node_id("status", self.subject.rollup.repository.id, self.subject.rollup.sha)
+
+    def state(self) -> str:
+        """Return what the statuses add up to."""
+        return combined_state(list(self._statuses())).upper()
+
+    def commit(self) -> Any:
+        """Return the commit."""
+        rollup = self.subject.rollup
+        return self.context.show(gitaccess.commit_at(self.context, rollup.repository, rollup.sha))
+
+    def context_(self, name: str) -> Any:
+        """Return the status with a name."""
+        return self.context.show(next((one for one in self._statuses() if one.context == name), None))
+
+    def contexts(self) -> list[Any]:
+        """Return every status."""
+        return [self.context.show(one) for one in self._statuses()]
+
+    def combined_contexts(self) -> Sequence[CheckRun | Status]:
+        """Return every check run and status."""
+        return self.subject.rollup.rollup.contexts
+
+    def _statuses(self) -> tuple[Status, ...]:
+        return self.subject.rollup.rollup.statuses
+
+
+class StatusContextView(RecordView[Status]):
+    """One status of a commit."""
+
+    typename: ClassVar[str] = "StatusContext"
+    sources: ClassVar = {"subject": Status}
+    __slots__ = ()
+
+    def context_(self) -> str:
+        """Return its name."""
+        return self.subject.context
+
+    def state(self) -> str:
+        """Return what it says."""
+        return self.subject.state.upper()
+
+    def commit(self) -> Any:
+        """Return the commit."""
+        home = self.context.home(self.subject.repository_id)
+        return self.context.show(gitaccess.commit_at(self.context, home, self.subject.sha))
+
+    def creator(self) -> Any:
+        """Return who set it."""
+        return self.context.show(self.context.user(self.subject.creator_id))
+
+    def is_required(self, **pull: Any) -> bool:
+        """Tell whether a pull request cannot be merged without it."""
+        return _is_required(self, self.subject.context, **pull)
+
+
+class CheckRunView(Linked, RecordView[CheckRun]):
+    """One check run on a commit."""
+
+    typename: ClassVar[str] = "CheckRun"
+    sources: ClassVar = {"subject": CheckRun}
+    __slots__ = ()
+
+    def check_suite(self) -> Any:
+        """Return the suite it is part of."""
+        return self.context.show(SuiteOf(self.subject))
+
+    def status(self) -> str:
+        """Return how far it is."""
+        return self.subject.status.upper()
+
+    def conclusion(self) -> str | None:
+        """Return how it ended."""
+        return self.subject.conclusion.upper() if self.subject.conclusion else None
+
+    def repository(self) -> Any:
+        """Return where it ran."""
+        return self.context.show(self.context.home(self.subject.repository_id))
+
+    def resource_path(self) -> str:
+        """Return the path of its page."""
+        return f"/{self.context.full_name(self.context.home(self.subject.repository_id))}/runs/{self.subject.id}"
+
+    def permalink(self) -> str:
+        """Return the address of its page."""
+        return self.url()
+
+    def is_required(self, **pull: Any) -> bool:
+        """Tell whether a pull request cannot be merged without it."""
+        return _is_required(self, self.subject.name, **pull)
+
+
+class CheckSuiteView(View[SuiteOf]):
+    """The suite that a check run is part of."""
+
+    typename: ClassVar[str] = "CheckSuite"
+    __slots__ = ()
+
+    def commit(self) -> Any:
+        """Return the commit."""
+        home = self.context.home(self.subject.run.repository_id)
+        return self.context.show(gitaccess.commit_at(self.context, home, self.subject.run.head_sha))
+
+    def conclusion(self) -> str | None:
+        """Return how it ended."""
+        return self.subject.run.conclusion.upper() if self.subject.run.conclusion else None
+
+    def status(self) -> str:
+        """Return how far it is."""
+        return self.subject.run.status.upper()
+
+    def created_at(self) -> str:
+        """Return when it began."""
+        return self.subject.run.started_at
+
+    def updated_at(self) -> str:
+        """Return when it last changed."""
+        return self.subject.run.completed_at or self.subject.run.started_at
+
+    def repository(self) -> Any:
+        """Return where it ran."""
+        return self.context.show(self.context.home(self.subject.run.repository_id))
+
+    def workflow_run(self) -> "WorkflowRunView | None":
+        """Return the workflow run that made it, where one did."""
+        return WorkflowRunView(self.context, self.subject) if self.subject.run.workflow else None
+
+
+class WorkflowRunView(View[SuiteOf]):
+    """The workflow run behind a check suite."""
+
+    typename: ClassVar[str] = "WorkflowRun"
+    __slots__ = ()
+
+    def check_suite(self) -> Any:
+        """Return its check suite."""
+        return self.context.show(self.subject)
+
+    def event(self) -> str:
+        """Return what set it off."""
+        return self.subject.run.event or "push"
+
+    def workflow(self) -> "WorkflowView":
+        """Return the workflow."""
+        return WorkflowView(self.context, self.subject)
+
+
+class WorkflowView(View[SuiteOf]):
+    """A workflow by its name."""
+
+    typename: ClassVar[str] = "Workflow"
+    __slots__ = ()
+
+    def name(self) -> str:
+        """Return its name."""
+        return self.subject.run.workflow or ""
+
+
+def _counted(typename: str, states: Iterable[str]) -> list[StateCount]:
+    return [StateCount(typename, state.upper(), count) for state, count in Counter(states).items()]
+
+
+def _is_required(
+    view: RecordView[Any], name: str, *, pull_request_id: str | None = None, pull_request_number: int | None = None
+) -> bool:
+    pull = _pull(view, view.context.home(view.subject.repository_id), pull_request_id, pull_request_number)
+    return pulls.is_required(view.context.world, pull, name)
+
+
+def _pull(view: RecordView[Any], home: Repository, identity: str | None, number: int | None) -> Pull:
+    if identity is not None:
+        found = record_of(view.context.database, identity)
+        if not isinstance(found, Pull) or found.repository_id != home.id:
+            raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
+        return found
+    if number is None:
+        raise InvalidRefusal("Either `pullRequestId` or `pullRequestNumber` must be provided.")
+    return lookup.pull(view.context.world, home, number)

@@ -1,0 +1,226 @@
+"""Repositories: what is in them."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery, ordered_repositories
+from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf, TypeOfIssues
+from ghx_bench.twin.graphql.views.community import CommunityFields
+from ghx_bench.twin.graphql.views.issues import issue_types
+from ghx_bench.twin.graphql.views.labels import ordered_labels
+from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
+from ghx_bench.twin.state.records import (
+    Collaborator,
+    Issue,
+    Label,
+    Milestone,
+    Protection,
+    Pull,
+    Repository,
+    User,
+)
+
+
+class RepositoryView(CommunityFields):
+    """A repository: what is in it."""
+
+    typename: ClassVar[str] = "Repository"
+    __slots__ = ()
+
+    def owner(self) -> Any:
+        """Return whose it is."""
+        return self.context.show(self.context.owner(self.subject))
+
+    def name_with_owner(self) -> str:
+        """Return `owner/name`."""
+        return self.context.full_name(self.subject)
+
+    def ssh_url(self) -> str:
+        """Return where git finds it over ssh."""
+        return f"git@github.com:{self.context.full_name(self.subject)}.git"
+
+    def parent(self) -> Any:
+        """Return what it was forked from."""
+        return self.context.show(self.context.visible(self.context.repository(self.subject.parent_id)))
+
+    def forks(self, order_by: dict[str, str] | None = None, privacy: str | None = None) -> list[Repository]:
+        """Return its forks."""
+        found = [one for one in self._forks() if self.context.visible(one)]
+        if privacy:
+            found = [one for one in found if (one.visibility == "public") == (privacy == "PUBLIC")]
+        return ordered_repositories(found, order_by)
+
+    def fork_count(self) -> int:
+        """Return how many forks there are."""
+        return len(self._forks())
+
+    def issue(self, number: int) -> Any:
+        """Return an issue by its number."""
+        return self._numbered(lookup.issue, number, "an Issue")
+
+    def issue_or_pull_request(self, number: int) -> Any:
+        """Return an issue or pull request by its number."""
+        return self._numbered(lookup.issue_or_pull, number, "an issue or pull request")
+
+    def issues(self, **filters: Any) -> Sequence[Issue]:
+        """Return its issues."""
+        return IssueQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+
+    def issue_types(self, order_by: dict[str, str] | None = None) -> list[TypeOfIssues] | None:
+        """Return the types its issues can have; only organizations have any."""
+        owner = self.context.owner(self.subject)
+        if owner.type != "Organization":
+            return None
+        found = issue_types(owner.id)
+        if order_by is None:
+            return found
+        by_name = order_by["field"] == "NAME"
+        return sorted(
+            found,
+            key=lambda one: (one.name.lower() if by_name else "", one.number),
+            reverse=order_by["direction"] == "DESC",
+        )
+
+    def pinned_issues(self) -> list[Pinned]:
+        """Return the issues on top of its list."""
+        found = self.context.database.all(Issue, repository_id=self.subject.id, pinned=True)
+        return [Pinned(issue) for issue in found]
+
+    def pull_request(self, number: int) -> Any:
+        """Return a pull request by its number."""
+        return self.context.show(lookup.pull(self.context.world, self.subject, number))
+
+    def pull_requests(self, **filters: Any) -> Sequence[Pull]:
+        """Return its pull requests."""
+        return PullQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+
+    def label(self, name: str) -> Any:
+        """Return a label by its name."""
+        return self.context.show(self.context.database.one(Label, repository_id=self.subject.id, name=name))
+
+    def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> list[Label]:
+        """Return its labels."""
+        found = self.context.database.all(Label, repository_id=self.subject.id)
+        if query:
+            words = query.lower()
+            found = [one for one in found if words in one.name.lower() or words in (one.description or "").lower()]
+        return ordered_labels(found, order_by)
+
+    def milestone(self, number: int) -> Any:
+        """Return a milestone by its number."""
+        return self.context.show(lookup.milestone(self.context.world, self.subject, number))
+
+    def milestones(
+        self,
+        order_by: dict[str, str] | None = None,
+        query: str | None = None,
+        states: Sequence[str] | None = None,
+    ) -> list[Milestone]:
+        """Return its milestones."""
+        found = self.context.database.all(Milestone, repository_id=self.subject.id, order="number")
+        found = [one for one in found if not states or one.state.upper() in states]
+        found = [one for one in found if not query or query.lower() in one.title.lower()]
+        if order_by:
+            keys = {"CREATED_AT": "created_at", "DUE_DATE": "due_on", "NUMBER": "number", "UPDATED_AT": "updated_at"}
+            key = keys[order_by["field"]]
+            found.sort(key=lambda one: (getattr(one, key) is None, getattr(one, key) or ""))
+            found = found[::-1] if order_by["direction"] == "DESC" else found
+        return found
+
+    def default_branch_ref(self) -> Any:
+        """Return the branch that clones start on."""
+        return self.context.show(gitaccess.ref(self.context, self.subject, f"refs/heads/{self.subject.default_branch}"))
+
+    def ref(self, qualified_name: str) -> Any:
+        """Return a branch or tag by its full or short name."""
+        return self.context.show(gitaccess.named_ref(self.context, self.subject, qualified_name))
+
+    def refs(
+        self,
+        ref_prefix: str,
+        query: str | None = None,
+        direction: str | None = None,
+        order_by: dict[str, str] | None = None,
+    ) -> list[RefThing] | None:
+        """Return its branches or tags."""
+        return gitaccess.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
+
+    def object(self, expression: str | None = None, oid: str | None = None) -> Any:
+        """Return what an expression such as `main:README.md` names, or the object with an id."""
+        found = gitaccess.git_object(self.context, self.subject, oid) if oid else None
+        if found is None and expression:
+            found = gitaccess.expression(self.context, self.subject, expression)
+        return self.context.show(found)
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing was pushed yet."""
+        return not self.context.world.git(self.subject).refs("refs/heads/")
+
+    def repository_topics(self) -> list[TopicOf]:
+        """Return its topics."""
+        return [TopicOf(self.subject, name) for name in self.subject.topics]
+
+    def branch_protection_rules(self) -> list[Protection]:
+        """Return the rules of its branches."""
+        return self.context.database.all(Protection, repository_id=self.subject.id)
+
+    def assignable_users(self, query: str | None = None) -> list[User]:
+        """Return who can be given work."""
+        found = permissions.assignable_users(self.context.world, self.subject)
+        return [one for one in found if one.type == "User" and _matches(one, query)]
+
+    def mentionable_users(self, query: str | None = None) -> list[User]:
+        """Return who can be mentioned: whoever can be given work, and whoever wrote something."""
+        found = {one.id: one for one in self.assignable_users(query)}
+        issues = self.context.database.all(Issue, repository_id=self.subject.id)
+        authors = (self.context.user(identity) for identity in {issue.author_id for issue in issues})
+        found |= {one.id: one for one in authors if one and one.type == "User" and _matches(one, query)}
+        return sorted(found.values(), key=lambda one: one.login.lower())
+
+    def collaborators(
+        self, affiliation: str | None = None, login: str | None = None, query: str | None = None
+    ) -> list[Member]:
+        """Return who has a role in it; those who can push may know."""
+        if not self.context.may(self.subject, "write"):
+            raise NotFoundRefusal("Must have push access to view repository collaborators.")
+        found = [one for one in _collaborators(self.context, self.subject, affiliation) if _matches(one, query)]
+        found = [one for one in found if login is None or one.login.lower() == login.lower()]
+        world = self.context.world
+        return [Member(one, permissions.user_role(world, one, self.subject).upper()) for one in found]
+
+    def watchers(self) -> list[User]:
+        """Return who watches it: a world does not know."""
+        return []
+
+    def _forks(self) -> list[Repository]:
+        return self.context.database.all(Repository, parent_id=self.subject.id)
+
+    def _numbered(self, find: Any, number: int, what: str) -> Any:
+        try:
+            found = find(self.context.world, self.subject, number)
+        except MovedRefusal as moved:
+            found = self.context.database.get(Issue, moved.issue_id)
+            if found is None or not self.context.visible(self.context.repository(found.repository_id)):
+                raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
+        except GoneRefusal:
+            raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
+        return self.context.show(found)
+
+
+def _matches(user: User, query: str | None) -> bool:
+    return not query or query.lower() in user.login.lower() or query.lower() in (user.name or "").lower()
+
+
+def _collaborators(context: Context, repository: Repository, affiliation: str | None) -> list[User]:
+    rows = context.database.all(Collaborator, repository_id=repository.id)
+    direct = {row.user_id for row in rows}
+    owner = context.owner(repository)
+    found = [one for one in permissions.assignable_users(context.world, repository) if one.type == "User"]
+    if affiliation == "OUTSIDE":
+        return [one for one in found if one.id in direct]
+    if affiliation == "DIRECT":
+        return [one for one in found if one.id in direct or one.id == owner.id]
+    return found
