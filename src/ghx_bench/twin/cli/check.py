@@ -1,0 +1,23 @@
+"""`ghx-twin check`: is this seed a world?"""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")], /) -> int:
+    """Read a seed and build its world, so that what GitHub would refuse is found as well."""
+    from ghx_bench.twin.seed.loading import load_seed
+    from ghx_bench.twin.seed.planting import plant
+    from ghx_bench.twin.world import World
+
+    document = load_seed(seed)
+    with World.create() as world:
+        plant(world, document)
+    counts = (
+        f"{len(document.users)} users, {len(document.organizations)} organizations, "
+        f"{len(document.repositories)} repositories"
+    )
+    print(f"{seed}: ok ({counts})")  # noqa: T201 - this command's output
+    return 0

@@ -1,0 +1,50 @@
+"""`ghx-twin serve`: one world on loopback until stopped."""
+
+import json
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+from cyclopts import Parameter
+
+LAST_PORT = 65535
+
+
+def serve(
+    *,
+    seed: Annotated[Path | None, Parameter(help="The seed (YAML or JSON) of the world; else it has one user.")] = None,
+    data_dir: Annotated[Path | None, Parameter(help="Where the world is kept; else it ends with the server.")] = None,
+    port: Annotated[int, Parameter(help="The port on 127.0.0.1; a free one if left out.")] = 0,
+    user: Annotated[str | None, Parameter(help="Whose token is printed; the first user if left out.")] = None,
+) -> int:
+    """Serve a world and print one line of JSON when ready: url, socket, user, token."""
+    from ghx_bench._base.errors import FlagError
+    from ghx_bench.twin.cli.worlds import open_world, person
+    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.server.tokens import kept_token
+
+    if not 0 <= port <= LAST_PORT:
+        raise FlagError("--port", f"{port} is no port; name one from 1 to {LAST_PORT}, or 0 for a free one")
+    stopped = _stopping()
+    with open_world(seed, data_dir) as world, Server(port=port) as server:
+        somebody = person(world, user)
+        token = kept_token(world, somebody)
+        server.add(world)
+        ready = {"url": server.url, "socket": str(server.socket_path), "user": somebody.login, "token": token}
+        print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
+        stopped.wait()
+    return 0
+
+
+def _stopping() -> threading.Event:
+    """Return what is set when the process is told to stop."""
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return stopped

@@ -1,0 +1,85 @@
+"""Fixtures for anybody's tests: a world of GitHub, and a server that real clients can use.
+
+```python
+def test_my_tool_opens_an_issue(github_twin):
+    subprocess.run(["my-tool", "open-issue"], env=github_twin.environment, check=True)
+    assert github_twin.world.database.count(Issue) == 1
+```
+Installed with this package, nothing to switch on. `@pytest.mark.github_seed("seed.yaml")` starts the world from a seed.
+"""
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:  # every test run of everybody who has this package imports this module: it must cost nothing
+    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitHubTwin:
+    """A served world, and what a client needs to use it as its first user."""
+
+    url: str
+    user: str
+    token: str
+    environment: dict[str, str]
+    world: "World"
+    server: "Server"
+
+    def environment_of(self, login: str) -> dict[str, str]:
+        """Return the environment of a client that acts as somebody else."""
+        return self.server.client_environment(self.world, login).over(os.environ)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", "github_seed(path): the seed that `github_world` starts from")
+
+
+@pytest.fixture
+def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
+    """Yield a world of the test's own: one user, `octocat`, or what the `github_seed` marker names."""
+    from ghx_bench.twin.cli.worlds import open_world  # noqa: PLC0415 - loaded by the tests that use it only
+
+    marker = request.node.get_closest_marker("github_seed")
+    seed = None if marker is None else _beside(request, Path(marker.args[0]))
+    with open_world(seed) as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def github_server() -> "Generator[Server]":
+    """Yield the server that all worlds of a test run share; the token selects the world."""
+    from ghx_bench.twin.server.running import Server  # noqa: PLC0415 - the same
+
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def github_twin(github_world: "World", github_server: "Server") -> "Generator[GitHubTwin]":
+    """Yield `github_world` behind real sockets, with the environment that makes `gh`, `git` and libraries use it."""
+    from ghx_bench.twin.cli.worlds import person  # noqa: PLC0415 - the same
+
+    user = person(github_world, None)
+    github_server.add(github_world)
+    environment = github_server.client_environment(github_world, user)
+    yield GitHubTwin(
+        url=github_server.url,
+        user=user.login,
+        token=environment.variables["GH_TOKEN"],
+        environment=environment.over(os.environ),
+        world=github_world,
+        server=github_server,
+    )
+    github_server.remove(github_world)
+
+
+def _beside(request: pytest.FixtureRequest, path: Path) -> Path:
+    return path if path.is_absolute() else request.path.parent / path

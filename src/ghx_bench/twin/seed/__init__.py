@@ -1,0 +1,1 @@
+"""Worlds written down as files, and read back."""

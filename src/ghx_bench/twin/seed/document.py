@@ -1,0 +1,131 @@
+"""A world written down: the records of a seed file, in snake_case YAML or JSON."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ghx_bench.twin.seed.accounts import SeedOrganization, SeedUser
+from ghx_bench.twin.seed.checks import SeedCommitCheck
+from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
+from ghx_bench.twin.seed.talk import SeedIssue, SeedPull
+
+
+class SeedFile(SeedModel):
+    """A file that plain text does not describe."""
+
+    content: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    mode: Literal["100644", "100755", "120000"] = "100644"
+
+
+Files = dict[str, str | SeedFile | None]
+
+
+class SeedCommit(SeedModel):
+    """One commit; the branch is made where it does not exist."""
+
+    branch: str | None = Field(default=None, description="The branch it is put on; the default branch if left out.")
+    from_: str | None = Field(
+        default=None, alias="from", description="Where a new branch starts; the default branch if left out."
+    )
+    message: str
+    author: Login | None = Field(default=None, description="Who wrote it; the repository's owner if left out.")
+    files: Files = Field(default={}, description="Files by path; null removes one.")
+    at: Moment | None = None
+
+
+class SeedLabel(SeedModel):
+    """A label."""
+
+    name: str
+    color: str = Field(default="ededed", description="Six hexadecimal digits.")
+    description: str | None = None
+
+
+class SeedMilestone(SeedModel):
+    """A milestone."""
+
+    number: Number | None = Field(default=None, description="Its number; the next free one if left out.")
+    title: str
+    description: str | None = None
+    state: Literal["open", "closed"] = "open"
+    due_on: Moment | None = None
+    creator: Login | None = Field(default=None, description="Who made it; the repository's owner if left out.")
+    at: Moment | None = None
+    closed_at: Moment | None = None
+
+
+class SeedProtection(SeedModel):
+    """Rules for branches whose names match a pattern; they hold from when the world is planted."""
+
+    pattern: str
+    required_approvals: int | None = Field(default=None, ge=0, le=6)
+    dismiss_stale_reviews: bool = False
+    required_checks: tuple[str, ...] = ()
+    strict_checks: bool = False
+    enforce_admins: bool = False
+    allow_force_pushes: bool = False
+    allow_deletions: bool = False
+
+
+class SeedRepository(SeedModel):
+    """A repository with its history and conversations."""
+
+    name: RepositoryName
+    description: str | None = None
+    homepage: str | None = None
+    visibility: Literal["public", "private", "internal"] = "public"
+    default_branch: str = "main"
+    topics: tuple[str, ...] = ()
+    fork_of: RepositoryName | None = Field(default=None, description="The repository it is a fork of; listed before.")
+    has_issues: bool = True
+    has_wiki: bool = True
+    has_projects: bool = True
+    has_downloads: bool = True
+    has_discussions: bool = False
+    allow_merge_commit: bool = True
+    allow_squash_merge: bool = True
+    allow_rebase_merge: bool = True
+    allow_auto_merge: bool = False
+    allow_update_branch: bool = False
+    allow_forking: bool = True
+    delete_branch_on_merge: bool = False
+    web_commit_signoff_required: bool = False
+    archived: bool = False
+    is_template: bool = False
+    collaborators: dict[Login, Role] = Field(default={}, description="Roles by login.")
+    teams: dict[str, Role] = Field(default={}, description="Roles by slug, of teams of the organization that owns it.")
+    labels: tuple[SeedLabel, ...] | None = Field(default=None, description="Labels; GitHub's nine if left out.")
+    milestones: tuple[SeedMilestone, ...] = ()
+    files: Files = Field(default={}, description="Files of the first commit on the default branch.")
+    history: tuple[SeedCommit, ...] = Field(default=(), description="Commits after that, in order.")
+    tags: dict[str, str] = Field(default={}, description="Tags by name: the branch or commit each points to.")
+    checks: tuple[SeedCommitCheck, ...] = Field(default=(), description="What tools reported on commits.")
+    protection: tuple[SeedProtection, ...] = ()
+    issues: tuple[SeedIssue, ...] = ()
+    pulls: tuple[SeedPull, ...] = ()
+    at: Moment | None = Field(default=None, description="When it was made.")
+    updated_at: Moment | None = None
+    pushed_at: Moment | None = None
+    exported: bool = Field(
+        default=False,
+        description="Written by an export: it tells what has happened, so nobody's role today is asked.",
+    )
+    bundle: str | None = Field(
+        default=None,
+        description="The whole history as a git bundle in base64, instead of files, history and tags; from an export.",
+    )
+    gone_numbers: tuple[Number, ...] = Field(
+        default=(), description="Numbers of issues that were deleted or moved away; from an export."
+    )
+    next_number: Number | None = Field(default=None, description="The number of the next issue or pull request.")
+    next_milestone_number: Number | None = Field(default=None, description="The number of the next milestone.")
+
+
+class WorldSeed(SeedModel):
+    """A whole world."""
+
+    version: Literal[1] = Field(default=1, description="The version of this format.")
+    users: tuple[SeedUser, ...] = ()
+    organizations: tuple[SeedOrganization, ...] = ()
+    repositories: tuple[SeedRepository, ...] = ()

@@ -1,0 +1,36 @@
+"""The words every part of a seed is spelled with."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+_LOGIN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:\[bot\])?"
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
+
+
+def _is_moment(text: str) -> str:
+    try:
+        moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise ValueError("there is no such day or time") from None
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError(f"the year must be between {_FIRST_YEAR} and {_LAST_YEAR}")
+    return text
+
+
+Login = Annotated[str, StringConstraints(pattern=rf"^{_LOGIN}$")]
+RepositoryName = Annotated[str, StringConstraints(pattern=rf"^{_LOGIN}/[A-Za-z0-9._-]{{1,100}}$")]
+IssueName = Annotated[str, StringConstraints(pattern=rf"^(?:{_LOGIN}/[A-Za-z0-9._-]{{1,100}})?#[1-9][0-9]{{0,8}}$")]
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_is_moment)]
+Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Role = Literal["read", "triage", "write", "maintain", "admin"]
+Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
+MergeMethod = Literal["merge", "squash", "rebase"]
+
+
+class SeedModel(BaseModel):
+    """What every part of a seed has in common: unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

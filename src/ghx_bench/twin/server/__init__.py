@@ -1,0 +1,1 @@
+"""Serving worlds: sockets, credentials, headers and the environment of real clients."""

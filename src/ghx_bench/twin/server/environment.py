@@ -1,0 +1,134 @@
+"""The environment in which the real `gh` and `git` talk to the twin and cannot tell it from GitHub."""
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDERS = {
+    "HOME": "home",
+    "GH_CONFIG_DIR": "gh",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_STATE_HOME": "state",
+    "XDG_DATA_HOME": "data",
+    "TMPDIR": "tmp",
+}  # gh keeps introspection answers and logs in caches: each client has its own
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+_LEFT_OUT = frozenset({
+    *_PROXIES, "GH_HOST", "GH_REPO", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_FORCE_TTY", "GH_DEBUG",
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_SYSTEM",
+    "GIT_ASKPASS", "SSH_ASKPASS", "SSH_AUTH_SOCK",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientEnvironment:
+    """Variables for one client of one world, and the private directory they point into."""
+
+    directory: Path
+    variables: Mapping[str, str]
+
+    def over(self, base: Mapping[str, str]) -> dict[str, str]:
+        """Return `base` (often `os.environ`) without what would lead a client elsewhere, and with these variables."""
+        kept = {
+            name: value
+            for name, value in base.items()
+            if name not in _LEFT_OUT and not name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+        }
+        return {**kept, **self.variables}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whom a client acts as."""
+
+    login: str
+    name: str
+    email: str
+    token: str
+
+
+def client_environment(directory: Path, *, url: str, socket_path: Path, identity: Identity) -> ClientEnvironment:
+    """Write the configuration of `gh` and `git` into a directory and return the variables that make them use it."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folders = {variable: directory / name for variable, name in _FOLDERS.items()}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700, exist_ok=True)
+    _write(folders["GH_CONFIG_DIR"] / "config.yml", _gh_config(socket_path))
+    _write(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
+    git_config = folders["HOME"] / ".gitconfig"
+    _write(git_config, _git_config(url, identity))
+    variables = {
+        **{variable: str(folder) for variable, folder in folders.items()},
+        "GH_TOKEN": identity.token,
+        "GITHUB_TOKEN": identity.token,
+        "GITHUB_API_URL": url,
+        "GITHUB_GRAPHQL_URL": f"{url}/graphql",
+        "GITHUB_SERVER_URL": url,
+        "GH_PROMPT_DISABLED": "1",
+        "GH_NO_UPDATE_NOTIFIER": "1",
+        "GH_NO_EXTENSION_UPDATE_NOTIFIER": "1",
+        "GH_TELEMETRY": "0",
+        "DO_NOT_TRACK": "1",
+        "GH_PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "NO_COLOR": "1",
+        "NO_PROXY": "127.0.0.1,localhost,::1",
+        "GIT_CONFIG_GLOBAL": str(git_config),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    return ClientEnvironment(directory=directory, variables=variables)
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # it holds the token
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+
+
+def _gh_config(socket_path: Path) -> str:
+    return f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {socket_path}\n'
+
+
+def _gh_hosts(identity: Identity) -> str:
+    return (
+        "github.com:\n"
+        f"    user: {identity.login}\n"
+        f"    oauth_token: {identity.token}\n"
+        "    git_protocol: https\n"
+        "    users:\n"
+        f"        {identity.login}:\n"
+        f"            oauth_token: {identity.token}\n"
+    )
+
+
+def _git_config(url: str, identity: Identity) -> str:
+    """Send github.com's git traffic to the twin as a proxy: the remote keeps its name, so `gh` still knows it."""
+    credentials = base64.b64encode(f"x-access-token:{identity.token}".encode()).decode()
+    return f"""\
+[user]
+\tname = {_quoted(identity.name)}
+\temail = {_quoted(identity.email)}
+[init]
+\tdefaultBranch = main
+[url "http://github.com/"]
+\tinsteadOf = https://github.com/
+\tinsteadOf = git@github.com:
+\tinsteadOf = ssh://git@github.com/
+[http "http://github.com/"]
+\tproxy = {url}
+\textraHeader = "Authorization: Basic {credentials}"
+[http "{url}/"]
+\textraHeader = "Authorization: Basic {credentials}"
+[credential]
+\thelper =
+[advice]
+\tdetachedHead = false
+"""
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

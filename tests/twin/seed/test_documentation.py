@@ -1,0 +1,52 @@
+"""What docs/seeds.md shows is a seed, and what it says of it is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+from seeds import seed_of, world_of
+
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.permissions import user_role
+from ghx_bench.twin.seed.document import WorldSeed
+from ghx_bench.twin.seed.planting import SeedError
+from ghx_bench.twin.state.records import Label, Thread
+
+PAGE = Path(__file__).parents[3] / "docs" / "seeds.md"
+
+
+@pytest.fixture(scope="module")
+def example() -> str:
+    found = re.search(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_the_example_is_a_world(example: str) -> None:
+    with world_of(example) as world:
+        widgets = lookup.repository(world, None, "acme", "widgets")
+        assert lookup.issue(world, widgets, 1).created_at == "2025-12-24T18:00:00Z"
+        assert lookup.pull(world, widgets, 7).head_ref == "faster"
+        assert [(thread.path, thread.line) for thread in world.database.all(Thread)] == [("src/widget.py", 2)]
+        assert world.database.count(Label, repository_id=widgets.id) == 9
+        assert user_role(world, lookup.user(world, "agent"), widgets) == "read"
+        assert lookup.repository(world, None, "agent", "widgets").parent_id == widgets.id
+
+
+def test_the_same_example_makes_the_same_world(example: str) -> None:
+    with world_of(example) as one, world_of(example) as two:
+        assert one.snapshot() == two.snapshot()
+
+
+def test_the_complaint_is_the_one_shown(example: str) -> None:
+    with pytest.raises(SeedError) as caught:
+        world_of(example.replace("labels: [bug]", "labels: [bgu]"))
+    shown = re.search(r"^error: (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown is not None
+    assert str(caught.value) == shown[1]
+
+
+def test_every_key_says_what_it_is_for_or_needs_no_words() -> None:
+    schema = WorldSeed.model_json_schema(by_alias=True)
+    assert all(part.get("description") for part in schema["$defs"].values())
+    assert seed_of("version: 1") == WorldSeed()
