@@ -7,6 +7,7 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 
 @pytest.fixture
@@ -26,9 +27,10 @@ def plan(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, objec
 
 
 def test_assumptions_are_enough_to_plan_with(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plan", "--effect", "20", "--within-cv", "0.3"]) == 0
+    assert run(["plan", "--effect", "20", "--within-cv", "0.3", "--comparisons", "1"]) == 0
 
     said = capsys.readouterr().out
+    assert "(alpha 0.05; assumed" in said
     assert "assumed: repetitions vary by 30 %)" in said
     assert "          5          6             30       82 %" in said
 
@@ -54,6 +56,41 @@ def test_a_pilot_tells_the_noise(pilot: list[str], here: Path, capsys: pytest.Ca
     assert "from a pilot: ghx against baseline" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "comparisons"),
+    [
+        ([], 4),
+        (["--metric", "agent_turns"], 5),
+        (["--metric", "success"], 4),
+        (["two"], 4),
+        (["three", "--modes", "ghx,mcp"], 12),
+        (["lean"], 2),
+        (["three", "--modes", "ghx,mcp", "--comparisons", "2"], 2),
+    ],
+)
+def test_a_plan_reckons_with_all_comparisons_that_the_report_will_make(
+    arguments: list[str], comparisons: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lean = AnalysisPlan(primary=("success", "tokens_active"))
+    write_run(here / "lean", made_up_rows(modes=["baseline", "ghx"], scenarios=6), plan=lean)
+
+    found = plan(capsys, *arguments, "--effect", "20")
+
+    assert (found["comparisons"], found["alpha"]) == (comparisons, pytest.approx(0.05 / comparisons))
+    assert run(["plan", *arguments, "--effect", "20"]) == 0
+    assert f", as one of {comparisons} comparisons; " in capsys.readouterr().out
+
+
+def test_one_scenario_is_pilot_enough_to_plan_for_these_scenarios(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = plan(capsys, "one", "--effect", "0.01")
+
+    assert found["currentPower"] is not None
+    assert run(["plan", "one", "--effect", "20", "--target", "population"]) == 2
+    assert "of at least 2 scenarios in ghx and in baseline, got 1 scenario" in capsys.readouterr().err
+
+
 def test_success_is_planned_in_percentage_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--effect", "20", "--metric", "success", "--rate", "0.5"]) == 0
 
@@ -69,7 +106,7 @@ def test_a_pilot_that_always_went_the_same_way_is_no_certainty(
     said = capsys.readouterr().out
     assert says in said
     assert "in 24 rows of the mode compared with; two successes and two failures are added" in said
-    assert "Add repetitions: 10 of the present 6 scenarios" in said
+    assert "Add repetitions: 14 of the present 6 scenarios" in said
 
 
 @pytest.mark.parametrize(
@@ -142,7 +179,6 @@ HUGE = "1" + 400 * "0"
             "success cannot change by 80 percentage points from 70 %: it can fall by at most 70 and rise by at most 30",
         ),
         (["won", "--effect", "100", "--metric", "success"], "an effect is above 0"),
-        (["one", "--effect", "20"], "in ghx and in baseline, got 1 scenario"),
         (["three", "--effect", "20"], "--modes: name two modes, as a,b; the pilot has baseline, ghx, mcp"),
         (["two", "--effect", "20", "--modes", "ghx,gxh"], "no mode 'gxh'; did you mean 'ghx'?"),
         (["two", "--effect", "20", "--modes", ","], "--modes: name two modes, as a,b"),

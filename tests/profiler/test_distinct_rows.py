@@ -1,5 +1,6 @@
 """A file of rows in which a row stands twice, or a crash cut off the last."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,23 @@ def test_a_report_counts_repeats_once_and_says_so(tmp_path: Path) -> None:
     assert "2 rows stand in the file twice" in report
     assert "the last line is torn" in report
     assert made.summary["notes"] == list(made.notes[:2])
+
+
+def test_a_byte_order_mark_before_the_first_row_is_no_part_of_it(tmp_path: Path) -> None:
+    rows = [a_row(iteration=number) for number in range(2)]
+    path = rows_file(tmp_path / "rows.jsonl", [*rows, rows[0]])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    distinct = DistinctRows(path)
+
+    assert list(distinct) == rows
+    assert distinct.repeats == 1
+
+
+@pytest.mark.parametrize("change", [{}, {"tokens": "spelled otherwise"}])
+def test_a_row_of_a_newer_version_is_refused_as_such(change: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**a_row().to_wire(), "version": 7, **change}) + "\n")
+
+    with pytest.raises(BadRowsError, match=r"rows.jsonl:1: a row of version 7, and version 1 is the newest that this"):
+        list(DistinctRows(path))

@@ -154,6 +154,22 @@ def test_an_old_row_of_a_failed_iteration_has_unknown_metrics_and_is_not_rewritt
     assert row.to_wire() == zeros
 
 
+def test_what_stopped_an_old_row_is_told_by_its_end_and_a_recorded_cause_comes_first() -> None:
+    stopped = {**OLD_ROW, "completionReason": "timeout", "error": "Timeout after 9000ms"}
+
+    old, recorded = (ProfileRow.model_validate(each) for each in (stopped, {**stopped, "cause": "environment"}))
+
+    assert (old.cause, old.known_cause, old.was_measured) == (None, "agent_timeout", True)
+    assert old.known_metrics["latency_wall_ms"] == 9000
+    assert (recorded.known_cause, recorded.was_measured) == ("environment", False)
+
+
+def test_a_row_of_ours_without_a_trace_knows_how_long_its_agent_had() -> None:
+    stopped = {**OLD_ROW, "version": 1, "sessionId": "", "error": "stopped", "cause": "agent_timeout"}
+
+    assert ProfileRow.model_validate(stopped).known_metrics["latency_wall_ms"] == 9000
+
+
 def test_the_known_metrics_of_a_row_have_the_names_of_the_prior_art() -> None:
     known = ProfileRow.model_validate(OLD_ROW).known_metrics
 

@@ -27,6 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol
 
+from pydantic import JsonValue
+
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
@@ -64,6 +66,8 @@ class SessionRequest:
     mode: Mode
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     directory: Path | None = None
+    facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
 
     @property
     def model(self) -> str:

@@ -107,7 +107,13 @@ class Conversation(Generic[S]):
 
     def _request(self) -> SessionRequest:
         environment = {**self.instruments.environment, **self.mode.environment, **self.stage.environment}
-        return SessionRequest(cell=self.cell, mode=self.mode, environment=environment, directory=self.stage.directory)
+        return SessionRequest(
+            cell=self.cell,
+            mode=self.mode,
+            environment=environment,
+            directory=self.stage.directory,
+            facts=self.stage.facts,
+        )
 
     def _take(self, error: Exception | None) -> None:
         """Take an error of the session's scope as the session's own, unless the agent had ended its turn before."""

@@ -76,9 +76,15 @@ class ProfileRow(ForeignModel):
         return Cell(model=self.model, mode=self.mode, scenario_id=self.scenario_id, iteration=self.iteration)
 
     @property
+    def known_cause(self) -> Cause | None:
+        """Who stopped the cell: as recorded or, in older files without causes, as far as its end tells."""
+        return self.cause or _CAUSES_BY_END.get(self.completion_reason)
+
+    @property
     def was_measured(self) -> bool:
         """Whether the agent was found right or wrong, rather than not found out about."""
-        return self.error is None or (self.cause is not None and self.cause.is_the_agents_own)
+        cause = self.known_cause
+        return self.error is None or (cause is not None and cause.is_the_agents_own)
 
     @property
     def known_metrics(self) -> Mapping[str, Number]:
@@ -86,9 +92,18 @@ class ProfileRow(ForeignModel):
 
         Old files wrote zeros for iterations that never had a session; those numbers are unknown, not zero.
         """
-        if self.error is not None and not self.session_id:
+        if self._has_made_up_numbers:
             return {}
         recorded = (self.tokens, self.timing, self.tool_calls, self.cost)
         derived = {metric.name: metric.value for record in recorded for metric in record.metrics()}
         told = {**derived, "agent_turns": self.agent_turns, **self.metrics}
         return {name: value for name, value in told.items() if value is not None}
+
+    @property
+    def _has_made_up_numbers(self) -> bool:
+        """Whether it failed without a session, or in no time, in a file that had no way to say "unknown"."""
+        has_failed = self.error is not None or self.completion_reason != "stop"
+        return self.version is None and has_failed and (not self.session_id or self.timing.wall_ms == 0)
+
+
+_CAUSES_BY_END: Mapping[CompletionReason, Cause] = {"timeout": Cause.AGENT_TIMEOUT, "tool_limit": Cause.AGENT_BUDGET}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_runs import made_up_rows, write_run
+from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.profiler.reports import generate_report
 
@@ -102,3 +102,32 @@ def test_ink_and_paper_differ_in_either_scheme(report: Path, watched: Watched) -
     )
     shades = [sum(int(part) for part in colour[4:-1].split(",")) for colour in (ink, paper)]
     assert abs(shades[0] - shades[1]) > 400
+
+
+def test_charts_without_any_interval_are_drawn_without_complaint(tmp_path: Path, watched: Watched) -> None:
+    """One row a mode has estimates and no interval; neither has pass^k of one repetition of every scenario."""
+    rows = [a_row("baseline"), a_row("ghx", tokens={"active": 7_000}, timing={"wallMs": 9}, success=False)]
+    directory = generate_report([write_run(tmp_path / "run", rows)], generated_at="2026-04-01T12:00:00.000Z").directory
+
+    page = watched.open(directory / "index.html")
+    page.wait_for_selector("html[data-drawn=yes]")
+
+    assert page.locator("[data-chart=forest-amounts] svg").count() == 1
+    assert page.locator("[data-chart=pass-k] svg").count() == 1
+    assert watched.complaints == []
+
+
+def test_a_difference_beyond_the_chart_is_drawn_without_complaint(tmp_path: Path, watched: Watched) -> None:
+    rows = [
+        a_row(mode, f"s{number}", each, tokens={"active": 9 * (1 + each) * 10 ** (6 * (mode == "ghx"))})
+        for mode in ("baseline", "ghx")
+        for number in range(3)
+        for each in range(3)
+    ]
+    directory = generate_report([write_run(tmp_path / "run", rows)], generated_at="2026-04-01T12:00:00.000Z").directory
+
+    page = watched.open(directory / "index.html")
+    page.wait_for_selector("html[data-drawn=yes]")
+
+    assert "Arrows: reaches beyond the chart." in page.inner_text("#differences")
+    assert watched.complaints == []

@@ -60,7 +60,9 @@ SUMMARY_SCHEMA: dict[str, Any] = {
                 ],
                 "properties": {
                     "target": {"enum": ["suite", "population"]},
-                    "verdict": {"enum": ["better", "worse", "equivalent", "inconclusive", "not estimable"]},
+                    "verdict": {
+                        "enum": ["better", "worse", "lower", "higher", "equivalent", "inconclusive", "not estimable"]
+                    },
                     "p": {"anyOf": [{"type": "null"}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]},
                     "n": COUNT,
                 },

@@ -248,3 +248,17 @@ def test_one_row_in_two_runs_is_a_pair_of_one(tmp_path: Path) -> None:
     files = [rows_file(tmp_path / f"{name}.jsonl", [a_row(runId=name)]) for name in ("a", "b")]
 
     assert "1 scenarios" not in report_of(results=files, out=tmp_path / "out")
+
+
+def test_files_of_the_same_name_are_called_after_their_folder_and_modes_are_counted_once(tmp_path: Path) -> None:
+    files: list[Path] = []
+    for day, name in enumerate(("before", "after"), start=1):
+        (tmp_path / name).mkdir()
+        rows = rows_of(name, modes=["baseline", "ghx"], day=day)
+        files.append(rows_file(tmp_path / name / "rows.jsonl", rows))
+
+    report = report_of(results=files, out=tmp_path / "out")
+
+    assert "# Report on before, after" in report
+    assert ": 2 modes in 2 runs, 4 scenarios" in report
+    assert "ghx @ after vs ghx @ before" in report

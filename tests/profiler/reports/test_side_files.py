@@ -78,16 +78,61 @@ def test_rows_without_sessions_say_that_there_is_nothing_to_analyze(tmp_path: Pa
 
 
 @pytest.mark.parametrize("below", ["", "scenario"])
-def test_findings_and_sessions_of_the_older_layout_are_found(below: str, tmp_path: Path) -> None:
+def test_sessions_of_the_older_layout_are_found_and_examined_anew(below: str, tmp_path: Path) -> None:
     rows = [a_row("ghx"), a_row("baseline")]
     path = older_layout(tmp_path / "old", rows, below=below)
 
     reported(tmp_path / "out", results=(path,))
 
     assert "baseline 1, ghx 1" in findings_in(tmp_path / "out")
-    assert "backtracking events" in findings_in(tmp_path / "out")
+    assert "| error: errors encountered | 2 errors (n 1) | 2 errors (n 1) |" in findings_in(tmp_path / "out")
+    assert "strategy: backtracking events" not in findings_in(tmp_path / "out")  # what others call strategy
+    assert "TypeScript" not in findings_in(tmp_path / "out")
     pages = list((tmp_path / "out" / "sessions").rglob("0.html"))
     assert ["Turn 2" in page.read_text() for page in pages] == [True, True]
+
+
+def test_what_only_others_analyzers_found_is_kept_beside_ours(tmp_path: Path) -> None:
+    path = older_layout(tmp_path / "old", [a_row("ghx")])
+    stored = tmp_path / "old" / "analysis" / "ghx-iter-0-analysis.json"
+    stored.write_bytes(stored.read_bytes().replace(b'"strategy":', b'"theirs":'))
+
+    reported(tmp_path / "out", results=(path,))
+
+    assert "theirs: backtracking events | 1 events (n 1)" in findings_in(tmp_path / "out")
+    assert "strategy: strategy summary" in findings_in(tmp_path / "out")
+
+
+def test_findings_of_others_stand_for_sessions_without_a_trace_and_are_said_to_be_theirs(tmp_path: Path) -> None:
+    path = older_layout(tmp_path / "old", [a_row("ghx"), a_row("baseline")])
+    (tmp_path / "old" / "sessions" / "baseline-iter-0.json").unlink()
+
+    reported(tmp_path / "out", results=(path,))
+
+    found = findings_in(tmp_path / "out")
+    assert "strategy: backtracking events | 4 events (n 1) | unknown" in found
+    assert "the analyzers of the TypeScript packages wrote down is counted instead: 1 of baseline." in found
+
+
+def test_findings_that_analyze_left_beside_rows_are_taken_as_they_are(tmp_path: Path) -> None:
+    path = older_layout(tmp_path / "old", [a_row("ghx")])
+    write(tmp_path / "old" / "analysis" / "ghx-iter-0.json", an_analysis(a_row("ghx"), says="ours").to_bytes())
+
+    reported(tmp_path / "out", results=(path,))
+
+    assert "strategy: strategy summary | ours 1/1" in findings_in(tmp_path / "out")
+    assert "errors encountered" not in findings_in(tmp_path / "out")
+
+
+def test_too_many_sessions_are_no_matter_once_they_are_analyzed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ghx_bench.profiler.reports.side_files.MOST_ANALYZED", 3)
+    run = write_run(tmp_path / "run", [a_row("ghx", iteration=number) for number in range(8)])
+
+    made = reported(tmp_path / "out", run)
+
+    assert not [note for note in made.notes if "analyze" in note]
 
 
 def test_a_file_of_the_older_layout_belongs_to_the_row_of_its_session_alone(tmp_path: Path) -> None:
@@ -134,7 +179,8 @@ def test_names_in_rows_lead_nowhere_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not COMPAT.is_dir(), reason="the files of the prior art are not here")
-def test_the_findings_of_the_prior_art_are_found(tmp_path: Path) -> None:
+def test_sessions_of_the_prior_art_are_examined_by_our_analyzers(tmp_path: Path) -> None:
     reported(tmp_path / "out", results=(COMPAT / "rows.jsonl",))
 
     assert "baseline 1, ghx 1, mcp 1" in findings_in(tmp_path / "out")
+    assert "| error: errors encountered | 3 errors (n 1)" in findings_in(tmp_path / "out")

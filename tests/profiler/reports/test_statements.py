@@ -1,5 +1,6 @@
 """What the verdicts of a report say first, say once, and do not say."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,91 @@ def test_chunks_of_rows_agree_on_categories_that_only_one_of_them_has(tmp_path: 
     modes: Any = made.summary["modes"]
     assert modes["baseline"]["metrics"]["tool_calls_category_mcp"]["n"] == 2_000
     assert modes["ghx"]["metrics"]["tool_calls_category_shell"]["max"] == 0
+
+
+def test_an_old_row_that_was_stopped_is_no_wrong_answer(tmp_path: Path) -> None:
+    rows = [
+        a_row("ghx", iteration=number, version=None, completionReason=end, success=False)
+        for number, end in enumerate(("timeout", "tool_limit"))
+    ]
+
+    _, summary = report_on(rows, tmp_path)
+
+    assert [each["cause"] for each in summary["failures"]] == ["agent budget", "agent timeout"]
+
+
+def priced(mode: str, costs: dict[str, float]) -> list[ProfileRow]:
+    cells = [(f"s{number}", each) for number in range(6) for each in range(4)]
+    return [
+        a_row(mode, scenario, each, cost={"totalUsd": costs[mode] * (1 + each)}, tokens={"active": 10 + each})
+        for scenario, each in cells
+    ]
+
+
+def test_where_b_is_zero_the_difference_is_shown_in_the_metrics_own_unit(tmp_path: Path) -> None:
+    costs = {"baseline": 0.0, "ghx": 0.5}
+
+    text, summary = report_on([row for mode in costs for row in priced(mode, costs)], tmp_path)
+
+    line = next(line for line in text.splitlines() if line.startswith("| cost: ghx vs baseline | -$1.2500 |"))
+    _, _, _, interval, p, _, verdict, *_ = (cell.strip() for cell in line.split("|"))
+    assert re.fullmatch(r"-\$\d\.\d{4} to -\$\d\.\d{4} \(9\d\.?\d* %\)", interval)
+    assert (verdict, "not estimable" in line, p.startswith("<") or float(p) < 0.01) == ("worse", False, True)
+    assert "Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: cost" in text
+    cost = next(each for each in summary["comparisons"] if each["metric"] == "cost_total_usd")
+    assert (cost["reductionPct"], cost["raw"]["reduction"]) == (None, -1.25)
+    assert cost["raw"]["low"] < cost["raw"]["high"] < 0
+
+
+def test_nothing_is_missed_in_a_chart_of_what_nothing_can_be_said_about(tmp_path: Path) -> None:
+    costs = {"baseline": 0.0, "ghx": 0.0}
+
+    text, _ = report_on([row for mode in costs for row in priced(mode, costs)], tmp_path)
+
+    assert "Not drawn" not in text
+
+
+def test_what_could_not_have_been_shown_is_said_with_its_reason(tmp_path: Path) -> None:
+    rows = [a_row(mode, "s1", each, success=each > 0) for mode in ("baseline", "ghx") for each in range(2)]
+
+    text, _ = report_on(rows, tmp_path)
+
+    line = next(line for line in text.splitlines() if line.startswith("| success: ghx vs baseline | 0.0 pp"))
+    assert "No difference, however large, could have been shown: with so few repetitions" in line
+    assert "unknown" not in line
+
+
+def test_one_row_a_mode_is_called_too_few(tmp_path: Path) -> None:
+    text, _ = report_on([a_row("baseline"), a_row("ghx", tokens={"active": 7})], tmp_path)
+
+    assert "on these scenarios: one scenario, one repetition: too few." in verdicts_of(text)
+    assert "zero variance" not in verdicts_of(text)
+
+
+def test_one_wide_interval_does_not_rule_the_chart(tmp_path: Path) -> None:
+    def row(mode: str, number: int, each: int) -> ProfileRow:
+        slow = 10.0 ** (8 * (mode == "ghx")) * (1 + each)
+        return a_row(mode, f"s{number}", each, timing={"wallMs": slow}, tokens={"active": 100 + each})
+
+    rows = [row(mode, number, each) for mode in ("baseline", "ghx") for number in range(4) for each in range(4)]
+
+    text, summary = report_on(rows, tmp_path)
+
+    assert "wall time: ghx vs baseline | 100 million times as much | " in text
+    assert "Arrows: reaches beyond the chart." in text
+    latency = next(each for each in summary["comparisons"] if each["metric"] == "latency_wall_ms")
+    assert latency["reductionPct"] < -1e9
+    page = (tmp_path / "run" / "report" / "index.html").read_text()
+    charts = json.loads(page.partition('id="charts">')[2].partition("</script>")[0])
+    drawn = [each for layer in charts["forest-amounts"]["layer"] for each in layer["data"]["values"]]
+    assert min(each["reduction"] for each in drawn if "reduction" in each) == -400
+
+
+def test_of_controls_beside_agents_the_banner_says_which_modes_are_meant(tmp_path: Path) -> None:
+    rows = [a_row("baseline", provider="nop"), a_row("ghx")]
+
+    text, summary = report_on(rows, tmp_path)
+
+    assert "Of a control agent: baseline (nop)." in text
+    assert "these rows are of a control agent" not in text
+    assert summary["control"] is True

@@ -24,6 +24,22 @@ def test_a_reduction_that_rounds_to_zero_has_no_sign() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (-1_899.0, "-1899.0 %"),
+        (-1_900.0, "20 times as much"),
+        (-123_456.0, "1,236 times as much"),
+        (-9.8e9, "98 million times as much"),
+        (-1e40, "1e+38 times as much"),
+        (99.96, "> 99.9 %"),
+        (100.0, "100.0 %"),
+    ],
+)
+def test_beyond_a_factor_of_twenty_per_cent_become_a_multiple(value: float, said: str) -> None:
+    assert reduction(value, "percent") == said
+
+
+@pytest.mark.parametrize(
     ("share", "said"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.57, "57 %"), (0.999, "> 99 %"), (1.0, "100 %")]
 )
 def test_nearly_all_is_not_called_all(share: float, said: str) -> None:

@@ -14,6 +14,7 @@ from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.records import TargetResult
+from ghx_bench.profiler.stats.summary import summarize_modes
 
 PLAN = AnalysisPlan(resamples=999)
 POPULATION = PLAN.model_copy(update={"target": "population"})
@@ -252,7 +253,67 @@ def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
     assert (found.reduction_pct, found.low, found.high) == (None, None, None)
     assert (found.verdict, suite.raw.reduction) == ("worse", -1)
     assert suite.raw.low < suite.raw.high < 0
-    assert "1 higher" in found.words
+    assert found.raw == found.headline.suite.raw
+    assert "1 USD higher (95 % interval of the reduction -1.429 to -0.5714 USD; p = 0.001)" in found.words
+
+
+def test_the_smallest_effect_is_told_in_the_metrics_own_unit_too_where_raw_values_are_compared() -> None:
+    values = {"a": {f"s{n}": [1.0, 0.0, 2.0] for n in range(6)}, "b": {f"s{n}": [2.0, 0.0, 1.0] for n in range(6)}}
+
+    found = compare_modes(rows_of(values), "a", "b", "latency_wall_ms", PLAN)
+
+    assert found.verdict == "inconclusive"
+    assert found.mde == pytest.approx(100 * found.raw.mde / found.headline.center_b)
+
+
+@pytest.mark.parametrize("metric", ["success", "tokens_active"])
+def test_one_row_a_mode_is_too_few_and_nothing_else(metric: str) -> None:
+    rows = [row("a", success=True, tokens_active=5), row("b", success=False, tokens_active=9)]
+
+    found = compare_modes(rows, "a", "b", metric, PLAN)
+
+    assert (found.verdict, found.headline.suite.reason) == ("not estimable", "one scenario, one repetition: too few")
+
+
+def test_a_verdict_on_success_says_how_many_rows_count_as_failures_unmeasured() -> None:
+    rows = [
+        *(row("a", f"s{n}", r) for n in range(4) for r in range(5)),
+        *(failed("b", f"s{n}", r, "environment") for n in range(4) for r in range(5)),
+        failed("b", "s9", 0, "environment"),
+    ]
+
+    found = compare_modes(rows, "b", "a", "success", PLAN)
+
+    assert found.verdict == "worse"
+    assert "; counting 20 rows that could not be measured as failures)" in found.words
+
+
+def test_of_calls_by_category_neither_way_is_better_unless_the_plan_says_so() -> None:
+    def comparison(plan: AnalysisPlan) -> ModeComparison:
+        rows = [
+            row(mode, f"s{n}", r, toolCalls={"total": 9, "byCategory": {"mcp": calls + r}})
+            for mode, calls in (("a", 1), ("b", 7))
+            for n in range(4)
+            for r in range(4)
+        ]
+        return compare_modes(rows, "a", "b", "tool_calls_category_mcp", plan)
+
+    found = comparison(PLAN)
+
+    assert found.verdict == "lower"
+    assert found.words.startswith("tool_calls_category_mcp of a is lower than that of b on these scenarios: ")
+    wanted = PLAN.model_copy(update={"higher_is_better": ("tool_calls_category_mcp",)})
+    assert comparison(wanted).verdict == "worse"
+
+
+def test_beyond_a_factor_of_twenty_a_change_is_told_as_a_multiple() -> None:
+    rows = rows_of({"a": noisy(98e8, seed=1), "b": noisy(100, seed=2)})
+
+    words = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).words
+
+    assert "latency_wall_ms is 98.1 million times as much (95 % interval of the reduction 103 million to 93.6" in words
+    assert " %;" not in words
+    assert "> 99.9 % lower" in compare_modes(rows, "b", "a", "latency_wall_ms", PLAN).words
 
 
 def failed(mode: str, scenario: str, number: int, cause: str, **fields: object) -> ProfileRow:
@@ -418,6 +479,45 @@ def test_latency_cut_off_by_the_timeout_stays_in_and_is_named_a_lower_bound() ->
 
     assert found.per_protocol.rows_b == 3
     assert any("lower bound: 1 of b" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("end", ["timeout", "tool_limit"])
+def test_rows_of_old_files_that_their_agent_did_not_finish_are_outcomes_with_what_they_spent(end: str) -> None:
+    rows = rows_of({"a": {"s1": [5.0, 6.0]}, "b": {"s1": [7.0, 8.0]}})
+    rows.append(row("b", "s1", 2, success=False, latency_wall_ms=60_000, completionReason=end, error="stopped"))
+
+    latency, success = (compare_modes(rows, "a", "b", metric, PLAN) for metric in ("latency_wall_ms", "success"))
+
+    assert (latency.per_protocol.rows_b, success.per_protocol.rows_b) == (3, 3)
+    assert any("lower bound: 1 of b" in note for note in latency.notes) == (end == "timeout")
+    assert not any("could not be measured" in note for note in success.notes)
+
+
+def test_only_timeouts_whose_time_was_compared_are_called_lower_bounds() -> None:
+    stopped = {"success": False, "completionReason": "timeout", "error": "stopped"}
+    rows = [
+        *rows_of({"a": {"s1": [5.0, 6.0]}, "b": {"s1": [7.0, 8.0], "s2": [9.0]}}),
+        row("b", "s1", 2, latency_wall_ms=0, sessionId="", **stopped),
+        row("b", "s1", 3, latency_wall_ms=0, **stopped),
+        row("b", "s2", 1, latency_wall_ms=60_000, **stopped),
+    ]
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+
+    assert found.per_protocol.rows_b == 2
+    assert not any("lower bound" in note for note in found.notes)
+    assert {(each.cause, each.rows) for each in found.per_protocol.left_out} == {
+        ("agent_timeout", 2),
+        ("scenario without rows of the other mode", 2),
+    }
+
+
+def test_a_timeout_that_nobody_scored_is_no_success() -> None:
+    rows = [row("a", "s1", n, success=None, completionReason="timeout", error="stopped") for n in range(2)]
+
+    found = summarize_modes(rows, PLAN)["a"].success
+
+    assert (found.k, found.n, found.per_protocol.n) == (0, 2, 2)
 
 
 def test_several_models_weigh_the_same_within_a_scenario() -> None:

@@ -15,7 +15,7 @@ def plan(
     target: Literal["suite", "population"] | None = None,
     power: float | None = None,
     alpha: float | None = None,
-    comparisons: int = 1,
+    comparisons: int | None = None,
     within_cv: float | None = None,
     between_sd: float | None = None,
     rate: float | None = None,
@@ -42,7 +42,8 @@ def plan(
     alpha
         The chance of a false alarm.
     comparisons
-        How many comparisons will be adjusted together: pairs of modes times primary metrics.
+        How many comparisons will be adjusted together. Unless given, as many as a report has: pairs of modes (those of
+        the pilot, or one) times primary metrics.
     within_cv
         Assumed without a pilot: how repetitions of one scenario vary, as a share of their mean (0.3 unless given).
     between_sd

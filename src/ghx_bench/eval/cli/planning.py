@@ -13,7 +13,7 @@ from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.reports.columns import read_columns
 from ghx_bench.profiler.reports.sources import Source, open_sources
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.stats.comparison import default_order
+from ghx_bench.profiler.stats.comparison import all_pairs, default_order
 from ghx_bench.profiler.stats.noise import (
     USUAL_BETWEEN_SD,
     USUAL_RATE,
@@ -38,7 +38,7 @@ class Wish:
     effect_pct: float
     metric: str
     modes: str | None
-    comparisons: int
+    comparisons: int | None
     changes: Mapping[str, object]
 
 
@@ -97,30 +97,43 @@ def show_plan(
         assumptions.refuse_beside_pilot()
     sources = open_sources(runs, results) if runs or results else ()
     plan = _plan_of(sources, wish)
-    components, basis = _piloted(wish, sources) if sources else _assumed(wish, assumptions, plan.target)
-    found = plan_sample_size(wish.effect_pct, components, plan, metric=wish.metric, comparisons=wish.comparisons)
+    noise = _piloted(wish, sources, plan.target) if sources else _assumed(wish, assumptions, plan.target)
+    comparisons = noise.pairs * len({*plan.primary, wish.metric}) if wish.comparisons is None else wish.comparisons
+    found = plan_sample_size(wish.effect_pct, noise.components, plan, metric=wish.metric, comparisons=comparisons)
+    basis = noise.basis
     said = json.dumps({"basis": basis, **found.to_wire()}) if as_json else "\n".join(_lines(found, basis))
     print(said)  # noqa: T201 - this command's output
     return 0
 
 
-def _piloted(wish: Wish, sources: Sequence[Source]) -> tuple[VarianceComponents, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noise:
+    """The noise to plan for, where it comes from in words, and how many pairs of modes a report would compare."""
+
+    components: VarianceComponents
+    basis: str
+    pairs: int = 1
+
+
+def _piloted(wish: Wish, sources: Sequence[Source], target: Target) -> _Noise:
     """Return the noise of a pilot, and between which modes."""
     observations = read_columns(_rows(sources)).observations
     a, b = _pair(wish, observations)
     if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
         raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
     _check_metric(wish.metric, observations.metric_names)
-    return pilot_components(observations, a, b, wish.metric), f"from a pilot: {a} against {b}"
+    components = pilot_components(observations, a, b, wish.metric, target=target)
+    pairs = len(all_pairs(observations.mode.known))
+    return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
-def _assumed(wish: Wish, assumptions: Assumptions, target: Target) -> tuple[VarianceComponents, str]:
+def _assumed(wish: Wish, assumptions: Assumptions, target: Target) -> _Noise:
     """Return the noise that was assumed, and in which words."""
     if wish.modes is not None:
         raise FlagError("--modes", "there is no pilot whose modes could be named; leave it out")
     _check_metric(wish.metric, _recorded_metrics())
     assumptions.refuse_unused(wish.metric, target)
-    return assumptions.components(wish.metric), assumptions.words(wish.metric, target)
+    return _Noise(components=assumptions.components(wish.metric), basis=assumptions.words(wish.metric, target))
 
 
 def _check_metric(metric: str, known: Iterable[str]) -> None:
@@ -161,7 +174,8 @@ def _pair(wish: Wish, observations: Observations) -> tuple[str, str]:
 def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
     place = "on these scenarios" if found.target == "suite" else "on tasks like these"
     yield (
-        f"To show {_effect(found)} {place} with a chance of {100 * found.power:g} % (alpha {found.alpha:.2g}; {basis}):"
+        f"To show {_effect(found)} {place} with a chance of {100 * found.power:g} % (alpha {found.alpha:.2g}"
+        f"{_as_one_of(found.comparisons)}; {basis}):"
     )
     yield ""
     if found.options:
@@ -176,6 +190,10 @@ def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
         yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
     yield from found.notes
     yield found.advice
+
+
+def _as_one_of(comparisons: int) -> str:
+    return "" if comparisons == 1 else f", as one of {comparisons:,} comparisons"
 
 
 def _effect(found: SamplePlan) -> str:

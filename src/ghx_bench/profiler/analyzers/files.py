@@ -151,7 +151,7 @@ def _analyzed(
         if isinstance(earlier, Problem):
             yield earlier
         elif earlier.session_id == bundle.session_id:
-            bundle = _supplemented(bundle, earlier)
+            bundle = supplemented(bundle, earlier)
     try:
         bundle = _joined(path, bundle)
         _put(path, bundle.to_bytes() + b"\n")
@@ -181,7 +181,7 @@ def _older_findings(session: SessionFile, output: Path) -> Iterator[SessionAnaly
             yield _invalid(path, error, "holds no findings", "restore the file, or take it away")
 
 
-def _supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) -> SessionAnalysisBundle:
+def supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) -> SessionAnalysisBundle:
     """Add what only the earlier file tells: names that the session's file does not, and other analyzers' results."""
     return bundle.model_copy(
         update={

@@ -9,61 +9,15 @@ import altair as alt
 from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.escaping import visible
 from ghx_bench.profiler.reports.grid import POOLED, Grid
-from ghx_bench.profiler.reports.wording import amount, metric_name, reduction
-from ghx_bench.profiler.stats.records import ModeComparison, ModeSummary
+from ghx_bench.profiler.reports.wording import amount, metric_name
+from ghx_bench.profiler.stats.records import ModeSummary
 
 MOST_MARKS = 5_000
 _PALETTE = ("#4269d0", "#e08a1e", "#2f9e6e", "#c2453d", "#8a63c9", "#1c9ab0", "#9c6b4e", "#7a828c")
-_VERDICTS = {
-    "better": "#2f9e6e",
-    "worse": "#c2453d",
-    "equivalent": "#4269d0",
-    "inconclusive": "#7a828c",
-    "not estimable": "#7a828c",
-}
-_MOST_COMPARISONS = 200
 _MARKS_OF_A_SPREAD = 3
-_LONGEST_LABEL = 260
+LONGEST_LABEL = 260
 
 Values = list[dict[str, Any]]
-
-
-def forest(comparisons: Sequence[ModeComparison], *, name: str, title: str, axis: str, margin: float) -> Chart | None:
-    """Draw paired differences with their intervals, no difference at 0, the planned margin shaded."""
-    shown = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
-    if not shown:
-        return None
-    values: Values = [
-        {
-            "label": f"{metric_name(each.metric)}: {each.a} vs {each.b}",
-            "reduction": each.reduction_pct,
-            "unit": each.unit,
-            "low": each.low,
-            "high": each.high,
-            "verdict": each.verdict,
-            "words": each.words,
-        }
-        for each in shown
-    ]
-    words = [word for word in _VERDICTS if any(each.verdict == word for each in shown)]
-    base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL)),
-        color=alt.Color(
-            "verdict:N", scale=alt.Scale(domain=words, range=[_VERDICTS[word] for word in words]), legend=_legend()
-        ),
-        tooltip=[alt.Tooltip("words:N", title="verdict")],
-    )
-    bands = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}])).mark_rect(opacity=0.12, color="#7a828c")
-    layers = alt.layer(
-        bands.encode(x=alt.X("from:Q"), x2="to:Q"),
-        alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x="zero:Q"),
-        base.transform_filter("datum.low != null && datum.high != null")
-        .mark_rule(strokeWidth=2)
-        .encode(x=alt.X("low:Q", title=axis), x2="high:Q"),
-        base.mark_point(filled=True, size=80, opacity=1).encode(x=alt.X("reduction:Q", title=axis)),
-    )
-    sentences = "; ".join(f"{v['label']} {reduction(v['reduction'], v['unit'])}" for v in values[:12])
-    return _chart(name, title, f"{title}. {sentences}.", layers.properties(height=26 * len(values)))
 
 
 def distribution(metric: str, grid: Grid, modes: Sequence[str]) -> Chart | None:
@@ -85,7 +39,7 @@ def distribution(metric: str, grid: Grid, modes: Sequence[str]) -> Chart | None:
     is_log = all(value["low"] > 0 for value in values)
     scale = alt.Scale(type="log", nice=False, padding=8) if is_log else alt.Scale(zero=True)
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("scenario:N", sort=None, title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL)),
+        y=alt.Y("scenario:N", sort=None, title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL)),
         yOffset=alt.YOffset("mode:N", sort=list(modes)),
         color=_mode_color(modes),
         tooltip=[alt.Tooltip(f"{each}:{kind}") for each, kind in _SPREAD_FIELDS],
@@ -105,7 +59,7 @@ def distribution(metric: str, grid: Grid, modes: Sequence[str]) -> Chart | None:
     )
     height = 14 * max(len(values), 2) + 6 * len(scenarios)
     description = f"{title}. All scenarios: {pooled}."
-    return _chart(f"distribution-{_file(metric)}", title, description, layers.properties(height=height))
+    return chart_of(f"distribution-{_file(metric)}", title, description, layers.properties(height=height))
 
 
 _SPREAD_FIELDS = (
@@ -165,7 +119,8 @@ def pass_curves(modes: Mapping[str, ModeSummary]) -> Chart | None:
         for value in values
         if "pass^k" in value["curve"] and value["share"] is not None
     )
-    return _chart("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(band, line).properties(height=280))
+    layers = [band, line] if any(is_bounded(value) for value in values if "pass^k" in value["curve"]) else [line]
+    return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280))
 
 
 def spend_against_success(metric: str, spend: Grid, success: Grid, modes: Sequence[str]) -> Chart | None:
@@ -198,7 +153,7 @@ def spend_against_success(metric: str, spend: Grid, success: Grid, modes: Sequen
             y=alt.Y("success:Q", title="success", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
             color=_mode_color(modes),
             size=alt.Size(
-                "size:O", scale=alt.Scale(domain=["all scenarios", "one scenario"], range=[220, 35]), legend=_legend()
+                "size:O", scale=alt.Scale(domain=["all scenarios", "one scenario"], range=[220, 35]), legend=legend()
             ),
             opacity=alt.condition("datum.size == 'all scenarios'", alt.value(1), alt.value(0.5)),
             tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "scenario", "spend", "success", "n")],
@@ -210,7 +165,7 @@ def spend_against_success(metric: str, spend: Grid, success: Grid, modes: Sequen
         for value in values
         if value["size"] == "all scenarios"
     )
-    return _chart("spend-success", title, f"{title}. {pooled}.", chart)
+    return chart_of("spend-success", title, f"{title}. {pooled}.", chart)
 
 
 def failures_by_cause(failures: Counter[tuple[str, str]], modes: Sequence[str]) -> Chart | None:
@@ -224,18 +179,24 @@ def failures_by_cause(failures: Counter[tuple[str, str]], modes: Sequence[str]) 
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
-            y=alt.Y("mode:N", sort=list(modes), title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL)),
+            y=alt.Y("mode:N", sort=list(modes), title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL)),
             x=alt.X("rows:Q", title="rows without success", axis=alt.Axis(tickMinStep=1)),
-            color=alt.Color("cause:N", scale=alt.Scale(range=list(_PALETTE)), legend=_legend()),
+            color=alt.Color("cause:N", scale=alt.Scale(range=list(_PALETTE)), legend=legend()),
             tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "cause", "rows")],
         )
         .properties(height=34 * len({mode for mode, _ in failures}))
     )
     said = "; ".join(f"{value['mode']}: {value['rows']} {value['cause']}" for value in values[:12])
-    return _chart("failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart)
+    return chart_of("failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart)
 
 
-def _chart(name: str, title: str, description: str, chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Chart:
+def is_bounded(value: Mapping[str, Any]) -> bool:
+    """Say whether an interval can be drawn; a chart of none at all complains."""
+    return value["low"] is not None and value["high"] is not None
+
+
+def chart_of(name: str, title: str, description: str, chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Chart:
+    """Return a chart with its specification, as wide as there is room."""
     sized = chart.properties(width="container")
     # Checked against the schema in the tests; at run time that would only cost time.
     spec: dict[str, Any] = sized.to_dict(validate=False)
@@ -257,11 +218,12 @@ def _shown(value: object) -> object:
 
 def _mode_color(modes: Sequence[str]) -> alt.Color:
     colors = [_PALETTE[number % len(_PALETTE)] for number in range(len(modes))]
-    return alt.Color("mode:N", scale=alt.Scale(domain=list(modes), range=colors), legend=_legend())
+    return alt.Color("mode:N", scale=alt.Scale(domain=list(modes), range=colors), legend=legend())
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(orient="top", title=None, labelLimit=_LONGEST_LABEL, columns=2, symbolOpacity=1)
+def legend() -> alt.Legend:
+    """Return a legend above a chart."""
+    return alt.Legend(orient="top", title=None, labelLimit=LONGEST_LABEL, columns=2, symbolOpacity=1)
 
 
 def _dashes() -> alt.Legend:
@@ -269,7 +231,7 @@ def _dashes() -> alt.Legend:
         orient="top",
         title=None,
         columns=1,
-        labelLimit=_LONGEST_LABEL,
+        labelLimit=LONGEST_LABEL,
         symbolType="stroke",
         symbolStrokeColor="#7a828c",
         symbolStrokeWidth=2,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ghx_bench.profiler.reports.cautions import cautions
-from ghx_bench.profiler.reports.charts import forest
+from ghx_bench.profiler.reports.differences import hedges_g_of, interval_of, reduction_of, smallest_effect_of
 from ghx_bench.profiler.reports.document import (
     Block,
     Figure,
@@ -15,8 +15,9 @@ from ghx_bench.profiler.reports.document import (
     Verdicts,
     Warning,  # noqa: A004 - the report's word; the builtin is not used here
 )
+from ghx_bench.profiler.reports.forest import forest, label_of
 from ghx_bench.profiler.reports.glance import GLANCE_METRICS
-from ghx_bench.profiler.reports.material import Material
+from ghx_bench.profiler.reports.material import CONTROLS, Material
 from ghx_bench.profiler.reports.statements import (
     PLACES,
     family,
@@ -37,16 +38,23 @@ from ghx_bench.profiler.reports.wording import (
     percent,
     plural,
     rate,
-    reduction,
 )
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import MetricSummary, ModeComparison, ModeSummary, PairedAnalysis
 
-BANNER = (
-    "Control run: these rows are of a control agent. They prove that the scenarios can be solved and checked, and say "
-    "nothing about agents."
-)
+_CONTROL = "They prove that the scenarios can be solved and checked, and say nothing about agents."
+
+
+def banner(material: Material) -> str | None:
+    """Say of a report with rows of control agents that it is one, and which modes are meant where not all are."""
+    controls = material.control_modes
+    if not controls:
+        return None
+    if len(controls) == len(material.modes):
+        return f"Control run: these rows are of a control agent. {_CONTROL}"
+    named = "; ".join(f"{mode} ({', '.join(sorted(material.tally.agents[mode] & CONTROLS))})" for mode in controls)
+    return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {_CONTROL}"
 
 
 def verdicts(material: Material) -> Section:
@@ -62,7 +70,7 @@ def _verdicts(material: Material) -> Iterator[Block]:
     yield from map(Warning, warnings_of_modes(material))
     if material.is_control:
         yield from map(Text, (_proof(summary) for summary in material.summaries.values()))
-        yield Note("Modes are not held against each other in a control run.")
+        yield Note("Modes are not held against each other where some are of a control agent.")
         return
     if not material.primary:
         yield Text(f"There is one mode, {material.modes[0]}: nothing to compare it with. Its results follow.")
@@ -204,7 +212,7 @@ def _other_rows(primary: Sequence[ModeComparison], target: Target) -> Iterator[T
             yield _analysis_table(caption.format(PLACES[target]), analyses, target)
 
 
-def _forests(material: Material) -> Iterator[Figure]:
+def _forests(material: Material) -> Iterator[Figure | Note]:
     rates = [each for each in material.primary if each.unit == "percentage points"]
     amounts = [each for each in material.primary if each.unit == "percent"]
     margin = material.plan.margin_pct
@@ -225,6 +233,13 @@ def _forests(material: Material) -> Iterator[Figure]:
         ),
     )
     yield from (Figure(chart) for chart in charts if chart is not None)
+    undrawn = [each for each in amounts if each.reduction_pct is None and each.p is not None]
+    if undrawn:
+        named = "; ".join(map(label_of, undrawn))
+        yield Note(
+            f"Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: {named}. "
+            "The table has the differences in the metric's own unit."
+        )
 
 
 _COMPARISON_HEADERS = (
@@ -266,33 +281,24 @@ def _analysis_table(
 
 
 def _comparison_line(comparison: ModeComparison, analysis: PairedAnalysis, target: Target) -> tuple[str, ...]:
-    result, unit = analysis.of(target), analysis.unit
-    interval = "not estimable"
-    if result.low is not None or result.high is not None:
-        sides = f"{_side(result.low)} to {_side(result.high)}"
-        interval = f"{sides} ({confidence_of(result.confidence)})"
+    result = analysis.of(target)
     left_out = Counter[str]()
     for each in analysis.left_out:
         left_out[each.cause] += each.rows
-    g = analysis.effect_sizes.hedges_g
     return (
-        f"{metric_name(comparison.metric)}: {comparison.a} vs {comparison.b}",
-        reduction(result.reduction_pct, unit),
-        interval,
+        label_of(comparison),
+        reduction_of(comparison.metric, result, analysis.unit),
+        interval_of(comparison.metric, result, analysis.unit),
         p_value(result.p),
         p_value(result.p_adjusted),
         result.verdict,
         str(analysis.n),
         f"{analysis.rows_a} vs {analysis.rows_b}",
         counts(left_out) or "none",
-        UNKNOWN if result.mde is None else reduction(result.mde, unit),
-        "not estimable" if g is None else f"{g:z.2f}",
+        smallest_effect_of(comparison.metric, result, analysis.unit),
+        hedges_g_of(analysis),
         result.reason if result.verdict == "not estimable" and result.reason else result.method,
     )
-
-
-def _side(bound: float | None) -> str:
-    return "?" if bound is None else f"{bound:z.1f}"
 
 
 def _notes(comparisons: Sequence[ModeComparison]) -> Iterator[Note]:

@@ -76,15 +76,29 @@ class Findings:
     )
     has_sessions: bool = False
     """Whether there are any sessions to find something in."""
+    foreign: Counter[str] = field(default_factory=Counter[str])
+    """Sessions by mode of which only analyzers of the older packages told something."""
     commands: list[str] = field(default_factory=list[str])
     """What is to be run first where there are more sessions than a report analyzes."""
 
-    def add(self, mode: str, bundle: SessionAnalysisBundle) -> None:
-        """Count what was found in one session."""
+    def add(self, mode: str, bundle: SessionAnalysisBundle, *, is_foreign: bool = False) -> None:
+        """Count what was found in one session, by our analyzers or by those of the older packages."""
         self.sessions[mode] += 1
+        self.foreign[mode] += is_foreign
         for analyzer, result in bundle.results.items():
             for key, finding in result.findings.items():
                 self.tallies[analyzer, key].setdefault(mode, FindingTally()).add(finding)
+
+    @property
+    def origin(self) -> str:
+        """Whose findings there are where not all are ours; empty where they are."""
+        if not self.foreign.total():
+            return ""
+        told = ", ".join(f"{count} of {mode}" for mode, count in sorted((+self.foreign).items()))
+        return (
+            "Of some sessions there was no trace to read, and what the analyzers of the TypeScript packages wrote down "
+            f"is counted instead: {told}. These miss failures that only a call's output shows."
+        )
 
     @property
     def gap(self) -> str:

@@ -72,7 +72,12 @@ class Material:
     @property
     def is_control(self) -> bool:
         """Whether any row is of a control agent: then nothing is said about agents."""
-        return any(provider in CONTROLS for provider in self.tally.providers)
+        return bool(self.control_modes)
+
+    @property
+    def control_modes(self) -> tuple[str, ...]:
+        """The modes with rows of a control agent."""
+        return tuple(mode for mode in self.modes if self.tally.agents[mode] & CONTROLS)
 
     @property
     def primary(self) -> tuple[ModeComparison, ...]:

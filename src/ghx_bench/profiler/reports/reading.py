@@ -6,12 +6,13 @@ from typing import TypeVar
 
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.analyzers.files import supplemented
 from ghx_bench.profiler.analyzers.recollection import recorded_scenarios
 from ghx_bench.profiler.reports.arrangement import Arrangement
 from ghx_bench.profiler.reports.findings import Findings
 from ghx_bench.profiler.reports.inventory import Inventory
 from ghx_bench.profiler.reports.sessions import SessionPage, outcome_of, session_page, session_path
-from ghx_bench.profiler.reports.side_files import SideFiles
+from ghx_bench.profiler.reports.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.sources import Source
 from ghx_bench.profiler.reports.tally import Tally
 from ghx_bench.profiler.reports.wording import plural
@@ -19,7 +20,7 @@ from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.trace import SessionTrace
 
-T = TypeVar("T", SessionTrace, SessionAnalysisBundle)
+T = TypeVar("T", SessionTrace, SessionAnalysisBundle, StoredFindings)
 
 WritePage = Callable[[str, str], None]
 """Puts a page at a path below the report's folder."""
@@ -73,10 +74,19 @@ class Reading:
         self._tell_unanalyzed(files)
 
     def _find(self, files: SideFiles, row: ProfileRow, mode: str, scenarios: dict[str, BaseScenario]) -> None:
-        """Count what was found in a session: what lies on disk, or else what is found now."""
-        bundle = self._readable(files.stored_findings(row)) or self._readable(files.new_findings(row, scenarios))
-        if bundle is not None:
-            self.findings.add(mode, bundle)
+        """Count what was found in a session: what our analyzers left on disk, or else what they find now.
+
+        What analyzers of the older packages found is added where ours have nothing to say.
+        """
+        stored = self._readable(files.stored_findings(row))
+        if stored is not None and not stored.is_foreign:
+            self.findings.add(mode, stored.bundle)
+            return
+        new = self._readable(files.new_findings(row, scenarios))
+        if new is not None:
+            self.findings.add(mode, new if stored is None else supplemented(new, stored.bundle))
+        elif stored is not None:
+            self.findings.add(mode, stored.bundle, is_foreign=True)
 
     def _readable(self, found: T | Problem | None) -> T | None:
         """Return what was found in a file; a problem with the file is kept for the notes."""
@@ -87,7 +97,7 @@ class Reading:
 
     def _tell_unanalyzed(self, files: SideFiles) -> None:
         self.findings.has_sessions |= files.has_sessions
-        if files.has_too_many:
+        if files.left_some:
             self.findings.commands.append(files.analyze_command())
 
     def _write(self, source: Source, files: SideFiles, row: ProfileRow, shown: ProfileRow) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ghx_bench.profiler.reports.conclusions import BANNER, differences, glance, verdicts
+from ghx_bench.profiler.reports.conclusions import banner, differences, glance, verdicts
 from ghx_bench.profiler.reports.conditions import conditions
 from ghx_bench.profiler.reports.data import write_rows, write_summary
 from ghx_bench.profiler.reports.document import Document, Section, Table, Text
@@ -16,6 +16,7 @@ from ghx_bench.profiler.reports.grid import Grid
 from ghx_bench.profiler.reports.markdown import chart_path, to_markdown
 from ghx_bench.profiler.reports.material import Material, gather
 from ghx_bench.profiler.reports.page import to_page
+from ghx_bench.profiler.reports.reading import parts_of
 from ghx_bench.profiler.reports.rendering import chart_bundle, chart_svg
 from ghx_bench.profiler.reports.sections import (
     distributions,
@@ -106,17 +107,25 @@ def _document(material: Material, grids: Mapping[str, Grid], generated_at: str) 
     seen = material.observations
     labels = ", ".join(source.label for source in material.sources)
     size = (
-        f"{plural(len(seen), 'row')}: {plural(len(material.modes), 'mode')}, "
+        f"{plural(len(seen), 'row')}: {_modes(material)}, "
         f"{plural(len(seen.scenario.known), 'scenario')}, {plural(len(seen.model.known), 'model')} "
         f"({', '.join(seen.model.known)})"
     )
     return Document(
         title=f"Report on {labels}",
         subtitle=size,
-        banner=BANNER if material.is_control else None,
+        banner=banner(material),
         sections=(verdicts(material), *(_evidence(material, grids) if len(seen) else ()), conditions(material)),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
     )
+
+
+def _modes(material: Material) -> str:
+    """Count the modes; those that several runs have in common, once."""
+    if not material.is_before_and_after:
+        return plural(len(material.modes), "mode")
+    modes = {parts_of(mode)[0] for mode in material.modes}
+    return f"{plural(len(modes), 'mode')} in {plural(len(material.sources), 'run')}"
 
 
 def _evidence(material: Material, grids: Mapping[str, Grid]) -> tuple[Section, ...]:
@@ -167,7 +176,7 @@ def _analysis(material: Material) -> Document:
     return Document(
         title="Analysis of sessions",
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
-        banner=BANNER if material.is_control else None,
+        banner=banner(material),
         sections=(findings(material), everything),
         footer="They describe these sessions; no test was made.",
     )

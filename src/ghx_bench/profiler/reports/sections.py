@@ -201,8 +201,7 @@ def findings(material: Material) -> Section:
             "modes differ by a tenth or more. They describe these sessions; no test was made."
         )
     blocks: list[Block] = [Text(text)]
-    if found.sessions and found.gap:
-        blocks.append(Note(found.gap))
+    blocks += (Note(text) for text in (found.gap, found.origin) if found.sessions and text)
     if lines:
         blocks.append(
             Table(caption="Findings, the largest difference first", headers=("finding", *material.modes), rows=lines)

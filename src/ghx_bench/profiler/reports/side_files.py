@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -21,7 +22,18 @@ T = TypeVar("T", SessionTrace, SessionAnalysisBundle)
 MOST_ANALYZED = 2_000
 """Of more sessions than these a report analyzes none: it takes long, and `analyze` keeps what it finds."""
 
+_FOREIGN = "-analysis.json"
+"""How the older packages end the names of files of findings; ours are called as the session's file is."""
+
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFindings:
+    """What lies on disk of a session, and whether analyzers of the older packages found it rather than ours."""
+
+    bundle: SessionAnalysisBundle
+    is_foreign: bool
 
 
 class SideFiles:
@@ -39,25 +51,35 @@ class SideFiles:
         self.has_sessions = self._sessions.is_dir()
         self.has_findings = self._findings.is_dir()
         self.has_too_many = self.has_sessions and _count(self._sessions, most=MOST_ANALYZED + 1) > MOST_ANALYZED
+        self.left_some = False
+        """Whether a session was asked about and not analyzed, because there are too many."""
 
     def trace(self, row: ProfileRow) -> SessionTrace | Problem | None:
         """Return the session of a row."""
         found = self._session_file(row)
         return found if found is None else found[1]
 
-    def stored_findings(self, row: ProfileRow) -> SessionAnalysisBundle | Problem | None:
+    def stored_findings(self, row: ProfileRow) -> StoredFindings | Problem | None:
         """Return what analyzers wrote down of the session of a row."""
         if not self.has_findings or not _is_inside(row):
             return None
         older = (f"{row.mode}-iter-{row.iteration}", f"{row.mode}-iter-{row.iteration}-analysis")
         found = self._first(SessionAnalysisBundle, self._directory.analysis(row.cell), self._findings, older, row)
-        return None if found is None else found[1]
+        if found is None:
+            return None
+        path, bundle = found
+        if isinstance(bundle, Problem):
+            return bundle
+        return StoredFindings(bundle=bundle, is_foreign=path.name.endswith(_FOREIGN))
 
     def new_findings(
         self, row: ProfileRow, scenarios: Mapping[str, BaseScenario]
     ) -> SessionAnalysisBundle | Problem | None:
         """Analyze the session of a row now, if that is not too much work; nothing is written."""
-        found = None if self.has_too_many else self._session_file(row)
+        if self.has_too_many:
+            self.left_some |= bool(row.session_id)
+            return None
+        found = self._session_file(row)
         if found is None:
             return None
         path, trace = found

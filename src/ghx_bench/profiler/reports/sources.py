@@ -57,16 +57,31 @@ def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source,
     for path, times in paths.items():
         if times > 1:
             raise NothingToReportError(f"{path}: named {times} times; a run says nothing about itself, name it once")
+    return _told_apart([replace(source, label=_as_label(source.label)) for source in sources])
+
+
+def _as_label(name: str) -> str:
     # A mode of several runs is called "mode @ run" in a report.
-    sources = [replace(source, label=source.label.replace(" @ ", "@")) for source in sources]
+    return name.replace(" @ ", "@")
+
+
+def _told_apart(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Give sources of the same name the name of their folder; number what is still the same."""
     counts = Counter(source.label for source in sources)
+    named = [source if counts[source.label] == 1 else _by_folder(source) for source in sources]
+    counts = Counter(source.label for source in named)
     seen: Counter[str] = Counter()
     distinct: list[Source] = []
-    for source in sources:
+    for source in named:
         seen[source.label] += 1
         label = source.label if counts[source.label] == 1 else f"{source.label} #{seen[source.label]}"
         distinct.append(replace(source, label=label))
     return tuple(distinct)
+
+
+def _by_folder(source: Source) -> Source:
+    folder = source.rows_path.resolve().parent.name
+    return replace(source, label=_as_label(folder) if folder else source.label)
 
 
 def _open_run(path: Path) -> Source:

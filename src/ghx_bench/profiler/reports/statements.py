@@ -17,6 +17,8 @@ from ghx_bench.profiler.stats.verdicts import say_nothing
 TONES: dict[str, Tone] = {
     "better": "good",
     "worse": "bad",
+    "lower": "neutral",
+    "higher": "neutral",
     "equivalent": "neutral",
     "inconclusive": "neutral",
     "not estimable": "neutral",

@@ -38,6 +38,8 @@ class Tally:
     messages: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The first message of each failure."""
     providers: Counter[str] = field(default_factory=Counter[str])
+    agents: dict[str, set[str]] = field(default_factory=lambda: defaultdict[str, set[str]](set))
+    """By mode."""
     problems: Counter[str] = field(default_factory=Counter[str])
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -46,6 +48,7 @@ class Tally:
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
         self.providers[row.provider] += 1
+        self.agents[row.mode].add(row.provider)
         self.problems.update(problem.where for problem in row.problems)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, row.mode]
@@ -79,8 +82,8 @@ WRONG = "wrong answer"
 
 def why_failed(row: ProfileRow) -> str:
     """Name why a row is no success, in words."""
-    if row.cause is not None:
-        return row.cause.value.replace("_", " ")
+    if (cause := row.known_cause) is not None:
+        return cause.value.replace("_", " ")
     if row.error is not None:
         return "could not be measured, cause not recorded"
     return WRONG if row.success is False else "success not recorded"

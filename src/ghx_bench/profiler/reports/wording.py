@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from ghx_bench.profiler.stats.records import Estimate, SuccessRate
+from ghx_bench.profiler.stats.magnitudes import reduction_words
+from ghx_bench.profiler.stats.records import Estimate, SuccessRate, Unit
 
 UNKNOWN = "unknown"
 
@@ -83,11 +84,9 @@ def estimate(metric: str, value: Estimate) -> str:
     return f"{amount(metric, value.estimate)} ({interval}; n {value.n})"
 
 
-def reduction(value: float | None, unit: str) -> str:
-    """Return a reduction in per cent or percentage points."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:z.1f} {'%' if unit == 'percent' else 'pp'}"
+def reduction(value: float | None, unit: Unit) -> str:
+    """Return a reduction in per cent or percentage points; as a multiple where per cent say nothing."""
+    return UNKNOWN if value is None else reduction_words(value, unit, points="pp")
 
 
 def p_value(p: float | None) -> str:

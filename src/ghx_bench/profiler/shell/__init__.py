@@ -1,6 +1,6 @@
 """Shell text, understood: the commands it runs, and their names."""
 
-from ghx_bench.profiler.shell.calls import label_of, names_of, script_of
+from ghx_bench.profiler.shell.calls import command_of, label_of, names_of, script_of
 from ghx_bench.profiler.shell.command import Command, Script
 from ghx_bench.profiler.shell.names import (
     COMMON_PROGRAMS,
@@ -18,6 +18,7 @@ __all__ = [
     "Script",
     "SubcommandResolver",
     "Subcommands",
+    "command_of",
     "label_of",
     "names_of",
     "parse_shell",

@@ -15,11 +15,16 @@ _TEXT_KEYS = ("command", "cmd", "script", "commandLine", "command_line", "code",
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-def script_of(call: ToolCallEvent) -> Script | None:
-    """Return what a call of a shell tool runs; `None` for any other tool."""
+def command_of(call: ToolCallEvent) -> str | tuple[str, ...] | None:
+    """Return what a shell tool was given: text, or the words of one program; `None` for any other tool."""
     if _SHELL_WORDS.isdisjoint(part.lower() for part in _NAME_PARTS.findall(call.name)):
         return None
-    match _text_of(call.input):
+    return _text_of(call.input)
+
+
+def script_of(call: ToolCallEvent) -> Script | None:
+    """Return what a call of a shell tool runs; `None` for any other tool."""
+    match command_of(call):
         case str(text):
             return parse_shell(text)
         case tuple(words):

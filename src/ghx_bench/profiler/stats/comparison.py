@@ -15,6 +15,7 @@ from ghx_bench.profiler.stats.observations import (
     headline_set,
     observe,
     pair_up,
+    unmeasured_rows,
     why_unpaired,
 )
 from ghx_bench.profiler.stats.pairs import PairedSample, effect_sizes, variance_components
@@ -142,10 +143,18 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
             examined = _examined(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
         else:
             examined = known or _examined(question, sample, _curves(question, sample, seed))
+        if question.metric == SUCCESS and analysis_set == "intention-to-treat":
+            examined = _counting(examined, unmeasured_rows(observations, sample, question.a, question.b))
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
     first = analyses[headline_set(question.metric)]
     notes = notes_before(question, observations, first.sample, first.reading)
     return _Draft(question=question, analyses=analyses, notes=notes, seed=seed)
+
+
+def _counting(examined: _Examined, rows: int) -> _Examined:
+    """Let the findings say how many rows they count as failures."""
+    findings = {target: replace(finding, counted_as_failures=rows) for target, finding in examined.findings.items()}
+    return replace(examined, findings=findings)
 
 
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
@@ -235,6 +244,7 @@ def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeCompariso
         words=headline.words,
         n=first.n,
         mde=headline.mde,
+        raw=headline.raw,
         unit=first.unit,
         alpha=plan.alpha,
         margin_pct=plan.margin_pct,

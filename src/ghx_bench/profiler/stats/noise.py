@@ -10,6 +10,7 @@ from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headline_set, observe, pair_up
 from ghx_bench.profiler.stats.pairs import PairedSample, variance_components
+from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import Scale, VarianceComponents
 from ghx_bench.profiler.stats.scales import reading_of
 
@@ -44,19 +45,24 @@ class RateNoise(VarianceComponents):
         return self.within_share * shrunk * (1 - shrunk)
 
 
-def pilot_components(rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str) -> VarianceComponents:
-    """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least."""
+def pilot_components(
+    rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str, *, target: Target = "population"
+) -> VarianceComponents:
+    """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least.
+
+    For `suite` one scenario is enough: how scenarios differ does not matter there.
+    """
     observations = observe(rows)
     observations.require_modes(a, b)
     sample, _ = pair_up(observations, a, b, metric, headline_set(metric))
     base = reading_of(sample, is_rate=metric == SUCCESS).base
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         components = variance_components(sample, base=base)
-    if components.between is None:
-        count = len(sample.scenarios)
+    fewest, count = (2 if target == "population" else 1), len(sample.scenarios)
+    if count < fewest or components.within_a is None or components.within_b is None:
         raise BadSampleError(
             f"the pilot cannot tell the noise of {metric}: it needs known values for at least 2 repetitions of at "
-            f"least 2 scenarios in {a} and in {b}, got {count} scenario{'s' * (count != 1)}"
+            f"least {fewest} scenario{'s' * (fewest != 1)} in {a} and in {b}, got {count} scenario{'s' * (count != 1)}"
         )
     if not all(isfinite(each or 0.0) for each in (base, components.between, components.within_a, components.within_b)):
         raise BadSampleError(f"the pilot's values of {metric} are too large to compute with")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import AnalysisSet, PairedAnalysis
@@ -19,8 +19,8 @@ def notes_before(
     notes = (
         _direction(question),
         _raw_scale(question, sample, reading),
-        _censored(question, observations),
-        _counted_as_failures(question, observations),
+        _censored(question, observations, sample),
+        _counted_as_failures(question, observations, sample),
         _several_models(sample),
     )
     return tuple(note for note in notes if note)
@@ -57,13 +57,14 @@ def _raw_scale(question: Question, sample: PairedSample, reading: Reading) -> st
     return f"{question.metric} is not above 0 everywhere: raw differences instead of logs; {base}"
 
 
-def _censored(question: Question, observations: Observations) -> str:
+def _censored(question: Question, observations: Observations, sample: PairedSample) -> str:
     if not question.metric.startswith("latency_"):
         return ""
+    counted = observations.timed_out & rows_compared(observations, question.metric, sample)
     counts = [
         f"{count} of {mode}"
         for mode in (question.a, question.b)
-        if (count := int(np.count_nonzero(observations.timed_out & observations.mode.are(mode))))
+        if (count := int(np.count_nonzero(counted & observations.mode.are(mode))))
     ]
     return (
         f"rows stopped by the timeout enter with the time they had, a lower bound: {', '.join(counts)}"
@@ -72,13 +73,13 @@ def _censored(question: Question, observations: Observations) -> str:
     )
 
 
-def _counted_as_failures(question: Question, observations: Observations) -> str:
+def _counted_as_failures(question: Question, observations: Observations, sample: PairedSample) -> str:
     if question.metric != SUCCESS:
         return ""
     counts = [
         f"{count} of {mode}"
         for mode in (question.a, question.b)
-        if (count := int(np.count_nonzero(observations.mode.are(mode) & np.isnan(observations.success))))
+        if (count := unmeasured_rows(observations, sample, mode))
     ]
     if not counts:
         return ""

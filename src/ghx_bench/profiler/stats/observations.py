@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
 
-from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
@@ -36,6 +36,10 @@ class Names:
     def are(self, name: str) -> BoolArray:
         """Mark the rows of this name."""
         return self.codes == (self.known.index(name) if name in self.known else -1)
+
+    def replaced(self, name: str, rows: BoolArray) -> "Names":
+        """Give these rows another name, which sorts behind all others."""
+        return Names(known=(*self.known, name), codes=np.where(rows, len(self.known), self.codes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,19 +86,35 @@ class Observations:
 
     def left_out(self, metric: str, analysis_set: AnalysisSet, rows: BoolArray) -> Counter[str]:
         """Count, by cause, the rows among these that a set of rows has no value of."""
-        missing = np.flatnonzero(rows & np.isnan(self.column(metric, analysis_set)))
-        return Counter(self._why_left_out(int(row), analysis_set) for row in missing)
+        missing = rows & np.isnan(self.column(metric, analysis_set))
+        reasons = self._reasons_beside_failures if analysis_set == "both-succeeded" else self._reasons
+        counted = Counter[str]()
+        for reason, rows_of_it in zip(reasons.known, np.bincount(reasons.codes[missing]).tolist(), strict=False):
+            counted[reason] += rows_of_it
+        return +counted
 
-    def _why_left_out(self, row: int, analysis_set: AnalysisSet) -> str:
-        failure = self.failures[row]
-        if not self.was_measured[row]:
-            return failure
-        if analysis_set == "both-succeeded" and self.success[row] != 1:
-            return failure or ("did not succeed" if self.success[row] == 0 else "success not recorded")
+    @cached_property
+    def _reasons(self) -> Names:
+        """Why each row has no value of a metric, should it have none."""
+        failure = Names.of(self.failures)
         # An agent's own failure explains a missing number only where nothing else is known of the row either.
-        if failure and all(np.isnan(column[row]) for column in self.metrics.values()):
-            return failure
-        return "not recorded"
+        knows_something = np.zeros(len(self), dtype=np.bool_)
+        for column in self.metrics.values():
+            knows_something |= ~np.isnan(column)
+        is_explained = ~self.was_measured | (~failure.are("") & ~knows_something)
+        return failure.replaced("not recorded", ~is_explained)
+
+    @cached_property
+    def _reasons_beside_failures(self) -> Names:
+        """The same where only successes are looked at: failing is reason enough."""
+        failure = Names.of(self.failures)
+        unnamed = self.was_measured & failure.are("")
+        reasons = failure.replaced("did not succeed", unnamed & (self.success == 0))
+        reasons = reasons.replaced("success not recorded", unnamed & np.isnan(self.success))
+        usual = self._reasons
+        known = (*reasons.known, *usual.known)
+        codes = np.where(self.success == 1, usual.codes + len(reasons.known), reasons.codes)
+        return Names(known=known, codes=codes)
 
     def why_no_values(self, mode: str, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
         """Say why a mode, under the name it is called by, has no value in a set of rows; `None` if it has some."""
@@ -214,6 +234,21 @@ def pair_up(
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
 
+def rows_compared(observations: Observations, metric: str, sample: PairedSample) -> BoolArray:
+    """Mark the rows whose value is in the headline's sample: known, of a scenario and model that both modes have."""
+    scenarios, models = observations.scenario, observations.model
+    numbers = {name: number for number, name in enumerate(scenarios.known)}
+    paired = [numbers[each.scenario] * len(models.known) + models.known.index(each.model) for each in sample.blocks]
+    is_paired = np.isin(scenarios.codes * len(models.known) + models.codes, paired)
+    return is_paired & ~np.isnan(observations.column(metric, headline_set(metric)))
+
+
+def unmeasured_rows(observations: Observations, sample: PairedSample, *modes: str) -> int:
+    """Count the rows of these modes that are compared as failures because nobody found out about them."""
+    counted = np.isnan(observations.success) & rows_compared(observations, SUCCESS, sample)
+    return sum(int(np.count_nonzero(counted & observations.mode.are(mode))) for mode in modes)
+
+
 _Groups = dict[tuple[int, int], FloatArray]
 
 
@@ -248,14 +283,21 @@ def _on_scale(values: FloatArray, scale: Scale) -> FloatArray:
 
 
 def _success(row: ProfileRow) -> float:
-    if not row.was_measured or row.success is None:
+    if not row.was_measured:
         return np.nan
+    if row.success is None:
+        return 0.0 if _is_the_agents_fault(row) else np.nan
     return float(row.success)
 
 
+def _is_the_agents_fault(row: ProfileRow) -> bool:
+    cause = row.known_cause
+    return cause is not None and cause.is_the_agents_own
+
+
 def _failure(row: ProfileRow) -> str:
-    if row.cause is not None:
-        return Cause(row.cause).value
+    if (cause := row.known_cause) is not None:
+        return cause.value
     return "failed, cause not recorded" if row.error is not None else ""
 
 

@@ -9,8 +9,11 @@ from typing import Literal
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.profiler.stats.plan import Target
 
-Verdict = Literal["better", "worse", "equivalent", "inconclusive", "not estimable"]
-"""A, seen from B. Better and worse follow the metric's own direction, not the sign of the reduction."""
+Verdict = Literal["better", "worse", "lower", "higher", "equivalent", "inconclusive", "not estimable"]
+"""A, seen from B. Better and worse follow the metric's own direction, not the sign of the reduction.
+
+Lower and higher are for metrics of which neither is better: how many calls went to one category of tools.
+"""
 
 Scale = Literal["log", "raw"]
 Unit = Literal["percent", "percentage points"]
@@ -159,6 +162,8 @@ class RawDifference(WireModel):
     reduction: float
     low: float | None
     high: float | None
+    mde: float | None
+    """The smallest reduction that this sample would have shown with the planned power."""
 
 
 class TargetResult(WireModel):
@@ -265,6 +270,8 @@ class ModeComparison(WireModel):
     words: str
     n: Count
     mde: float | None
+    raw: RawDifference | None
+    """The same in the metric's own unit, where raw values were compared: all there is where B's mean is not above 0."""
     unit: Unit
     alpha: float
     margin_pct: float

@@ -1,6 +1,7 @@
 """One target's result: its curve, read at the level that the adjustment for multiplicity asks for."""
 
 from dataclasses import dataclass
+from math import inf
 
 from ghx_bench.profiler.stats.arrays import finite_or_none
 from ghx_bench.profiler.stats.distributions import detectable_shift
@@ -35,6 +36,8 @@ class Finding:
     sample: PairedSample
     reading: Reading
     curve: Curve | Refusal
+    counted_as_failures: int = 0
+    """How many rows that could not be measured are among the failures."""
 
     @property
     def is_member(self) -> bool:
@@ -61,7 +64,7 @@ def target_result(finding: Finding, adjusted: Adjusted) -> TargetResult:
     p = curve.p()
     level = matching_alpha(plan.alpha, p, adjusted.p)
     low, high = curve.interval(level)
-    mde, reason = _smallest_effect(finding, curve, plan.alpha / adjusted.family_size)
+    shift, reason = _smallest_effect(finding, curve, plan.alpha / adjusted.family_size)
     equivalence = _equivalence(finding, curve, adjusted)
     result = TargetResult(
         target=finding.target,
@@ -73,9 +76,9 @@ def target_result(finding: Finding, adjusted: Adjusted) -> TargetResult:
         confidence=1 - level,
         p=p,
         p_adjusted=adjusted.p,
-        mde=mde,
+        mde=None if shift is None else finding.reading.percent(shift),
         method=curve.method,
-        raw=_raw(finding, low, high),
+        raw=_raw(finding, (low, high), shift),
         equivalence=equivalence,
         reason=reason,
     )
@@ -96,7 +99,7 @@ def _refused(finding: Finding, refusal: Refusal) -> TargetResult:
         p_adjusted=None,
         mde=None,
         method="none",
-        raw=_raw(finding, None, None) if has_rows else None,
+        raw=_raw(finding) if has_rows else None,
         equivalence=_no_equivalence(plan),
         reason=refusal.reason,
     )
@@ -104,18 +107,21 @@ def _refused(finding: Finding, refusal: Refusal) -> TargetResult:
 
 
 def _with_words(finding: Finding, result: TargetResult, adjustment: Adjustment) -> TargetResult:
-    words = describe(finding.question, result, finding.reading.unit, adjustment)
+    aside = ""
+    if finding.counted_as_failures:
+        counted = finding.counted_as_failures
+        aside = f"; counting {counted:,} row{'s' * (counted != 1)} that could not be measured as failures"
+    words = describe(finding.question, result, finding.reading.unit, adjustment, aside=aside)
     return result.model_copy(update={"words": words})
 
 
-def _raw(finding: Finding, low: float | None, high: float | None) -> RawDifference | None:
+def _raw(
+    finding: Finding, bounds: tuple[float, float] = (-inf, inf), shift: float | None = None
+) -> RawDifference | None:
     if finding.sample.scale == "log" or finding.reading.is_rate:
         return None
-    return RawDifference(
-        reduction=finding.sample.estimate,
-        low=None if low is None else finite_or_none(low),
-        high=None if high is None else finite_or_none(high),
-    )
+    low, high = map(finite_or_none, bounds)
+    return RawDifference(reduction=finding.sample.estimate, low=low, high=high, mde=shift)
 
 
 def _equivalence(finding: Finding, curve: Curve, adjusted: Adjusted) -> Equivalence:
@@ -141,7 +147,7 @@ def _no_equivalence(plan: AnalysisPlan) -> Equivalence:
 
 
 def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[float | None, str | None]:
-    """Return the smallest reduction this sample would have shown with the planned power, or why there is none."""
+    """Return the smallest shift this sample would have shown with the planned power, or why there is none."""
     sample, plan = finding.sample, finding.question.plan
     if curve.smallest_p > alpha:
         alone = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"
@@ -151,11 +157,12 @@ def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[floa
         )
     error = sample.repetition_error if finding.target == "suite" else sample.scenario_error
     if error is None or error[0] == 0:
-        return None, None
+        why = "there is one scenario without repetitions" if error is None else "no repetition varies"
+        return None, f"The smallest effect it could have shown cannot be told: {why}."
     shift = error[0] * detectable_shift(error[1], alpha, plan.power)
     if not finding.reading.can_be(shift):
         return (
             None,
             f"Not even the largest possible reduction would have been shown with a chance of {100 * plan.power:.3g} %.",
         )
-    return finding.reading.percent(shift), None
+    return shift, None

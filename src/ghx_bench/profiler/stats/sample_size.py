@@ -37,6 +37,8 @@ class SamplePlan(WireModel):
     effect_pct: float
     alpha: float
     """As the strictest step of the adjustment for multiplicity asks."""
+    comparisons: Count
+    """How many are adjusted together, this one among them."""
     power: float
     components: RateNoise | VarianceComponents
     reached_rates: tuple[float, ...]
@@ -81,6 +83,7 @@ def plan_sample_size(
         target=plan.target,
         effect_pct=effect_pct,
         alpha=design.alpha,
+        comparisons=comparisons,
         power=plan.power,
         components=components,
         reached_rates=reached,

@@ -14,6 +14,11 @@ def is_amount(metric: str) -> bool:
     return metric.startswith(_AMOUNTS)
 
 
+def is_neutral(metric: str) -> bool:
+    """Say whether neither less nor more of a metric is better by itself: which tools were called, of all there are."""
+    return metric.startswith("tool_calls_category_")
+
+
 def within_bounds(metric: str, estimate: Estimate) -> Estimate:
     """Cut an interval off where a metric cannot be: amounts below 0, a rate of errors above 1."""
     low, high = estimate.low, estimate.high

@@ -132,6 +132,8 @@ def suite_curve(
 ) -> PermutationCurve | SeparatedCurve | Refusal:
     """Return what can be said of these scenarios: shuffles within scenario, noise from repetitions."""
     is_success = metric == SUCCESS
+    if len(sample.blocks) == 1 and not sample.has_repetitions:
+        return Refusal(reason="one scenario, one repetition: too few")
     if not sample.varies:
         return Refusal(reason=_why_all_alike(sample, metric))
     if not is_success and sample.has_repetitions and not sample.repetitions_vary:

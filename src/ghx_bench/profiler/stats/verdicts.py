@@ -4,9 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
+from ghx_bench.profiler.stats.magnitudes import (
+    change_words,
+    direction_words,
+    interval_words,
+    natural_words,
+    reduction_words,
+)
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import Adjustment, TargetResult, Unit, Verdict
+from ghx_bench.profiler.stats.records import Adjustment, RawDifference, TargetResult, Unit, Verdict
+from ghx_bench.profiler.stats.scales import is_neutral
 from ghx_bench.profiler.stats.targets import Curve
 
 _PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
@@ -26,41 +34,53 @@ class Question:
         """Whether the better mode is the one with more."""
         return self.metric in self.plan.higher_is_better
 
+    @property
+    def has_direction(self) -> bool:
+        """Whether one of the two ways is the better one."""
+        return self.more_is_better or not is_neutral(self.metric)
+
 
 def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adjusted: float | None) -> Verdict:
     """Return the word. A difference that was shown comes before equivalence: it excludes 0, however small it is."""
     alpha = question.plan.alpha
     if p_adjusted <= alpha:
         a_is_lower = curve.estimate > 0
+        if not question.has_direction:
+            return "lower" if a_is_lower else "higher"
         return "better" if a_is_lower != question.more_is_better else "worse"
     if equivalence_adjusted is not None and equivalence_adjusted <= alpha:
         return "equivalent"
     return "inconclusive"
 
 
-def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
-    """Say the verdict in a sentence, with its target and its numbers."""
-    place = _PLACES[result.target]
+def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment, *, aside: str = "") -> str:
+    """Say the verdict in a sentence, with its target and its numbers; `aside` is told with the numbers."""
+    place, metric = _PLACES[result.target], question.metric
+    evidence = f"{_evidence(metric, result, unit, adjustment)}{aside}"
     match result.verdict:
         case "better" | "worse":
             return (
-                f"{question.a} is {result.verdict} than {question.b} {place}: {question.metric} is "
-                f"{_change(result, unit)} ({_evidence(result, unit, adjustment)}).{_but_small(question, result, unit)}"
+                f"{question.a} is {result.verdict} than {question.b} {place}: {metric} is "
+                f"{_change(metric, result, unit)} ({evidence}).{_but_small(question, result, unit)}"
+            )
+        case "lower" | "higher":
+            return (
+                f"{metric} of {question.a} is {result.verdict} than that of {question.b} {place}: "
+                f"{_change(metric, result, unit)} ({evidence}).{_but_small(question, result, unit)}"
             )
         case "equivalent":
-            margin = _amount(question.plan.margin_pct, unit)
+            margin = reduction_words(question.plan.margin_pct, unit)
             return (
-                f"{question.a} and {question.b} are equivalent {place}: {question.metric} differs by less than the "
-                f"planned margin of {margin} ({_evidence_of_equivalence(result, unit, adjustment)})."
+                f"{question.a} and {question.b} are equivalent {place}: {metric} differs by less than the "
+                f"planned margin of {margin} ({_evidence_of_equivalence(result, unit, adjustment)}{aside})."
             )
         case "inconclusive":
             return (
-                f"No difference between {question.a} and {question.b} in {question.metric} could be shown {place} "
-                f"({_change(result, unit)}; {_evidence(result, unit, adjustment)}). "
-                f"{_could_have_shown(question, result, unit)}"
+                f"No difference between {question.a} and {question.b} in {metric} could be shown {place} "
+                f"({_change(metric, result, unit)}; {evidence}). {_could_have_shown(question, result, unit)}"
             )
         case "not estimable":
-            return say_nothing(question.metric, [(question.a, question.b)], result)
+            return say_nothing(metric, [(question.a, question.b)], result)
         case _:
             assert_never(result.verdict)
 
@@ -71,24 +91,26 @@ def say_nothing(metric: str, pairs: Iterable[tuple[str, str]], result: TargetRes
     return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
 
 
-def _change(result: TargetResult, unit: Unit) -> str:
-    if result.reduction_pct is None:
-        return "" if result.raw is None else _direction(result.raw.reduction, f"{abs(result.raw.reduction):.4g}")
-    return _direction(result.reduction_pct, _amount(abs(result.reduction_pct), unit))
+def _change(metric: str, result: TargetResult, unit: Unit) -> str:
+    if result.reduction_pct is not None:
+        return change_words(result.reduction_pct, unit)
+    if result.raw is None:
+        return ""
+    return direction_words(result.raw.reduction, natural_words(metric, abs(result.raw.reduction)))
 
 
-def _direction(reduction: float, amount: str) -> str:
-    if not any(digit in amount for digit in "123456789"):
-        return f"{amount} different"
-    return f"{amount} {'lower' if reduction > 0 else 'higher'}"
-
-
-def _evidence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
+def _evidence(metric: str, result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
+    bounds = _interval(result.low, result.high, result.confidence, unit)
     if result.reduction_pct is None and result.raw is not None:
-        bounds = _interval(result.raw.low, result.raw.high, result.confidence, None)
-    else:
-        bounds = _interval(result.low, result.high, result.confidence, unit)
+        bounds = _raw_interval(metric, result.raw, result.confidence)
     return f"{bounds}; {_p(result.p)}{_adjusted(result.p_adjusted, adjustment)}"
+
+
+def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
+    label = _label(confidence)
+    if raw.low is None or raw.high is None:
+        return f"{label} without bounds"
+    return f"{label} {raw.low:z.4g} to {natural_words(metric, raw.high)}"
 
 
 def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
@@ -101,32 +123,30 @@ def _adjusted(p: float | None, adjustment: Adjustment) -> str:
     return "" if adjustment == "none" else f", after {FAMILY_NAMES[adjustment]} {_p(p)}"
 
 
-def _interval(low: float | None, high: float | None, confidence: float, unit: Unit | None) -> str:
-    label = f"{100 * confidence:.3g} % interval of the reduction"
+def _interval(low: float | None, high: float | None, confidence: float, unit: Unit) -> str:
     if low is None or high is None:
-        return f"{label} without bounds"
-    if unit is None:
-        return f"{label} {low:z.4g} to {high:z.4g}"
-    return f"{label} {low:z.1f} to {_amount(high, unit)}"
+        return f"{_label(confidence)} without bounds"
+    return f"{_label(confidence)} {interval_words(low, high, unit)}"
+
+
+def _label(confidence: float) -> str:
+    return f"{100 * confidence:.3g} % interval of the reduction"
 
 
 def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
     if result.equivalence.p_adjusted is None or result.equivalence.p_adjusted > question.plan.alpha:
         return ""
-    return f" It is smaller than the planned margin of {_amount(question.plan.margin_pct, unit)}."
+    return f" It is smaller than the planned margin of {reduction_words(question.plan.margin_pct, unit)}."
 
 
 def _could_have_shown(question: Question, result: TargetResult, unit: Unit) -> str:
-    if result.mde is None:
-        return result.reason or "The smallest effect it could have shown cannot be estimated."
-    return (
-        f"With a chance of {100 * question.plan.power:.3g} % this sample would have shown a reduction of "
-        f"{_amount(result.mde, unit)}."
-    )
-
-
-def _amount(value: float, unit: Unit) -> str:
-    return f"{value:z.1f} {'%' if unit == 'percent' else unit}"
+    if result.mde is not None:
+        smallest = reduction_words(result.mde, unit)
+    elif result.raw is not None and result.raw.mde is not None:
+        smallest = natural_words(question.metric, result.raw.mde)
+    else:
+        return result.reason or "The smallest effect it could have shown cannot be told."
+    return f"With a chance of {100 * question.plan.power:.3g} % this sample would have shown a reduction of {smallest}."
 
 
 def _p(p: float | None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.rows import RowLine, scan_lines
+from ghx_bench.profiler.store.rows import RowLine, parse_row, scan_lines
 
 _Group = tuple[str, str, str, str]
 _Places = dict[int, tuple[int, int]]
@@ -51,4 +51,4 @@ class DistinctRows:
     def _row_at(self, start: int) -> ProfileRow:
         with self.path.open("rb") as file:
             file.seek(start)
-            return ProfileRow.model_validate_json(file.readline())
+            return parse_row(file.readline())

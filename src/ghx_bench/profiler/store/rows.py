@@ -1,14 +1,17 @@
 """The rows file: appended to durably, read one row at a time, repaired after a crash."""
 
+import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from pydantic import ValidationError
 
 from ghx_bench.profiler.errors import BadRowsError
-from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
 from ghx_bench.profiler.store.files import sync_directory, unusable
 
 
@@ -49,8 +52,9 @@ def scan_lines(path: Path) -> Iterator[RowLine]:
 def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
     """Read one line; `None` for one that a crash cut off before its end."""
     try:
-        return ProfileRow.model_validate_json(line)
+        row = parse_row(line)
     except ValidationError as error:
+        _refuse_newer(path, number, _version_on(line))
         first = error.errors(include_url=False)[0]
         if not line.endswith(b"\n") and first["type"] == "json_invalid":
             return None
@@ -59,6 +63,31 @@ def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
             f"{path}:{number}: this is not a row ({where + ': ' if where else ''}{first['msg']}); "
             "restore the file, or remove that line to lose that row alone"
         ) from error
+    _refuse_newer(path, number, row.version)
+    return row
+
+
+def parse_row(line: bytes) -> ProfileRow:
+    """Read the row on a line; a byte order mark, which some editors put before the first one, is no part of it."""
+    return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8))
+
+
+def _refuse_newer(path: Path, number: int, version: int | None) -> None:
+    if version is not None and version > ROW_VERSION:
+        raise BadRowsError(
+            f"{path}:{number}: a row of version {version}, and version {ROW_VERSION} is the newest that this "
+            "ghx-bench reads; use the one that wrote it, or a later one"
+        )
+
+
+def _version_on(line: bytes) -> int | None:
+    """Return the version that a line tells, though it is no row to us."""
+    try:
+        told: object = json.loads(line)
+    except ValueError:
+        return None
+    version = cast("dict[str, object]", told).get("version") if isinstance(told, dict) else None
+    return version if isinstance(version, int) else None
 
 
 class RowsFile:
