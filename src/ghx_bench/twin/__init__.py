@@ -1,1 +1,80 @@
-"""An embedded GitHub: worlds that real clients talk to over the wire; useful alone."""
+"""An embedded GitHub: worlds that real clients talk to over the wire; useful alone.
+
+```python
+with World.create() as world, Server() as server:
+    plant(world, load_seed("seed.yaml"))
+    server.add(world)
+    environment = server.client_environment(world, "octo").over(os.environ)
+    subprocess.run(["gh", "pr", "list", "--repo", "acme/widgets"], env=environment)
+```
+The names below are found when they are asked for (PEP 562): whoever needs a diff loads no web server.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behind a name loads with its first use
+    from ghx_bench.twin.difference import Difference, diff
+    from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
+    from ghx_bench.twin.journal import Entry, Journal
+    from ghx_bench.twin.seed.document import WorldSeed
+    from ghx_bench.twin.seed.harvesting import harvest
+    from ghx_bench.twin.seed.loading import load_seed, seed_text
+    from ghx_bench.twin.seed.planting import plant
+    from ghx_bench.twin.server.app import TwinApp
+    from ghx_bench.twin.server.environment import ClientEnvironment
+    from ghx_bench.twin.server.running import Server, served
+    from ghx_bench.twin.viewer import Viewer
+    from ghx_bench.twin.world import Act, Snapshot, World
+
+__all__ = [
+    "Act",
+    "ClientEnvironment",
+    "Difference",
+    "Entry",
+    "Fault",
+    "Journal",
+    "Server",
+    "Snapshot",
+    "TwinApp",
+    "Viewer",
+    "World",
+    "WorldSeed",
+    "diff",
+    "harvest",
+    "load_seed",
+    "plant",
+    "primary_rate_limit",
+    "secondary_rate_limit",
+    "seed_text",
+    "served",
+]
+
+_HOMES = {
+    "difference": "Difference diff",
+    "faults": "Fault primary_rate_limit secondary_rate_limit",
+    "journal": "Entry Journal",
+    "seed.document": "WorldSeed",
+    "seed.harvesting": "harvest",
+    "seed.loading": "load_seed seed_text",
+    "seed.planting": "plant",
+    "server.app": "TwinApp",
+    "server.environment": "ClientEnvironment",
+    "server.running": "Server served",
+    "viewer": "Viewer",
+    "world": "Act Snapshot World",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

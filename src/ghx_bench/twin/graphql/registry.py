@@ -36,7 +36,8 @@ from ghx_bench.twin.state import records
 
 # In the schema because clients select them; no world has one yet, so nothing shows them.
 EMPTY_TYPES = frozenset({
-    "ConnectedEvent", "LinkedBranch", "Mannequin", "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
+    "CheckAnnotation", "CheckAnnotationPosition", "CheckAnnotationSpan", "ConnectedEvent", "LinkedBranch", "Mannequin",
+    "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
     "ProjectV2Item", "ProjectV2ItemFieldSingleSelectValue",
 })  # fmt: skip
 

@@ -150,6 +150,10 @@ class CheckRunView(Linked, RecordView[CheckRun]):
     sources: ClassVar = {"subject": CheckRun}
     __slots__ = ()
 
+    def annotations(self) -> list[object]:
+        """Return what it says about single lines: no check run of a world can say anything about one."""
+        return []
+
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
         return self.context.show(SuiteOf(self.subject))

@@ -1,0 +1,68 @@
+"""A served fork of one seeded world for every test, a clone to stand in, and each `gh` that is here."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from gh_client import BUNDLED, MISSING, SYSTEM, GhClient, bundled_gh, system_gh
+
+from ghx_bench.twin.cli.worlds import open_world
+from ghx_bench.twin.pytest_plugin import GitHubTwin
+from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.world import World
+
+SEED = Path(__file__).with_name("widgets.yaml")
+
+
+@pytest.fixture(scope="session")
+def widgets() -> Generator[World]:
+    """The world that all tests here start from."""
+    with open_world(SEED) as world:
+        yield world
+
+
+@pytest.fixture
+def github_world(widgets: World) -> Generator[World]:
+    """A copy of it for one test."""
+    with widgets.fork() as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def widgets_clone(widgets: World, github_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone of acme/widgets; git's names for objects are the same in every fork of the world."""
+    folder = tmp_path_factory.mktemp("clone") / "widgets"
+    environment = github_server.client_environment(widgets, "octo").over(os.environ)
+    address = "https://github.com/acme/widgets.git"
+    subprocess.run(["git", "clone", "--quiet", address, str(folder)], env=environment, check=True)
+    return folder
+
+
+@pytest.fixture
+def clone(widgets_clone: Path, tmp_path: Path) -> Path:
+    """The test's own clone of acme/widgets."""
+    return shutil.copytree(widgets_clone, tmp_path / "widgets", symlinks=True)
+
+
+@pytest.fixture(params=[BUNDLED, SYSTEM])
+def program(request: pytest.FixtureRequest) -> Path:
+    """Each `gh` of this machine: the bundled one, and an older one where it is installed."""
+    found = bundled_gh() if request.param == BUNDLED else system_gh()
+    if found is None:
+        pytest.skip(MISSING)
+    return found
+
+
+@pytest.fixture
+def gh(program: Path, github_twin: GitHubTwin, clone: Path) -> GhClient:
+    """`gh` as octo, an owner of acme, in a clone of acme/widgets."""
+    return GhClient(program=program, twin=github_twin, directory=clone, environment=github_twin.environment)
+
+
+@pytest.fixture
+def new_gh(github_twin: GitHubTwin, clone: Path) -> GhClient:
+    """The bundled `gh`, where the version makes no difference."""
+    return GhClient(program=bundled_gh(), twin=github_twin, directory=clone, environment=github_twin.environment)

@@ -1,0 +1,254 @@
+"""`ghx-twin exec` and `ghx-twin serve` as a user sees them."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gh_client import bundled_gh
+
+from ghx_bench._base.commandline import run_command_line
+from ghx_bench.twin.cli.main import app
+from ghx_bench.twin.server.environment import Identity, client_environment
+
+SEED = Path(__file__).with_name("widgets.yaml")
+TWIN = [sys.executable, "-m", "ghx_bench.twin.cli.main"]
+GH = str(bundled_gh())
+
+
+@pytest.fixture
+def temporary() -> Generator[Path]:
+    """The place for temporary files of the processes of a test; its path is short."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def environment(temporary: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(temporary)}
+
+
+@pytest.fixture
+def own_signals() -> Generator[None]:
+    """Gives the process its handlers of signals back, which a command sets for itself."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def twin(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TWIN, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@contextmanager
+def started(environment: dict[str, str], *arguments: str) -> Generator[subprocess.Popen[str]]:
+    """Run the command in a process group of its own, which does not outlive the block."""
+    with subprocess.Popen(
+        [*TWIN, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def ready_line(process: subprocess.Popen[str]) -> dict[str, str]:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+def asked(ready: dict[str, str], path: str, body: dict[str, str] | None = None) -> Any:
+    """Ask a server that is ready, as its user."""
+    request = urllib.request.Request(
+        ready["url"] + path,
+        headers={"authorization": f"token {ready['token']}"},
+        data=None if body is None else json.dumps(body).encode(),
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def test_exec_runs_gh_in_a_seeded_world_and_leaves_nothing_behind(
+    environment: dict[str, str], temporary: Path, tmp_path: Path
+) -> None:
+    journal, diff = tmp_path / "journal.jsonl", tmp_path / "diff.json"
+    command = [GH, "issue", "close", "1", "--repo", "acme/widgets"]
+
+    done = twin(
+        environment, "exec", "--seed", str(SEED), "--journal", str(journal), "--diff", str(diff), "--", *command
+    )
+
+    assert done.returncode == 0, done.stderr
+    asked_for = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [entry["mutation"] for entry in asked_for] == [False, True]
+    assert {entry["actor"] for entry in asked_for} == {"octo"}
+    changed = json.loads(diff.read_text())
+    assert any("closed" in json.dumps(each) for each in changed)
+    assert list(temporary.iterdir()) == []
+
+
+def test_exec_without_a_seed_has_one_user_and_nothing_else(environment: dict[str, str]) -> None:
+    done = twin(environment, "exec", "--", "sh", "-c", f"{GH} api user --jq .login; {GH} repo list")
+
+    assert (done.returncode, done.stdout) == (0, "octocat\n")
+
+
+def test_exec_acts_as_the_named_user(environment: dict[str, str]) -> None:
+    named = ["exec", "--seed", str(SEED), "--user", "hubot", "--", GH, "api", "user", "--jq", ".login"]
+
+    assert twin(environment, *named).stdout == "hubot\n"
+
+
+def test_exec_ends_as_its_command_does(environment: dict[str, str], temporary: Path) -> None:
+    done = twin(environment, "exec", "--", "sh", "-c", "exit 42")
+
+    assert done.returncode == 42
+    assert list(temporary.iterdir()) == []
+
+
+def test_exec_of_a_command_that_is_not_there_is_127(environment: dict[str, str]) -> None:
+    done = twin(environment, "exec", "--", "no-such-program")
+
+    assert done.returncode == 127
+    assert done.stderr == "error: no-such-program: command not found\n"
+
+
+@pytest.mark.parametrize(("to_group", "number", "code"), [(True, signal.SIGINT, 130), (False, signal.SIGTERM, 143)])
+def test_exec_that_is_interrupted_ends_its_command_and_cleans_up(
+    environment: dict[str, str],
+    temporary: Path,
+    to_group: bool,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    with started(environment, "exec", "--", "sh", "-c", "echo ready; exec sleep 60") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        (os.killpg if to_group else os.kill)(process.pid, number)
+
+        assert process.wait(timeout=30) == code
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["exec"], "name the command to run"),
+        (["exec", "--seed", "nowhere.yaml", "--", "true"], "nowhere.yaml"),
+        (["exec", "--user", "nobody", "--", "true"], "this world has no nobody"),
+        (["serve", "--port", "70000"], "--port"),
+        (["serve", "--port", "many"], "--port"),
+        (["serve", "--seed", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    capsys: pytest.CaptureFixture[str], own_signals: None, arguments: list[str], words: str
+) -> None:
+    code = run_command_line(app, arguments)
+
+    told = capsys.readouterr()
+    assert code == 2
+    assert words in told.err
+    assert told.err.startswith("error: ")
+    assert len(told.err.splitlines()) == 1
+    assert told.out == ""
+
+
+def test_a_bad_seed_is_told_with_its_place(
+    capsys: pytest.CaptureFixture[str], own_signals: None, tmp_path: Path
+) -> None:
+    seed = tmp_path / "seed.yaml"
+    seed.write_text("users: [{login: octo}]\nrepositories: [{name: nobody/widgets}]\n")
+
+    code = run_command_line(app, ["exec", "--seed", str(seed), "--", "true"])
+
+    told = capsys.readouterr().err
+    assert code == 2
+    assert "nobody" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_serve_says_when_it_is_ready_and_stops_when_told(environment: dict[str, str], temporary: Path) -> None:
+    with started(environment, "serve", "--seed", str(SEED)) as process:
+        ready = ready_line(process)
+
+        assert ready.keys() == {"url", "socket", "user", "token"}
+        assert asked(ready, "/user")["login"] == ready["user"] == "octo"
+        assert Path(ready["socket"]).stat().st_mode & 0o777 == 0o600
+        process.terminate()
+        assert process.wait(timeout=30) == 0
+    assert list(temporary.iterdir()) == []
+
+
+def test_serve_on_a_port_that_is_taken(environment: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = twin(environment, "serve", "--port", str(port))
+
+    assert done.returncode == 2
+    assert f"127.0.0.1:{port}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_path: Path) -> None:
+    kept = ["serve", "--data-dir", str(tmp_path / "world")]
+    with started(environment, *kept, "--seed", str(SEED)) as process:
+        first = ready_line(process)
+        client = client_environment(
+            tmp_path / "client",
+            url=first["url"],
+            socket_path=Path(first["socket"]),
+            identity=Identity(login="octo", name="Octo", email="octo@example.com", token=first["token"]),
+        ).over(environment)
+        comment = [GH, "issue", "comment", "3", "--repo", "acme/widgets", "--body", "remember"]
+        subprocess.run(comment, env=client, check=True, capture_output=True, timeout=30)
+        subprocess.run(["sh", "-c", PUSH], env=client, cwd=tmp_path, check=True, capture_output=True, timeout=30)
+        process.kill()
+
+    with started(environment, *kept) as process:
+        again = ready_line(process)
+        comments = asked(again, "/repos/acme/widgets/issues/3/comments")
+        branch = asked(again, "/repos/acme/widgets/branches/kept")
+
+    assert again["token"] == first["token"]
+    assert [each["body"] for each in comments] == ["remember"]
+    assert branch["commit"]["sha"] == (tmp_path / "sha").read_text().strip()
+
+
+PUSH = """set -e
+git clone --quiet https://github.com/acme/widgets.git clone
+cd clone
+git checkout --quiet -b kept
+git commit --quiet --allow-empty -m "Keep this"
+git rev-parse HEAD > ../sha
+git push --quiet origin kept
+"""
+
+
+def test_two_servers_do_not_share_a_directory(environment: dict[str, str], tmp_path: Path) -> None:
+    kept = ["serve", "--data-dir", str(tmp_path / "world")]
+    with started(environment, *kept) as process:
+        ready = ready_line(process)
+
+        second = twin(environment, *kept)
+
+        assert second.returncode == 2
+        assert "in use by another process" in second.stderr
+        assert len(second.stderr.splitlines()) == 1
+        assert asked(ready, "/user")["login"] == "octocat"
