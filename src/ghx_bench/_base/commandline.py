@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
-
-from cyclopts import App, CycloptsError, Parameter
+from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import GhxBenchError
+
+if TYPE_CHECKING:  # `ghx` ends like the others, and starts faster than this can be imported
+    from cyclopts import App
 
 DEBUG = "GHX_BENCH_DEBUG"
 """Set to anything, this variable shows the traceback of an error."""
@@ -16,8 +18,10 @@ BAD_USAGE = 2
 INTERRUPTED = 130
 
 
-def command_line(name: str, purpose: str) -> App:
+def command_line(name: str, purpose: str) -> "App":
     """Return an empty command line with the habits that all of ours share."""
+    from cyclopts import App, Parameter  # noqa: PLC0415 - see above
+
     return App(
         name=name,
         help=purpose,
@@ -31,12 +35,24 @@ def command_line(name: str, purpose: str) -> App:
     )
 
 
-def run_command_line(app: App, arguments: Sequence[str]) -> int:
+def run_command_line(app: "App", arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code."""
+    from cyclopts import CycloptsError  # noqa: PLC0415 - see above
+
+    def run() -> int | None:
+        try:
+            return app(arguments)
+        except CycloptsError as error:
+            chain = " ".join((app.name[0], *(error.command_chain or ())))
+            return complain(f"{error} (see `{chain} --help`)", BAD_USAGE)
+
+    return ended(run)
+
+
+def ended(run: Callable[[], int | None]) -> int:
+    """Run a command and return its exit code; whatever a user can cause becomes one line on standard error."""
     try:
-        return app(arguments) or 0
-    except CycloptsError as error:
-        return complain(f"{error} (see `{' '.join((app.name[0], *(error.command_chain or ())))} --help`)", BAD_USAGE)
+        return run() or 0
     except GhxBenchError as error:
         if os.environ.get(DEBUG):
             raise
@@ -59,7 +75,7 @@ def complain(message: str, exit_code: int) -> int:
     return exit_code
 
 
-def entry_point(app: App) -> Callable[[Sequence[str] | None], None]:
+def entry_point(app: "App") -> Callable[[Sequence[str] | None], None]:
     """Return the function that a console script calls: run the command line and end the process with its exit code."""
 
     def main(arguments: Sequence[str] | None = None) -> None:

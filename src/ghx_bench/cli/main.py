@@ -1,17 +1,82 @@
 """Where `ghx` starts; on an agent's critical path, so it loads only what the one command needs."""
 
-from importlib.metadata import version
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
 
-from cyclopts import App
+from ghx_bench._base.commandline import BAD_USAGE, complain, ended
+from ghx_bench._base.problems import did_you_mean, shortened
 
-app = App(
-    name="ghx",
-    help="Typed GitHub operations for AI agents: one call in, one JSON envelope out.",
-    version=lambda: version("ghx-bench"),
-    help_format="plaintext",  # the default loads a Markdown parser, a quarter of the time `--help` takes
-)
+PURPOSE = "Typed GitHub operations for AI agents: one call in, one JSON envelope out."
+
+COMMANDS = {
+    "run": ("ghx_bench.cli.run", "Call one capability."),
+    "chain": ("ghx_bench.cli.chain", "Call several capabilities, in order where that matters, together otherwise."),
+    "capabilities": ("ghx_bench.cli.capabilities", "List, explain and search what there is to call."),
+    "mcp": ("ghx_bench.cli.mcp", "Serve the capabilities as tools over the Model Context Protocol."),
+    "skill": ("ghx_bench.cli.skill", "Print how to use this command, for an agent's instructions."),
+    "doctor": ("ghx_bench.cli.doctor", "Say whether GitHub can be reached, and as whom."),
+}
+"""Commands by name: the module whose `main(arguments)` is the command, and what it is for."""
 
 
-def main() -> None:
-    """Run the command that the arguments of this process name."""
-    app()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that the arguments name and end the process with its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["run"]:
+        gc.disable()  # it lives for a fifth of a second; looking for garbage would take a tenth of that
+    # Pydantic looks through every installed package for plugins unless told not to; none is of use here.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    sys.exit(run(words))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; whatever a user can cause is one line on standard error."""
+    match list(arguments):
+        case [] | ["-h" | "--help" | "help", *_]:
+            return _say(_help())
+        case ["--version", *_]:
+            from importlib.metadata import version
+
+            return _say(version("ghx-bench"))
+        case [name, *_] if name in COMMANDS:
+            return _ended(arguments)
+        case [name, *_]:
+            hint = did_you_mean(name, COMMANDS, otherwise="see `ghx --help`")
+            return complain(f"no command {shortened(name)}; {hint}", BAD_USAGE)
+        case _:
+            raise AssertionError(arguments)
+
+
+def _ended(arguments: Sequence[str]) -> int:
+    """Run the command that the first argument names; its module is loaded by now and not before."""
+    try:
+        return ended(lambda: import_module(COMMANDS[arguments[0]][0]).main(arguments[1:]))
+    except SystemExit as asked_for_help:
+        return int(asked_for_help.code or 0)
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name.ljust(width)}  {purpose}" for name, (_, purpose) in COMMANDS.items())
+    return f"""Usage: ghx COMMAND ...
+
+{PURPOSE}
+
+Commands:
+{listed}
+
+`ghx COMMAND --help` tells more, `ghx --version` the version. Exit codes: 0 done, 1 the task failed, 2 bad usage.
+GitHub is where GITHUB_API_URL or GH_HOST say, github.com otherwise.
+The token is GITHUB_TOKEN, GH_TOKEN or that of `gh`."""
+
+
+def _say(text: str) -> int:
+    print(text)  # noqa: T201 - the command line
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+#!/usr/bin/env python
+"""Write docs/capabilities.md from the capabilities themselves; run it after changing one."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.registry import Capability, capability
+from ghx_bench.cli.explanation import kind_of
+
+TARGET = Path(__file__).parents[1] / "docs" / "capabilities.md"
+
+HEAD = """\
+# Capabilities
+
+<!-- Written by scripts/capability_docs.py: change the capabilities, not this page. -->
+
+A capability is one typed GitHub operation: named inputs, named outputs, one answer. `ghx` calls them from a shell,
+`execute_task` from Python; both work with any GitHub: github.com, an enterprise server, or the embedded twin.
+
+```console
+$ ghx run issue.view --owner acme --name widgets --issueNumber 1 --fields title,state
+$ ghx capabilities list issue
+$ ghx capabilities explain issue.labels.add --json
+$ ghx capabilities search close issue
+$ ghx doctor
+```
+
+`ghx run` prints `{"ok":true,"data":...}` and ends with 0, or `{"ok":false,"error":{"code","message"}}` and ends with 1
+if GitHub refused, with 2 if the input was wrong. `--verbose` prints the whole envelope: whether the same call may go
+well later (`retryable`), details, the route and the time it took. `--fields a,b` keeps these fields of the data, or of
+each item of a list. `owner` and `name` are those of the git remote `origin` where they are left out; `-R owner/name`
+names both.
+
+Inputs are understood in camelCase and in snake_case, `repo` is understood as `name`, digits in a string as a number.
+What a capability does not know it refuses, with the nearest name that it knows.
+
+## Which GitHub, and as whom
+
+| variable | meaning |
+|---|---|
+| `GHX_UNIX_SOCKET` | a unix socket that leads to GitHub |
+| `GITHUB_API_URL` | where the REST API is |
+| `GITHUB_GRAPHQL_URL` | where GraphQL is, if not beside it |
+| `GH_HOST` | the host of an enterprise server |
+| `GITHUB_TOKEN`, `GH_TOKEN` | the token |
+
+Without them, the settings of `gh` are used: `http_unix_socket` and the token of `hosts.yml`; and then github.com.
+
+Requests that only read are made again when a server fails for a moment or a connection breaks; those that change
+something only if they were certainly not carried out. Rate limits are waited for, up to a minute.
+
+## Errors
+
+| code | retryable | when |
+|---|---|---|
+| `VALIDATION` | no | the input is wrong, or GitHub refuses a value (400, 405, 409, 422; `UNPROCESSABLE`) |
+| `NOT_FOUND` | no | what was named is not there, or not to be seen (404, 410; `NOT_FOUND`) |
+| `AUTH` | no | the token is missing, wrong, or may not do this (401, 403; `FORBIDDEN`, `INSUFFICIENT_SCOPES`) |
+| `RATE_LIMIT` | yes | too many requests (429; 403 with a rate limit in its headers; `RATE_LIMITED`) |
+| `SERVER` | yes | GitHub failed (5xx); not retryable where its answer was not what it documents |
+| `NETWORK` | yes | no answer came |
+| `TOO_LARGE` | no | GitHub does not give out as much at once (406, 413; `MAX_NODE_LIMIT_EXCEEDED`) |
+| `NOT_READY` | yes | GitHub is still working on it |
+| `ADAPTER_UNSUPPORTED` | no | this GitHub cannot do it (501) |
+| `UNKNOWN` | no | anything else |
+
+## From Python
+
+```python
+import anyio
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.execution import execute_task
+
+
+async def main() -> None:
+    async with GitHubClient("https://api.github.com", token=None) as client:
+        envelope = await execute_task(client, "issue.view", {"owner": "acme", "nmae": "widgets"})
+    assert envelope.error is not None
+    assert envelope.error.message == "unknown input 'nmae'; did you mean 'name'?"
+
+
+anyio.run(main)
+```
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    domains = dict.fromkeys(entry.domain for entry in ENTRIES.values())
+    return HEAD + "".join(_domain(domain) for domain in domains)
+
+
+def _domain(domain: str) -> str:
+    told = (_told(capability(id_)) for id_, entry in ENTRIES.items() if entry.domain == domain)
+    return f"\n## {domain}\n" + "".join(told)
+
+
+def _told(called: Capability) -> str:
+    mark = "" if called.entry.effect == "reads" else f" ({called.entry.effect})"
+    example = json.dumps(dict(called.operation.example), ensure_ascii=False)
+    return f"""
+### {called.id}
+
+{called.entry.description}{mark}
+
+{_inputs(called)}
+Gives {_outputs(called.output_schema)}.
+
+Example: `{example}`
+"""
+
+
+def _inputs(called: Capability) -> str:
+    """Tell what it takes: the repository in a word, since most take one, and the rest in a table."""
+    schema, names = called.input_schema, called.entry.signature.names
+    of_repository = names[:2] == ("owner", "name")
+    rest = names[2:] if of_repository else names
+    said = f"Takes `owner`, `name`{' and' if rest else ''}:\n" if of_repository else "Takes:\n"
+    rows = "".join(_row(name, schema["properties"][name], called) for name in rest)
+    return f"{said}\n| input | | |\n|---|---|---|\n{rows}" if rows else "Takes `owner`, `name`.\n"
+
+
+def _row(name: str, part: Mapping[str, Any], called: Capability) -> str:
+    kind = _cell(kind_of(part, called.input_schema)) + _default(name, part, called)
+    return f"| `{name}` | {kind} | {_cell(part.get('description', ''))} |\n"
+
+
+def _default(name: str, part: Mapping[str, Any], called: Capability) -> str:
+    if name in called.entry.signature.required:
+        return ""
+    value = part.get("default")
+    return ", optional" if value is None or value == "" else f", `{json.dumps(value)}` if left out"
+
+
+def _outputs(schema: Mapping[str, Any]) -> str:
+    named = (f"`{name}` ({_cell(kind_of(part, schema))})" for name, part in schema["properties"].items())
+    return ", ".join(named)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")

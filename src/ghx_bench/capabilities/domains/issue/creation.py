@@ -1,0 +1,43 @@
+"""Opening issues."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.issue.records import IssueSummary
+from ghx_bench.capabilities.models import RepositoryInput, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_REPOSITORY = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }"
+_CREATE = """
+mutation IssueCreate($id: ID!, $title: String!, $body: String) {
+  createIssue(input: {repositoryId: $id, title: $title, body: $body}) { issue { id number title state url } }
+}
+"""
+
+
+class NewIssueInput(RepositoryInput):
+    """What the issue says."""
+
+    title: Annotated[Text, Field(description="Title of the issue.")]
+    body: Annotated[str | None, Field(description="What the issue says, in Markdown.")] = None
+
+
+async def create_issue(client: GitHubClient, given: NewIssueInput) -> IssueSummary:
+    """Open an issue."""
+    found = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
+    variables = {"id": part(found, "repository", "id"), "title": given.title, "body": given.body}
+    answer = await client.graphql(_CREATE, variables)
+    return IssueSummary.model_validate(part(answer, "createIssue", "issue"))
+
+
+OPERATIONS = {
+    "issue.create": Operation(
+        input=NewIssueInput,
+        output=IssueSummary,
+        function=create_issue,
+        route="graphql",
+        example={"owner": "octocat", "name": "hello-world", "title": "It crashes", "body": "When I press the button."},
+    ),
+}

@@ -1,0 +1,35 @@
+"""Deleting issues for good."""
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.issue.lookup import issue_id
+from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_DELETE = "mutation IssueDelete($id: ID!) { deleteIssue(input: {issueId: $id}) { repository { id } } }"
+
+
+class DeletedIssue(OutputModel):
+    """What there was."""
+
+    id: Text
+    number: Positive
+    deleted: bool
+
+
+async def delete_issue(client: GitHubClient, given: IssueInput) -> DeletedIssue:
+    """Delete an issue; only administrators of a repository may."""
+    id_ = await issue_id(client, given)
+    answer = await client.graphql(_DELETE, {"id": id_})
+    part(answer, "deleteIssue")
+    return DeletedIssue(id=id_, number=given.issue_number, deleted=True)
+
+
+OPERATIONS = {
+    "issue.delete": Operation(
+        input=IssueInput,
+        output=DeletedIssue,
+        function=delete_issue,
+        route="graphql",
+        example={"owner": "octocat", "name": "hello-world", "issueNumber": 1},
+    ),
+}

@@ -1,0 +1,13 @@
+"""What several capabilities tell of an issue."""
+
+from ghx_bench.capabilities.models import OutputModel, Positive, Text
+
+
+class IssueSummary(OutputModel):
+    """An issue, without its body."""
+
+    id: Text
+    number: Positive
+    title: str
+    state: str
+    url: Text

@@ -1,0 +1,83 @@
+"""What happened to an issue."""
+
+from typing import Annotated, Any
+
+from ghx_bench._base.wire import OMITTABLE
+from ghx_bench.capabilities.client import GitHubClient, rest_path
+from ghx_bench.capabilities.models import IssueInput, OutputModel, PageInfo, Paging, Text, found
+from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.rest_paging import get_page
+
+
+class TimelineInput(Paging, IssueInput):
+    """Which part of the timeline."""
+
+
+class TimelineItem(OutputModel):
+    """One event; what does not belong to its kind is left out."""
+
+    event: Text
+    id: str | None
+    actor_login: str | None
+    created_at: str | None
+    body: Annotated[str | None, OMITTABLE] = None
+    label: Annotated[str | None, OMITTABLE] = None
+    assignee_login: Annotated[str | None, OMITTABLE] = None
+    milestone: Annotated[str | None, OMITTABLE] = None
+    commit_id: Annotated[str | None, OMITTABLE] = None
+    state_reason: Annotated[str | None, OMITTABLE] = None
+    source_number: Annotated[int | None, OMITTABLE] = None
+    source_url: Annotated[str | None, OMITTABLE] = None
+    renamed_from: Annotated[str | None, OMITTABLE] = None
+    renamed_to: Annotated[str | None, OMITTABLE] = None
+
+
+class Timeline(OutputModel):
+    """Events, oldest first."""
+
+    items: tuple[TimelineItem, ...]
+    page_info: PageInfo
+
+
+_DETAILS = {
+    "body": ("body",),
+    "label": ("label", "name"),
+    "assigneeLogin": ("assignee", "login"),
+    "milestone": ("milestone", "title"),
+    "commitId": ("commit_id",),
+    "stateReason": ("state_reason",),
+    "sourceNumber": ("source", "issue", "number"),
+    "sourceUrl": ("source", "issue", "html_url"),
+    "renamedFrom": ("rename", "from"),
+    "renamedTo": ("rename", "to"),
+}
+
+
+async def list_timeline(client: GitHubClient, given: TimelineInput) -> Timeline:
+    """List what happened to an issue."""
+    path = rest_path("repos", given.owner, given.name, "issues", given.issue_number, "timeline")
+    events, page_info = await get_page(client, path, given)
+    return Timeline.model_validate({"items": [_item(event) for event in events], "pageInfo": page_info})
+
+
+def _item(event: dict[str, Any]) -> dict[str, Any]:
+    actor = found(event, "actor", "login") or found(event, "user", "login")
+    details = {name: value for name, path in _DETAILS.items() if (value := found(event, *path)) is not None}
+    return {
+        "event": event["event"],
+        "id": event.get("node_id"),
+        "actorLogin": actor,
+        "createdAt": event.get("created_at") or event.get("submitted_at"),
+        **details,
+    }
+
+
+OPERATIONS = {
+    "issue.timeline.list": Operation(
+        input=TimelineInput,
+        output=Timeline,
+        function=list_timeline,
+        route="rest",
+        example={"owner": "octocat", "name": "hello-world", "issueNumber": 1, "first": 30},
+    ),
+}

@@ -1,0 +1,42 @@
+"""Reading one issue."""
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.models import IssueInput, Names, OutputModel, Positive, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_VIEW = """
+query IssueView($owner: String!, $name: String!, $issueNumber: Int!) {
+  repository(owner: $owner, name: $name) {
+    issue(number: $issueNumber) { id number title state url body labels(first: 100) { nodes { name } } }
+  }
+}
+"""
+
+
+class IssueView(OutputModel):
+    """One issue."""
+
+    id: Text
+    number: Positive
+    title: str
+    state: str
+    url: Text
+    body: str
+    labels: Names
+
+
+async def view_issue(client: GitHubClient, given: IssueInput) -> IssueView:
+    """Read an issue with the names of its labels."""
+    answer = await client.graphql(_VIEW, given.variables())
+    return IssueView.model_validate(part(answer, "repository", "issue"))
+
+
+OPERATIONS = {
+    "issue.view": Operation(
+        input=IssueInput,
+        output=IssueView,
+        function=view_issue,
+        route="graphql",
+        example={"owner": "octocat", "name": "hello-world", "issueNumber": 1},
+    ),
+}

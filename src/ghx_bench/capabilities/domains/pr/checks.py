@@ -1,0 +1,164 @@
+"""The checks of a pull request."""
+
+from collections.abc import AsyncGenerator
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.pr.lookup import which_pull
+from ghx_bench.capabilities.domains.pr.records import EXAMPLE
+from ghx_bench.capabilities.models import Count, OutputModel, PullInput, found, part
+from ghx_bench.capabilities.operation import Operation
+
+_LIST = """
+query PullRequestChecks($owner: String!, $name: String!, $prNumber: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $prNumber) {
+      statusCheckRollup {
+        contexts(first: 100, after: $after) {
+          nodes {
+            ... on CheckRun {
+              name status conclusion startedAt detailsUrl
+              checkSuite { workflowRun { event workflow { name } } }
+              annotations(first: 50) {
+                nodes { path message annotationLevel location { start { line } end { line } } }
+              }
+            }
+            ... on StatusContext { context statusState: state createdAt targetUrl }
+          }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  }
+}
+"""
+
+Outcome = Literal["failed", "pending", "passed"]
+_OUTCOMES: MappingProxyType[str, Outcome] = MappingProxyType(
+    {
+        **dict.fromkeys(("SUCCESS", "NEUTRAL", "SKIPPED"), "passed"),  # none of which holds a merge up
+        **dict.fromkeys(("FAILURE", "ERROR", "TIMED_OUT", "ACTION_REQUIRED", "CANCELLED", "STARTUP_FAILURE"), "failed"),
+    }
+)
+
+
+class ChecksInput(PullInput):
+    """Which checks."""
+
+    state: Annotated[Outcome | None, Field(description="Only those that came out like this.")] = None
+
+
+class Annotation(OutputModel):
+    """What a check has to say about some lines."""
+
+    path: str | None
+    start_line: int | None
+    end_line: int | None
+    level: str | None
+    message: str | None
+
+
+class Check(OutputModel):
+    """One check run or commit status; `state` is GitHub's conclusion, or how far it is."""
+
+    name: str | None
+    state: str | None
+    workflow: str | None
+    link: str | None
+    annotations: tuple[Annotation, ...]
+
+
+class CheckCounts(OutputModel):
+    """How all checks came out, whichever were asked for; each counts once."""
+
+    total: Count
+    failed: Count
+    pending: Count
+    passed: Count
+
+
+class Checks(OutputModel):
+    """Checks of the last commit, and how many came out how."""
+
+    items: tuple[Check, ...]
+    summary: CheckCounts
+
+
+async def list_checks(client: GitHubClient, given: ChecksInput) -> Checks:
+    """List the checks of a pull request; of one that ran several times, the last time."""
+    latest: dict[tuple[Any, ...], dict[str, Any]] = {}
+    async for context in _contexts(client, given):
+        key = _identity(context)
+        if key not in latest or _started(latest[key]) <= _started(context):
+            latest[key] = context
+    outcomes = [(_outcome(context), _check(context)) for context in latest.values()]
+    counts = {name: sum(outcome == name for outcome, _ in outcomes) for name in ("failed", "pending", "passed")}
+    items = [check for outcome, check in outcomes if given.state in (None, outcome)]
+    return Checks.model_validate({"items": items, "summary": {"total": len(outcomes), **counts}})
+
+
+async def _contexts(client: GitHubClient, given: ChecksInput) -> AsyncGenerator[dict[str, Any]]:
+    after: str | None = None
+    while True:
+        answer = await client.graphql(_LIST, {**which_pull(given), "after": after})
+        rollup = part(answer, "repository", "pullRequest")["statusCheckRollup"]
+        if rollup is None:  # nothing was ever checked
+            return
+        for node in rollup["contexts"]["nodes"]:
+            if node:
+                yield node
+        after = rollup["contexts"]["pageInfo"]["endCursor"]
+        if not rollup["contexts"]["pageInfo"]["hasNextPage"]:
+            return
+
+
+def _identity(context: dict[str, Any]) -> tuple[Any, ...]:
+    run = found(context, "checkSuite", "workflowRun")
+    return context.get("name"), context.get("context"), found(run, "event"), found(run, "workflow", "name")
+
+
+def _started(context: dict[str, Any]) -> str:
+    return context.get("startedAt") or context.get("createdAt") or ""
+
+
+def _state(context: dict[str, Any]) -> str:
+    return context.get("statusState") or context.get("conclusion") or context["status"]
+
+
+def _outcome(context: dict[str, Any]) -> Outcome:
+    return _OUTCOMES.get(_state(context), "pending")
+
+
+def _check(context: dict[str, Any]) -> dict[str, Any]:
+    annotations: list[Any] = found(context, "annotations", "nodes") or []
+    return {
+        "name": context.get("name") or context.get("context"),
+        "state": _state(context),
+        "workflow": found(context, "checkSuite", "workflowRun", "workflow", "name"),
+        "link": context.get("detailsUrl") or context.get("targetUrl"),
+        "annotations": [_annotation(each) for each in annotations if each],
+    }
+
+
+def _annotation(annotation: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "path": annotation["path"],
+        "startLine": found(annotation, "location", "start", "line"),
+        "endLine": found(annotation, "location", "end", "line"),
+        "level": annotation["annotationLevel"],
+        "message": annotation["message"],
+    }
+
+
+OPERATIONS = {
+    "pr.checks.list": Operation(
+        input=ChecksInput,
+        output=Checks,
+        function=list_checks,
+        route="graphql",
+        example={**EXAMPLE, "state": "failed"},
+    ),
+}

@@ -1,0 +1,60 @@
+"""Opening pull requests."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.pr.records import OUTLINE, PullOutline
+from ghx_bench.capabilities.models import RepositoryInput, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_REPOSITORY = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }"
+_CREATE = f"""
+mutation PullRequestCreate($input: CreatePullRequestInput!) {{
+  createPullRequest(input: $input) {{ pullRequest {{ {OUTLINE} }} }}
+}}
+"""
+
+
+class NewPullInput(RepositoryInput):
+    """What the pull request says, and what it wants to merge."""
+
+    title: Annotated[Text, Field(description="Title of the pull request.")]
+    body: Annotated[str | None, Field(description="What it says, in Markdown; `Fixes #1` links an issue.")] = None
+    head: Annotated[Text, Field(description="Branch with the changes; `user:branch` if it is in a fork.")]
+    base: Annotated[Text, Field(description="Branch that the changes are for.")]
+    draft: Annotated[bool, Field(description="Open it as a draft.")] = False
+
+
+async def create_pull(client: GitHubClient, given: NewPullInput) -> PullOutline:
+    """Open a pull request."""
+    repository = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
+    new = {
+        "repositoryId": part(repository, "repository", "id"),
+        "baseRefName": given.base,
+        "headRefName": given.head,
+        "title": given.title,
+        "body": given.body,
+        "draft": given.draft,
+    }
+    answer = await client.graphql(_CREATE, {"input": new})
+    return PullOutline.model_validate(part(answer, "createPullRequest", "pullRequest"))
+
+
+OPERATIONS = {
+    "pr.create": Operation(
+        input=NewPullInput,
+        output=PullOutline,
+        function=create_pull,
+        route="graphql",
+        example={
+            "owner": "octocat",
+            "name": "hello-world",
+            "title": "Do not crash",
+            "body": "Fixes #1",
+            "head": "fix-crash",
+            "base": "main",
+        },
+    ),
+}

@@ -1,0 +1,29 @@
+"""What several capabilities tell of a pull request."""
+
+from ghx_bench.capabilities.models import OutputModel, Positive, Text
+
+EXAMPLE = {"owner": "octocat", "name": "hello-world", "prNumber": 7}
+"""A pull request that could be meant."""
+
+OUTLINE = "number url title state draft: isDraft"
+"""What to ask GitHub for, to tell a `PullOutline`."""
+
+
+class PullSummary(OutputModel):
+    """A pull request, without its body."""
+
+    id: Text
+    number: Positive
+    title: str
+    state: str
+    url: Text
+
+
+class PullOutline(OutputModel):
+    """A pull request after it was made or changed."""
+
+    number: Positive
+    url: Text
+    title: str
+    state: str
+    draft: bool

@@ -1,0 +1,82 @@
+"""Closing pull requests unmerged, and opening them again."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ghx_bench._base.wire import OMITTABLE
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.pr.head_branch import HEAD, delete_head
+from ghx_bench.capabilities.domains.pr.lookup import find_pull
+from ghx_bench.capabilities.domains.pr.records import EXAMPLE
+from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_COMMENT = """
+mutation PullRequestComment($id: ID!, $body: String!) {
+  addComment(input: {subjectId: $id, body: $body}) { commentEdge { node { id } } }
+}
+"""
+_CLOSE = """
+mutation PullRequestClose($id: ID!) { closePullRequest(input: {pullRequestId: $id}) { pullRequest { state closed } } }
+"""
+_REOPEN = """
+mutation PullRequestReopen($id: ID!) { reopenPullRequest(input: {pullRequestId: $id}) { pullRequest { state } } }
+"""
+
+
+class PullCloseInput(PullInput):
+    """Which pull request, and what else to do about it."""
+
+    delete_branch: Annotated[bool, Field(description="Also delete the branch it comes from.")] = False
+    comment: Annotated[Text | None, Field(description="What to say before it is closed.")] = None
+
+
+class ClosedPull(OutputModel):
+    """The pull request after it was closed; `deleteBranch` tells whether its branch is gone, if that was wanted."""
+
+    pr_number: Positive
+    state: str
+    closed: bool
+    delete_branch: Annotated[bool, OMITTABLE] = False
+
+
+class ReopenedPull(OutputModel):
+    """The pull request after it was opened again."""
+
+    pr_number: Positive
+    state: str
+    reopened: bool
+
+
+async def close_pull(client: GitHubClient, given: PullCloseInput) -> ClosedPull:
+    """Close a pull request without merging it."""
+    pull = await find_pull(client, given, f"id {HEAD}")
+    if given.comment is not None:
+        await client.graphql(_COMMENT, {"id": pull["id"], "body": given.comment})
+    answer = await client.graphql(_CLOSE, {"id": pull["id"]})
+    closed = {"prNumber": given.pr_number, **part(answer, "closePullRequest", "pullRequest")}
+    if given.delete_branch:
+        closed["deleteBranch"] = await delete_head(client, pull)
+    return ClosedPull.model_validate(closed)
+
+
+async def reopen_pull(client: GitHubClient, given: PullInput) -> ReopenedPull:
+    """Open a closed pull request again."""
+    answer = await client.graphql(_REOPEN, {"id": (await find_pull(client, given))["id"]})
+    state = part(answer, "reopenPullRequest", "pullRequest", "state")
+    return ReopenedPull(pr_number=given.pr_number, state=state, reopened=state == "OPEN")
+
+
+OPERATIONS = {
+    "pr.close": Operation(
+        input=PullCloseInput,
+        output=ClosedPull,
+        function=close_pull,
+        route="graphql",
+        example={**EXAMPLE, "comment": "Done elsewhere."},
+    ),
+    "pr.reopen": Operation(
+        input=PullInput, output=ReopenedPull, function=reopen_pull, route="graphql", example=EXAMPLE
+    ),
+}

@@ -1,0 +1,105 @@
+"""Answering in a review thread, and settling it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ghx_bench._base.problems import shortened
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.errors import missing
+from ghx_bench.capabilities.models import InputModel, OutputModel, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_REPLY = """
+mutation ReviewThreadReply($threadId: ID!, $body: String!) {
+  addPullRequestReviewThreadReply(input: {pullRequestReviewThreadId: $threadId, body: $body}) { comment { id url } }
+}
+"""
+_STATE = """
+query ReviewThreadState($threadId: ID!) {
+  node(id: $threadId) { ... on PullRequestReviewThread { id isResolved } }
+}
+"""
+_RESOLVE = """
+mutation ReviewThreadResolve($threadId: ID!) {
+  change: resolveReviewThread(input: {threadId: $threadId}) { thread { id isResolved } }
+}
+"""
+_UNRESOLVE = """
+mutation ReviewThreadUnresolve($threadId: ID!) {
+  change: unresolveReviewThread(input: {threadId: $threadId}) { thread { id isResolved } }
+}
+"""
+
+
+class ThreadInput(InputModel):
+    """Which thread."""
+
+    thread_id: Annotated[Text, Field(description="Node id of the thread, as `pr.threads.list` gives it.")]
+
+
+class ThreadReplyInput(ThreadInput):
+    """What to say, and where."""
+
+    body: Annotated[Text, Field(description="The reply, in Markdown.")]
+
+
+class ThreadState(OutputModel):
+    """The thread after it was settled, or not."""
+
+    id: Text
+    is_resolved: bool
+
+
+class ThreadReply(OutputModel):
+    """The thread that was answered in, and the answer."""
+
+    id: Text
+    is_resolved: bool
+    comment_id: str
+    comment_url: str
+
+
+async def reply(client: GitHubClient, given: ThreadReplyInput) -> ThreadReply:
+    """Answer in a review thread."""
+    # Looked up first: were it read afterwards, a failure would look as if nothing had been said.
+    thread = part(await client.graphql(_STATE, {"threadId": given.thread_id}), "node")
+    if not thread:
+        raise missing(f"{shortened(given.thread_id)} is no review thread; `pr.threads.list` lists their ids")
+    answer = await client.graphql(_REPLY, {"threadId": given.thread_id, "body": given.body})
+    comment = part(answer, "addPullRequestReviewThreadReply", "comment")
+    return ThreadReply.model_validate({**thread, "commentId": comment["id"], "commentUrl": comment["url"]})
+
+
+async def resolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
+    """Mark a thread as settled."""
+    return await _settle(client, _RESOLVE, given)
+
+
+async def unresolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
+    """Mark a thread as not settled after all."""
+    return await _settle(client, _UNRESOLVE, given)
+
+
+async def _settle(client: GitHubClient, document: str, given: ThreadInput) -> ThreadState:
+    answer = await client.graphql(document, {"threadId": given.thread_id})
+    return ThreadState.model_validate(part(answer, "change", "thread"))
+
+
+_EXAMPLE = {"threadId": "PRRT_kwDOABCD"}
+
+OPERATIONS = {
+    "pr.threads.reply": Operation(
+        input=ThreadReplyInput,
+        output=ThreadReply,
+        function=reply,
+        route="graphql",
+        example={**_EXAMPLE, "body": "Done in the last commit."},
+    ),
+    "pr.threads.resolve": Operation(
+        input=ThreadInput, output=ThreadState, function=resolve, route="graphql", example=_EXAMPLE
+    ),
+    "pr.threads.unresolve": Operation(
+        input=ThreadInput, output=ThreadState, function=unresolve, route="graphql", example=_EXAMPLE
+    ),
+}

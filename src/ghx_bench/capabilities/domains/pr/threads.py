@@ -1,0 +1,142 @@
+"""The review threads of a pull request."""
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.pr.lookup import which_pull
+from ghx_bench.capabilities.domains.pr.records import EXAMPLE
+from ghx_bench.capabilities.domains.pr.scanning import Scan, SourcePage, scan, source_page
+from ghx_bench.capabilities.models import Login, OutputModel, PageInfo, Paging, PullInput, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_COMMENTS = """
+fragment Comments on PullRequestReviewCommentConnection {
+  nodes { id authorLogin: author { login } body createdAt url }
+  pageInfo { hasNextPage endCursor }
+}
+"""
+_LIST = f"""
+query PullRequestThreads($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {{
+  repository(owner: $owner, name: $name) {{
+    pullRequest(number: $prNumber) {{
+      reviewThreads(first: $first, after: $after) {{
+        edges {{ cursor node {{
+          id path line startLine diffSide subjectType isResolved isOutdated
+          viewerCanReply viewerCanResolve viewerCanUnresolve resolvedByLogin: resolvedBy {{ login }}
+          comments(first: 50) {{ ...Comments }}
+        }} }}
+        pageInfo {{ hasNextPage endCursor }}
+      }}
+    }}
+  }}
+}}
+{_COMMENTS}
+"""
+_MORE = f"""
+query ReviewThreadComments($id: ID!, $after: String) {{
+  node(id: $id) {{ ... on PullRequestReviewThread {{ comments(first: 100, after: $after) {{ ...Comments }} }} }}
+}}
+{_COMMENTS}
+"""
+_PAGE = 50
+
+
+class ThreadsInput(Paging, PullInput):
+    """Which threads."""
+
+    unresolved_only: Annotated[bool, Field(description="Leave out threads that are resolved.")] = True
+    include_outdated: Annotated[bool, Field(description="Also those on code that has changed since.")] = True
+
+
+class ThreadComment(OutputModel):
+    """One comment of a thread."""
+
+    id: Text
+    author_login: Login
+    body: str
+    created_at: Text
+    url: Text
+
+
+class Thread(OutputModel):
+    """A review thread with everything that was said in it, oldest first."""
+
+    id: Text
+    path: str | None
+    line: int | None
+    start_line: int | None
+    diff_side: str | None
+    subject_type: str | None
+    is_resolved: bool
+    is_outdated: bool
+    viewer_can_reply: bool
+    viewer_can_resolve: bool
+    viewer_can_unresolve: bool
+    resolved_by_login: Login
+    comments: tuple[ThreadComment, ...]
+
+
+class ThreadFilter(OutputModel):
+    """Which threads were asked for."""
+
+    unresolved_only: bool
+    include_outdated: bool
+
+
+class Threads(OutputModel):
+    """Threads in GitHub's order, which is that of their first comments."""
+
+    items: tuple[Thread, ...]
+    page_info: PageInfo
+    filter_applied: ThreadFilter
+    scan: Scan
+
+
+async def list_threads(client: GitHubClient, given: ThreadsInput) -> Threads:
+    """List review threads with their comments."""
+    found = await scan(_pages(client, given), lambda thread: _fits(thread, given), first=given.first)
+    items = [{**thread, "comments": await _comments(client, thread)} for thread in found["items"]]
+    applied = {"unresolvedOnly": given.unresolved_only, "includeOutdated": given.include_outdated}
+    return Threads.model_validate({**found, "items": items, "filterApplied": applied})
+
+
+def _fits(thread: dict[str, Any], given: ThreadsInput) -> bool:
+    if given.unresolved_only and thread["isResolved"]:
+        return False
+    return given.include_outdated or not thread["isOutdated"]
+
+
+async def _pages(client: GitHubClient, given: ThreadsInput) -> AsyncGenerator[SourcePage]:
+    filters = given.unresolved_only or not given.include_outdated
+    after = given.after
+    while True:
+        asked = {"first": max(_PAGE, given.first) if filters else given.first, "after": after}
+        answer = await client.graphql(_LIST, {**which_pull(given), **asked})
+        connection = part(answer, "repository", "pullRequest", "reviewThreads")
+        yield source_page(connection)
+        after = connection["pageInfo"]["endCursor"]
+
+
+async def _comments(client: GitHubClient, thread: dict[str, Any]) -> list[Any]:
+    """Return every comment of a thread, however many there are."""
+    comments = thread["comments"]
+    nodes = [*comments["nodes"]]
+    while comments["pageInfo"]["hasNextPage"]:
+        answer = await client.graphql(_MORE, {"id": thread["id"], "after": comments["pageInfo"]["endCursor"]})
+        comments = part(answer, "node", "comments")
+        nodes += comments["nodes"]
+    return nodes
+
+
+OPERATIONS = {
+    "pr.threads.list": Operation(
+        input=ThreadsInput,
+        output=Threads,
+        function=list_threads,
+        route="graphql",
+        example={**EXAMPLE, "unresolvedOnly": True},
+    ),
+}

@@ -1,0 +1,81 @@
+"""Changing what a pull request says, and whether it is a draft."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.domains.pr.lookup import find_pull
+from ghx_bench.capabilities.domains.pr.records import EXAMPLE, OUTLINE, PullOutline
+from ghx_bench.capabilities.models import PullInput, Text, part
+from ghx_bench.capabilities.operation import Operation
+
+_UPDATE = f"""
+mutation PullRequestUpdate($input: UpdatePullRequestInput!) {{
+  change: updatePullRequest(input: $input) {{ pullRequest {{ {OUTLINE} }} }}
+}}
+"""
+_READY = f"""
+mutation PullRequestReady($input: MarkPullRequestReadyForReviewInput!) {{
+  change: markPullRequestReadyForReview(input: $input) {{ pullRequest {{ {OUTLINE} }} }}
+}}
+"""
+_DRAFT = f"""
+mutation PullRequestDraft($input: ConvertPullRequestToDraftInput!) {{
+  change: convertPullRequestToDraft(input: $input) {{ pullRequest {{ {OUTLINE} }} }}
+}}
+"""
+
+
+class PullUpdateInput(PullInput):
+    """What changes; the rest stays."""
+
+    title: Annotated[Text | None, Field(description="The new title.")] = None
+    body: Annotated[str | None, Field(description="The new body, in Markdown; empty to say nothing.")] = None
+    draft: Annotated[bool | None, Field(description="Turn it into a draft, or take it out of that state.")] = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.title is None and self.body is None and self.draft is None:
+            raise ValueError("nothing to change; give a title, a body or draft")
+        return self
+
+
+async def update_pull(client: GitHubClient, given: PullUpdateInput) -> PullOutline:
+    """Change the title, the body or the draft state of a pull request."""
+    id_, pull = await _find(client, given)
+    texts = {name: text for name, text in (("title", given.title), ("body", given.body)) if text is not None}
+    if texts:
+        pull = await _change(client, _UPDATE, {"pullRequestId": id_, **texts})
+    if given.draft is not None and given.draft != pull["draft"]:
+        pull = await _change(client, _DRAFT if given.draft else _READY, {"pullRequestId": id_})
+    return PullOutline.model_validate(pull)
+
+
+async def mark_ready(client: GitHubClient, given: PullInput) -> PullOutline:
+    """Say that a draft is ready to be reviewed; a pull request that is no draft stays as it is."""
+    id_, pull = await _find(client, given)
+    if pull["draft"]:
+        pull = await _change(client, _READY, {"pullRequestId": id_})
+    return PullOutline.model_validate(pull)
+
+
+async def _find(client: GitHubClient, given: PullInput) -> tuple[str, dict[str, Any]]:
+    pull = await find_pull(client, given, f"id {OUTLINE}")
+    return pull.pop("id"), pull
+
+
+async def _change(client: GitHubClient, document: str, change: dict[str, Any]) -> dict[str, Any]:
+    return part(await client.graphql(document, {"input": change}), "change", "pullRequest")
+
+
+OPERATIONS = {
+    "pr.update": Operation(
+        input=PullUpdateInput,
+        output=PullOutline,
+        function=update_pull,
+        route="graphql",
+        example={**EXAMPLE, "title": "Do not crash on Mondays"},
+    ),
+    "pr.ready": Operation(input=PullInput, output=PullOutline, function=mark_ready, route="graphql", example=EXAMPLE),
+}

@@ -1,0 +1,1 @@
+"""Repositories: what they are and what is in them."""

@@ -1,0 +1,213 @@
+"""The files of a repository: read, written and deleted, one commit for each change."""
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal, cast
+from urllib.parse import quote
+
+from pydantic import AfterValidator, Field
+
+from ghx_bench._base.wire import OMITTABLE
+from ghx_bench.capabilities.client import GitHubClient, rest_path
+from ghx_bench.capabilities.errors import InvalidInputError, missing
+from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, found, part
+from ghx_bench.capabilities.operation import Operation
+
+_RAW = "application/vnd.github.raw+json"
+
+
+def _inside(path: str) -> str:
+    """Refuse a path that leads out of the repository; slashes at its ends mean nothing."""
+    path = path.strip("/")
+    if any(step in {"", ".", ".."} for step in path.split("/")) and path:
+        raise ValueError("write the path from the top of the repository, without `.`, `..` and empty steps")
+    return path
+
+
+Path = Annotated[str, AfterValidator(_inside)]
+Encoding = Literal["utf-8", "base64"]
+
+
+class ContentsInput(RepositoryInput):
+    """Which file or folder."""
+
+    path: Annotated[Path, Field(description="File or folder, from the top; the top itself if left out.")] = ""
+    ref: Annotated[Text | None, Field(description="Branch, tag or commit; the default branch if left out.")] = None
+
+
+class FileChangeInput(RepositoryInput):
+    """Which file changes, and how the commit is described."""
+
+    path: Annotated[Path, Field(min_length=1, description="The file, from the top of the repository.")]
+    message: Annotated[Text, Field(description="Message of the commit.")]
+    branch: Annotated[Text | None, Field(description="Branch to commit to; the default branch if left out.")] = None
+    sha: Annotated[
+        Text | None,
+        Field(description="Blob id of the file as it was read, to be refused if it has changed since."),
+    ] = None
+
+
+class WriteInput(FileChangeInput):
+    """What the file is to hold."""
+
+    content: Annotated[str, Field(description="The whole new content of the file.")]
+    encoding: Annotated[Encoding, Field(description="`base64` for what is no text.")] = "utf-8"
+
+
+class FolderEntry(OutputModel):
+    """Something in a folder."""
+
+    type: Text
+    name: Text
+    path: Text
+    sha: Text
+    size: Count
+
+
+class Contents(OutputModel):
+    """A file with its content, or a folder with its `items`."""
+
+    type: Text
+    path: str
+    sha: Annotated[str | None, OMITTABLE] = None
+    size: Annotated[Count | None, OMITTABLE] = None
+    encoding: Annotated[Encoding | None, OMITTABLE] = None
+    content: Annotated[str | None, OMITTABLE] = None
+    target: Annotated[str | None, OMITTABLE] = None
+    items: Annotated[tuple[FolderEntry, ...] | None, OMITTABLE] = None
+
+
+class WrittenFile(OutputModel):
+    """The file as it is now, and the commit that made it so."""
+
+    path: Text
+    sha: Text
+    created: bool
+    commit_sha: Text
+    commit_url: Text
+
+
+class DeletedFile(OutputModel):
+    """The commit that deleted the file."""
+
+    path: Text
+    deleted: bool
+    commit_sha: Text
+    commit_url: Text
+
+
+async def get_contents(client: GitHubClient, given: ContentsInput) -> Contents:
+    """Read a file or list a folder."""
+    params = {} if given.ref is None else {"ref": given.ref}
+    data: object = (await client.get(_place(given), params=params)).data
+    if isinstance(data, list):
+        items = [
+            {name: entry[name] for name in ("type", "name", "path", "sha", "size")} for entry in cast("list[Any]", data)
+        ]
+        return Contents.model_validate({"type": "dir", "path": given.path, "items": items})
+    known = {name: part(data, name) for name in ("type", "path", "sha", "size")}
+    if (target := found(data, "target")) is not None:
+        known["target"] = target
+    if found(data, "encoding") == "none":  # GitHub does not put large files into JSON
+        known |= _readable((await client.get(_place(given), params=params, accept=_RAW)).content)
+    elif (content := found(data, "content")) is not None:
+        known |= _readable(base64.b64decode(content))
+    return Contents.model_validate(known)
+
+
+async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
+    """Write a file; the one that is there is looked up unless its blob id is given."""
+    sha = given.sha or await _present_sha(client, given)
+    body = {**_commit(given, sha), "content": _encoded(given)}
+    answer = await client.put(_place(given), body)
+    return WrittenFile(
+        path=part(answer.data, "content", "path"),
+        sha=part(answer.data, "content", "sha"),
+        created=sha is None,
+        commit_sha=part(answer.data, "commit", "sha"),
+        commit_url=part(answer.data, "commit", "html_url"),
+    )
+
+
+async def delete_file(client: GitHubClient, given: FileChangeInput) -> DeletedFile:
+    """Delete a file; the one that is there is looked up unless its blob id is given."""
+    sha = given.sha or await _present_sha(client, given)
+    if sha is None:
+        raise missing(f"{given.owner}/{given.name} has no file {given.path!r}")
+    answer = await client.delete(_place(given), _commit(given, sha))
+    return DeletedFile(
+        path=given.path,
+        deleted=True,
+        commit_sha=part(answer.data, "commit", "sha"),
+        commit_url=part(answer.data, "commit", "html_url"),
+    )
+
+
+_PRESENT = """
+query RepositoryFile($owner: String!, $name: String!, $expression: String!) {
+  repository(owner: $owner, name: $name) { object(expression: $expression) { __typename oid } }
+}
+"""
+
+
+async def _present_sha(client: GitHubClient, given: FileChangeInput) -> str | None:
+    """Return the blob id of the file as it is now; `None` if there is none."""
+    expression = f"{given.branch or 'HEAD'}:{given.path}"
+    variables = {"owner": given.owner, "name": given.name, "expression": expression}
+    present = part(await client.graphql(_PRESENT, variables), "repository")["object"]
+    if present is not None and present["__typename"] != "Blob":
+        raise InvalidInputError(f"path: {given.path!r} is a folder; name a file")
+    return None if present is None else present["oid"]
+
+
+def _place(given: ContentsInput | FileChangeInput) -> str:
+    place = rest_path("repos", given.owner, given.name, "contents")
+    return f"{place}/{quote(given.path)}" if given.path else place
+
+
+def _commit(given: FileChangeInput, sha: str | None) -> dict[str, str]:
+    known = {"message": given.message, "branch": given.branch, "sha": sha}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _encoded(given: WriteInput) -> str:
+    if given.encoding == "utf-8":
+        return base64.b64encode(given.content.encode()).decode()
+    try:
+        return base64.b64encode(base64.b64decode(given.content, validate=True)).decode()
+    except binascii.Error:
+        raise InvalidInputError("content: this is not base64; give text and leave out the encoding") from None
+
+
+def _readable(content: bytes) -> dict[str, str]:
+    try:
+        return {"encoding": "utf-8", "content": content.decode()}
+    except UnicodeDecodeError:
+        return {"encoding": "base64", "content": base64.b64encode(content).decode()}
+
+
+_EXAMPLE = {"owner": "octocat", "name": "hello-world", "path": "docs/guide.md"}
+
+OPERATIONS = {
+    "repo.contents.get": Operation(
+        input=ContentsInput,
+        output=Contents,
+        function=get_contents,
+        route="rest",
+        example={**_EXAMPLE, "ref": "main"},
+    ),
+    "repo.contents.put": Operation(
+        input=WriteInput,
+        output=WrittenFile,
+        function=put_contents,
+        route="rest",
+        example={**_EXAMPLE, "content": "# Guide\n", "message": "Start the guide"},
+    ),
+    "repo.file.delete": Operation(
+        input=FileChangeInput,
+        output=DeletedFile,
+        function=delete_file,
+        route="rest",
+        example={**_EXAMPLE, "message": "Drop the guide"},
+    ),
+}

@@ -1,0 +1,50 @@
+"""The types that issues can have."""
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.models import EMPTY_PAGE, OutputModel, PageInfo, RepositoryPageInput, page, part
+from ghx_bench.capabilities.operation import Operation
+
+_LIST = """
+query RepositoryIssueTypes($owner: String!, $name: String!, $first: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    issueTypes(first: $first, after: $after) {
+      nodes { id name color isEnabled }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+
+
+class IssueType(OutputModel):
+    """One type of issues."""
+
+    id: str | None
+    name: str | None
+    color: str | None
+    is_enabled: bool | None
+
+
+class IssueTypes(OutputModel):
+    """Types of issues; none where the owner is no organization."""
+
+    items: tuple[IssueType, ...]
+    page_info: PageInfo
+
+
+async def list_issue_types(client: GitHubClient, given: RepositoryPageInput) -> IssueTypes:
+    """List the types that issues of a repository can have."""
+    repository = part(await client.graphql(_LIST, given.variables()), "repository")
+    found = EMPTY_PAGE if repository["issueTypes"] is None else page(repository["issueTypes"])
+    return IssueTypes.model_validate(found)
+
+
+OPERATIONS = {
+    "repo.issue_types.list": Operation(
+        input=RepositoryPageInput,
+        output=IssueTypes,
+        function=list_issue_types,
+        route="graphql",
+        example={"owner": "octo-org", "name": "hello-world"},
+    ),
+}

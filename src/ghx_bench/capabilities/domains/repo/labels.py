@@ -1,0 +1,50 @@
+"""The labels that a repository has."""
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, page, part
+from ghx_bench.capabilities.operation import Operation
+
+_LIST = """
+query RepositoryLabels($owner: String!, $name: String!, $first: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    labels(first: $first, after: $after) {
+      nodes { id name description color isDefault }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+
+
+class RepositoryLabel(OutputModel):
+    """One label."""
+
+    id: str | None
+    name: str | None
+    description: str | None
+    color: str | None
+    is_default: bool | None
+
+
+class RepositoryLabels(OutputModel):
+    """Labels, oldest first."""
+
+    items: tuple[RepositoryLabel, ...]
+    page_info: PageInfo
+
+
+async def list_labels(client: GitHubClient, given: RepositoryPageInput) -> RepositoryLabels:
+    """List the labels of a repository."""
+    answer = await client.graphql(_LIST, given.variables())
+    return RepositoryLabels.model_validate(page(part(answer, "repository", "labels")))
+
+
+OPERATIONS = {
+    "repo.labels.list": Operation(
+        input=RepositoryPageInput,
+        output=RepositoryLabels,
+        function=list_labels,
+        route="graphql",
+        example={"owner": "octocat", "name": "hello-world", "first": 30},
+    ),
+}

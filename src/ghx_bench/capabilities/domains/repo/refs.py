@@ -1,0 +1,100 @@
+"""The branches and the tags of a repository."""
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, Text, found, page, part
+from ghx_bench.capabilities.operation import Operation
+
+_BRANCHES = """
+query RepositoryBranches($owner: String!, $name: String!, $first: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    defaultBranchRef { name }
+    refs(refPrefix: "refs/heads/", first: $first, after: $after) {
+      nodes { name target { oid } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+_TAGS = """
+query RepositoryTags($owner: String!, $name: String!, $first: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    refs(
+      refPrefix: "refs/tags/"
+      first: $first
+      after: $after
+      orderBy: {field: ALPHABETICAL, direction: DESC}
+    ) {
+      nodes { name target { oid ... on Tag { message target { oid } } } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+
+
+class Branch(OutputModel):
+    """One branch."""
+
+    name: Text
+    sha: Text
+    is_default: bool
+
+
+class Branches(OutputModel):
+    """Branches, by name."""
+
+    items: tuple[Branch, ...]
+    page_info: PageInfo
+
+
+class Tag(OutputModel):
+    """One tag; the message is that of an annotated one, and `sha` what it tags."""
+
+    name: Text
+    sha: Text
+    message: str | None
+
+
+class Tags(OutputModel):
+    """Tags, the last name first, which is mostly the newest."""
+
+    items: tuple[Tag, ...]
+    page_info: PageInfo
+
+
+async def list_branches(client: GitHubClient, given: RepositoryPageInput) -> Branches:
+    """List the branches of a repository."""
+    repository = part(await client.graphql(_BRANCHES, given.variables()), "repository")
+    default = found(repository, "defaultBranchRef", "name")
+    listed = page(part(repository, "refs"))
+    items = [
+        {"name": ref["name"], "sha": ref["target"]["oid"], "isDefault": ref["name"] == default}
+        for ref in listed["items"]
+    ]
+    return Branches.model_validate({**listed, "items": items})
+
+
+async def list_tags(client: GitHubClient, given: RepositoryPageInput) -> Tags:
+    """List the tags of a repository."""
+    listed = page(part(await client.graphql(_TAGS, given.variables()), "repository", "refs"))
+    items = [
+        {
+            "name": ref["name"],
+            "sha": found(ref, "target", "target", "oid") or ref["target"]["oid"],
+            "message": found(ref, "target", "message"),
+        }
+        for ref in listed["items"]
+    ]
+    return Tags.model_validate({**listed, "items": items})
+
+
+_EXAMPLE = {"owner": "octocat", "name": "hello-world", "first": 30}
+
+OPERATIONS = {
+    "repo.branches.list": Operation(
+        input=RepositoryPageInput, output=Branches, function=list_branches, route="graphql", example=_EXAMPLE
+    ),
+    "repo.tags.list": Operation(
+        input=RepositoryPageInput, output=Tags, function=list_tags, route="graphql", example=_EXAMPLE
+    ),
+}

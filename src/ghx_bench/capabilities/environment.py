@@ -1,0 +1,118 @@
+"""Which GitHub a process works with, and as whom: what `gh` and GitHub's own runners go by, and nothing else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside
+from ghx_bench.capabilities.transports.choice import transport_for
+
+GITHUB = "github.com"
+_TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """Where GitHub is and who asks; `socket_path` is a unix socket that leads there without TLS."""
+
+    host: str
+    api_url: str
+    graphql_url: str
+    socket_path: str | None = None
+    token: str | None = field(default=None, repr=False)
+    token_source: str | None = None
+
+
+def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
+    """Return a client for the GitHub that these variables, or the settings of `gh`, name."""
+    connection = connection_from_environment(environ)
+    return GitHubClient(
+        connection.api_url,
+        connection.token,
+        graphql_url=connection.graphql_url,
+        transport=transport_for(connection.api_url, socket_path=connection.socket_path),
+    )
+
+
+def connection_from_environment(environ: Mapping[str, str]) -> Connection:
+    """Read where GitHub is: a socket or an address that is named outright, then the host that `gh` uses."""
+    host = environ.get("GH_HOST") or GITHUB
+    token, source = _token(environ, host)
+    socket_path = environ.get("GHX_UNIX_SOCKET") or None
+    if socket_path is None and environ.get("GITHUB_API_URL"):
+        api_url = _address(environ, "GITHUB_API_URL")
+    else:
+        socket_path = socket_path or _gh_socket(environ)
+        api_url = _api_url(host, "https" if socket_path is None else "http")
+    graphql_url = graphql_url_beside(api_url)
+    if socket_path is None and environ.get("GITHUB_GRAPHQL_URL"):
+        graphql_url = _address(environ, "GITHUB_GRAPHQL_URL")
+    return Connection(
+        host=host,
+        api_url=api_url,
+        graphql_url=graphql_url,
+        socket_path=socket_path,
+        token=token,
+        token_source=source,
+    )
+
+
+def _api_url(host: str, scheme: str) -> str:
+    if host == GITHUB:
+        return f"{scheme}://api.{GITHUB}"
+    return f"{scheme}://api.{host}" if host.endswith(".ghe.com") else f"{scheme}://{host}/api/v3"
+
+
+def _address(environ: Mapping[str, str], variable: str) -> str:
+    value = environ[variable].strip().rstrip("/")
+    if not value.startswith(("http://", "https://")) or any(each.isspace() for each in value):
+        raise InputError(f"{variable} is {value!r}, which is no address; write https://api.{GITHUB} or leave it out")
+    return value
+
+
+def _token(environ: Mapping[str, str], host: str) -> tuple[str | None, str | None]:
+    for variable in _TOKEN_VARIABLES:
+        if environ.get(variable, "").strip():
+            return _checked(environ[variable].strip(), variable), variable
+    file = _gh_folder(environ) / "hosts.yml"
+    token = _setting(file, "oauth_token", inside=host)
+    return (None, None) if token is None else (_checked(token, str(file)), str(file))
+
+
+def _checked(token: str, source: str) -> str:
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise InputError(f"the token in {source} holds characters that no token has; copy it again")
+    return token
+
+
+def _gh_socket(environ: Mapping[str, str]) -> str | None:
+    return _setting(_gh_folder(environ) / "config.yml", "http_unix_socket")
+
+
+def _gh_folder(environ: Mapping[str, str]) -> Path:
+    if environ.get("GH_CONFIG_DIR"):
+        return Path(environ["GH_CONFIG_DIR"])
+    if environ.get("XDG_CONFIG_HOME"):
+        return Path(environ["XDG_CONFIG_HOME"]) / "gh"
+    return Path(environ.get("HOME", "~")).expanduser() / ".config" / "gh"
+
+
+def _setting(file: Path, name: str, *, inside: str | None = None) -> str | None:
+    """Read one setting of `gh`; a file that is not there, or is not for us to read, has none."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if name not in text:
+        return None
+    import yaml  # noqa: PLC0415 - slow, and most environments name everything by variables
+
+    try:
+        settings = cast("object", yaml.safe_load(text))
+    except yaml.YAMLError:
+        return None
+    for key in (name,) if inside is None else (inside, name):
+        settings = cast("Mapping[str, object]", settings).get(key) if isinstance(settings, dict) else None
+    return str(settings).strip() or None if isinstance(settings, str) else None

@@ -1,0 +1,112 @@
+"""What goes wrong when GitHub is asked to do something, told apart by what a caller can do about it.
+
+```
+CapabilityError           error_code, retryable, details; a message that never holds a token
+├── InvalidInputError     the input of a capability is wrong                                   (VALIDATION)
+├── UnreachableError      no answer came: refused, reset, too slow                             (NETWORK)
+├── GitHubError           GitHub answered and refused: by HTTP status or GraphQL error type
+└── UnexpectedAnswerError GitHub answered something that is not what it documents              (SERVER)
+```
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import ClassVar
+
+from ghx_bench._base.errors import OperationError
+from ghx_bench._base.problems import one_line
+
+
+class ErrorCode(StrEnum):
+    """The kinds of failure that callers tell apart."""
+
+    RATE_LIMIT = "RATE_LIMIT"
+    NOT_FOUND = "NOT_FOUND"
+    SERVER = "SERVER"
+    NOT_READY = "NOT_READY"
+    TOO_LARGE = "TOO_LARGE"
+    NETWORK = "NETWORK"
+    ADAPTER_UNSUPPORTED = "ADAPTER_UNSUPPORTED"
+    AUTH = "AUTH"
+    VALIDATION = "VALIDATION"
+    UNKNOWN = "UNKNOWN"
+
+
+RETRYABLE = frozenset({ErrorCode.RATE_LIMIT, ErrorCode.SERVER, ErrorCode.NOT_READY, ErrorCode.NETWORK})
+"""What may go well when it is asked again."""
+
+Detail = str | int | float | bool | None | list[str]
+"""One more fact about a failure, for programs."""
+
+
+class CapabilityError(OperationError):
+    """A capability could not do what it was asked."""
+
+    code: ClassVar[str] = "CAPABILITY_FAILED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_code: ErrorCode,
+        retryable: bool | None = None,
+        details: Mapping[str, Detail] | None = None,
+    ) -> None:
+        super().__init__(one_line(message))
+        self.error_code = error_code
+        self.retryable = error_code in RETRYABLE if retryable is None else retryable
+        self.details = dict(details or {})
+
+
+class InvalidInputError(CapabilityError):
+    """The input does not fit the capability; the message says what to write instead."""
+
+    code: ClassVar[str] = "INVALID_CAPABILITY_INPUT"
+
+    def __init__(self, message: str, *, details: Mapping[str, Detail] | None = None) -> None:
+        super().__init__(message, error_code=ErrorCode.VALIDATION, details=details)
+
+
+class UnreachableError(CapabilityError):
+    """No answer came; `sent` tells whether GitHub may have seen the request."""
+
+    code: ClassVar[str] = "GITHUB_UNREACHABLE"
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message, error_code=ErrorCode.NETWORK)
+        self.sent = sent
+
+
+class UnexpectedAnswerError(CapabilityError):
+    """GitHub answered, but not in the shape it documents."""
+
+    code: ClassVar[str] = "UNEXPECTED_ANSWER"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, error_code=ErrorCode.SERVER, retryable=False)
+
+
+class GitHubError(CapabilityError):
+    """GitHub answered that it would not: `status` is HTTP's, `kind` is the type of a GraphQL error."""
+
+    code: ClassVar[str] = "GITHUB_REFUSED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_code: ErrorCode,
+        status: int | None = None,
+        kind: str | None = None,
+        details: Mapping[str, Detail] | None = None,
+    ) -> None:
+        known = {"status": status, "type": kind, **(details or {})}
+        super().__init__(
+            message, error_code=error_code, details={name: value for name, value in known.items() if value is not None}
+        )
+        self.status, self.kind = status, kind
+
+
+def missing(message: str) -> CapabilityError:
+    """Return the error of something that was named and is not there, such as a label."""
+    return CapabilityError(message, error_code=ErrorCode.NOT_FOUND)

@@ -1,0 +1,106 @@
+"""One call of a capability: its input checked, its outcome in an envelope, whatever GitHub says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ghx_bench._base.problems import did_you_mean, listed, shortened
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.entries import Signature
+from ghx_bench.capabilities.envelope import Envelope, Failure, Meta, Pagination, Reason, Timings
+from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError, UnexpectedAnswerError
+from ghx_bench.capabilities.models import InputModel, OutputModel
+from ghx_bench.capabilities.registry import Capability, capability
+
+
+async def execute_task(client: GitHubClient, task: str, given: Mapping[str, Any]) -> Envelope:
+    """Call the capability `task` and say what came of it; never raises for GitHub's sake.
+
+    Input is understood in camelCase and in snake_case, `repo` as `name`, digits in a string as a number.
+    """
+    started = client.clock.monotonic()
+    try:
+        called = capability(task)
+        checked = checked_input(called, given)
+    except InvalidInputError as error:
+        return _envelope(task, started, client, reason="INPUT_VALIDATION", error=error)
+    try:
+        output = await called.operation.function(client, checked)
+    except CapabilityError as error:
+        return _envelope(task, started, client, called=called, error=error)
+    except (ValueError, LookupError, TypeError) as error:  # what reading an answer of another shape ends in
+        return _envelope(task, started, client, called=called, reason="OUTPUT_VALIDATION", error=_misshapen(error))
+    return _envelope(task, started, client, called=called, output=output)
+
+
+def checked_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
+    """Return the input as the capability takes it, or raise `InvalidInputError` with everything that is wrong."""
+    named = _by_name(called.entry.signature, given)
+    try:
+        return called.operation.input.model_validate(named)
+    except ValidationError as error:
+        from ghx_bench._base.documents import explain  # noqa: PLC0415 - slow, and only needed to complain
+
+        findings = explain(error, called.operation.input, named)
+        said = "; ".join(
+            f"{'.'.join(map(str, finding.tokens))}: {finding}" if finding.tokens else str(finding)
+            for finding in findings
+        )
+        raise InvalidInputError(f"{called.id}: {said}") from None
+
+
+def _by_name(signature: Signature, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell the keys of an input as the capability does; what it does not take, or gets twice, is refused."""
+    named: dict[str, Any] = {}
+    for key, value in given.items():
+        name = signature.name_of(key)
+        if name is None:
+            hint = did_you_mean(key, signature.names, otherwise=f"known: {listed(signature.names)}")
+            raise InvalidInputError(f"unknown input {shortened(key)}; {hint}")
+        if name in named and named[name] != value:
+            raise InvalidInputError(
+                f"input {name!r} is given twice, as {shortened(named[name])} and {shortened(value)}"
+            )
+        named[name] = value
+    return named
+
+
+def _misshapen(error: Exception) -> UnexpectedAnswerError:
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return UnexpectedAnswerError(f"GitHub's answer is not what it documents: {said}")
+
+
+def _envelope(
+    task: str,
+    started: float,
+    client: GitHubClient,
+    *,
+    called: Capability | None = None,
+    reason: Reason = "CARD_PREFERRED",
+    output: OutputModel | None = None,
+    error: CapabilityError | None = None,
+) -> Envelope:
+    data = None if output is None else output.to_wire()
+    return Envelope(
+        ok=error is None,
+        data=data,
+        error=None if error is None else Failure.of(error),
+        meta=Meta(
+            capability_id=task,
+            route_used=None if called is None else called.operation.route,
+            reason=reason,
+            timings=Timings(total_ms=round((client.clock.monotonic() - started) * 1000, 3)),
+            pagination=_pagination(data),
+        ),
+    )
+
+
+def _pagination(data: Mapping[str, Any] | None) -> Pagination | None:
+    info = None if data is None else data.get("pageInfo")
+    if info is None:
+        return None
+    return Pagination(has_next_page=info["hasNextPage"], end_cursor=info["endCursor"])

@@ -1,0 +1,55 @@
+"""When a request is made again, and after how long."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, UnreachableError
+
+_PASSING = frozenset({502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a request is made in all, and how long at most to wait before the next time.
+
+    A limit that ends later than `longest_wait_s` from now is not waited for: the caller is told when it ends.
+    """
+
+    attempts: int = 3
+    first_wait_s: float = 0.25
+    longest_wait_s: float = 60.0
+
+    def wait_before_retry(self, error: CapabilityError, *, attempt: int, mutates: bool, now_s: float) -> float | None:
+        """Return after how many seconds attempt number `attempt`, which failed, is made again; `None` if it is not.
+
+        What changes GitHub is asked again only if nothing was changed for sure: the request was never sent, or it
+        was turned away by a rate limit.
+        """
+        if attempt >= self.attempts or not _would_help(error, mutates=mutates):
+            return None
+        wait = _asked_to_wait(error.details, now_s)
+        if wait is None:
+            wait = self.first_wait_s * 2 ** (attempt - 1)
+        return wait if wait <= self.longest_wait_s else None
+
+
+def _would_help(error: CapabilityError, *, mutates: bool) -> bool:
+    match error:
+        case UnreachableError():
+            return not (mutates and error.sent)
+        case GitHubError(error_code=ErrorCode.RATE_LIMIT):
+            return True
+        case GitHubError():
+            return not mutates and error.status in _PASSING
+        case _:
+            return False
+
+
+def _asked_to_wait(details: Mapping[str, object], now_s: float) -> float | None:
+    match details:
+        case {"retryAfterS": int(seconds)}:
+            return float(seconds)
+        case {"rateLimitResetsAt": int(moment)}:
+            return max(0.0, moment - now_s)
+        case _:
+            return None

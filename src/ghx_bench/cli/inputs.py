@@ -1,0 +1,162 @@
+"""From the words of a command line to the input of a capability."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel
+
+from ghx_bench._base.problems import did_you_mean, in_words, listed, shortened
+from ghx_bench.capabilities.entries import Entry
+from ghx_bench.capabilities.models import InputModel
+from ghx_bench.cli.remote import full_name
+from ghx_bench.cli.usage import UsageError
+
+Kind = Literal["text", "array", "boolean", "object"]
+"""How an input is written as a flag."""
+
+_WITH_VALUE, _WITHOUT_VALUE = ("--input", "--fields"), ("--verbose", "--help", "-h")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What stands behind the name of a capability: its inputs as flags, and what is to be done with the outcome."""
+
+    given: dict[str, Any]
+    input: str | None
+    fields: str | None
+    verbose: bool
+    help: bool
+
+
+def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> Words:
+    """Read `--issueNumber 1 --labels bug,ui --draft --fields id`; inputs are spelt as the capability spells them."""
+    given: dict[str, Any] = {}
+    options: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        flag, attached, value = rest.pop(0).partition("=")
+        if flag in _WITHOUT_VALUE:
+            options[flag] = ""
+            continue
+        name = None if flag in _WITH_VALUE else _name_of(entry, flag)
+        kind = "text" if name is None else _kind_of(model, name)
+        if not attached:
+            value = _value(entry, flag, rest, kind)
+        if name is None:
+            options[flag] = value
+        else:
+            given[name] = _joined(given.get(name), _read(flag, value, kind))
+    return Words(
+        given=given,
+        input=options.get("--input"),
+        fields=options.get("--fields"),
+        verbose="--verbose" in options,
+        help=bool(options.keys() & {"--help", "-h"}),
+    )
+
+
+def from_json(text: str, read_input: Callable[[], str]) -> dict[str, Any]:
+    """Read `--input`: an object of JSON, or `-` for one on standard input."""
+    source = "--input" if text != "-" else "standard input"
+    try:
+        value: object = json.loads(read_input() if text == "-" else text)
+    except ValueError as error:
+        raise UsageError(f"{source} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{source} must be an object of JSON, got {in_words(value)}")
+    return cast("dict[str, Any]", value)
+
+
+def overridden(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Let flags replace what JSON says of the same inputs, however either spells them."""
+    replaced = {entry.signature.name_of(name) for name in flags}
+    return {name: value for name, value in given.items() if entry.signature.name_of(name) not in replaced} | {**flags}
+
+
+def with_repository(
+    entry: Entry, given: Mapping[str, Any], default: Callable[[], tuple[str, str] | None]
+) -> dict[str, Any]:
+    """Say which repository is meant where a capability wants one and none is named; `repo` may be `owner/name`."""
+    named = dict(given)
+    if not {"owner", "name"} <= set(entry.signature.required):
+        return named
+    whole = full_name(named["repo"]) if isinstance(named.get("repo"), str) else None
+    if whole and "owner" not in named:
+        del named["repo"]
+        return {**named, "owner": whole[0], "name": whole[1]}
+    if named.keys() & {"owner", "name", "repo"}:
+        return named
+    found = default()
+    return named if found is None else {"owner": found[0], "name": found[1], **named}
+
+
+def _name_of(entry: Entry, flag: str) -> str:
+    if flag in {"-R", "--repo"}:
+        return "repo"
+    if not flag.startswith("--"):
+        raise UsageError(f"unexpected {shortened(flag)}; inputs are given as --name value, or all in --input")
+    name = entry.signature.name_of(flag[2:].replace("-", "_")) or entry.signature.name_of(flag[2:])
+    if name is None:
+        names = entry.signature.names
+        hint = did_you_mean(flag[2:], [*names, "input", "fields", "verbose"], otherwise=f"known: {listed(names)}")
+        raise UsageError(f"{entry.id} has no input {shortened(flag)}; {hint}")
+    return name
+
+
+def _value(entry: Entry, flag: str, rest: list[str], kind: Kind) -> str:
+    """Take the value of a flag from the words behind it."""
+    if rest and not _is_flag(entry, rest[0]):
+        return rest.pop(0)
+    if kind == "boolean":
+        return "true"
+    raise UsageError(f"{flag} needs a value (one that looks like a flag is written {flag}=VALUE)")
+
+
+def _is_flag(entry: Entry, word: str) -> bool:
+    """Whether a word is another flag; a value may begin with hyphens, such as a list in Markdown."""
+    flag = word.partition("=")[0]
+    if flag in {"-R", *_WITH_VALUE, *_WITHOUT_VALUE}:
+        return True
+    return flag.startswith("--") and entry.signature.name_of(flag[2:].replace("-", "_")) is not None
+
+
+def _kind_of(model: type[InputModel], name: str) -> Kind:
+    """Return how an input is written as a flag; read from the field, since its JSON Schema takes long to make."""
+    annotation = next((field.annotation for field in model.model_fields.values() if field.alias == name), None)
+    for choice in _choices(annotation):
+        if (get_origin(choice) or choice) in {tuple, list}:
+            return "array"
+        if choice is bool:
+            return "boolean"
+        if isinstance(choice, type) and issubclass(choice, (BaseModel, dict)):
+            return "object"
+    return "text"
+
+
+def _choices(annotation: object) -> list[object]:
+    """Return the members of a union, and what metadata are wrapped around."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _choices(get_args(annotation)[0])
+    if origin in {Union, UnionType}:
+        return [choice for each in get_args(annotation) for choice in _choices(each)]
+    return [annotation]
+
+
+def _read(flag: str, value: str, kind: Kind) -> Any:
+    if kind == "object" or (kind == "array" and value.lstrip().startswith(("[", "{"))):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise UsageError(f"{flag} is not JSON: {error}") from None
+    if kind == "array":
+        return [each.strip() for each in value.split(",") if each.strip()]
+    return value
+
+
+def _joined(before: Any, value: Any) -> Any:
+    """Return a value after another one of the same flag: lists grow, others are replaced."""
+    return [*before, *value] if isinstance(before, list) and isinstance(value, list) else value

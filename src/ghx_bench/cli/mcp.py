@@ -1,0 +1,34 @@
+"""`ghx mcp`: serve the capabilities as tools."""
+
+import os
+from collections.abc import Sequence
+
+import anyio
+
+from ghx_bench.cli.parsing import Parser
+from ghx_bench.mcp.selection import TOOLSETS, select
+
+_PURPOSE = f"""\
+Serve the capabilities as tools over the Model Context Protocol, on standard input and output or,
+with --http, as streamable HTTP at http://127.0.0.1:PORT/mcp. A capability such as pr.threads.list
+is the tool pr_threads_list; `chain` calls several in one go.
+
+Toolsets: {", ".join(TOOLSETS)}."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until the client goes, or until interrupted."""
+    parser = Parser("ghx mcp", _PURPOSE)
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP on this port; 0 for any free one")
+    parser.add_argument("--toolsets", default="", metavar="A,B", help="offer only these toolsets")
+    parser.add_argument("--read-only", action="store_true", help="offer only tools that change nothing")
+    options = parser.parse_args(arguments)
+    names = [name.strip() for name in options.toolsets.split(",") if name.strip()]
+    selection = select(names, read_only=options.read_only)
+    from ghx_bench.mcp.serving import serve_http, serve_stdio
+
+    if options.http is None:
+        anyio.run(serve_stdio, selection, os.environ)
+    else:
+        anyio.run(serve_http, selection, os.environ, options.http)
+    return 0

@@ -1,0 +1,45 @@
+"""Flags of a command: what `argparse` does, with the manners of our other commands."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from ghx_bench.cli.usage import UsageError
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Writes `Usage:` as our other commands do, and leaves lines as they are."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32, width=100)
+
+    def add_usage(self, usage: str | None, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, prefix or "Usage: ")
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises what is wrong instead of printing it; shortened flags are not guessed."""
+
+    def __init__(self, name: str, purpose: str, **options: Any) -> None:
+        super().__init__(
+            prog=name,
+            description=purpose,
+            allow_abbrev=False,
+            formatter_class=_Help,
+            **options,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise a complaint of one line."""
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def chosen(arguments: Sequence[str], commands: dict[str, Callable[[Sequence[str]], int]], parser: Parser) -> int:
+    """Run the command of a group that the first argument names."""
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        parser.print_help()
+        return 0
+    command = commands.get(arguments[0])
+    if command is None:
+        parser.error(f"no command {arguments[0]!r}; there are {', '.join(commands)}")
+    return command(arguments[1:])

@@ -1,0 +1,75 @@
+"""`ghx run`: call one capability."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ghx_bench._base.commandline import BAD_USAGE, FAILED
+from ghx_bench.capabilities.registry import Capability, capability
+from ghx_bench.cli.calling import call
+from ghx_bench.cli.inputs import from_json, overridden, read_words, with_repository
+from ghx_bench.cli.usage import UsageError
+from ghx_bench.cli.writing import chosen_fields, only, write_json
+
+_PURPOSE = """\
+Call one capability and print what came of it as JSON: {"ok":true,"data":...} or
+{"ok":false,"error":{"code":...,"message":...}}."""
+
+_OPTIONS = """\
+Options:
+  --input JSON  all inputs as an object of JSON; - reads it from stdin
+  --fields A,B  only these fields of the data, or of each item of a list
+  --verbose     the whole envelope: details, route, timings
+  --help        what you are reading"""
+
+_INPUTS = """\
+Every input of the capability is a flag: --issueNumber 1 (or --issue-number), --labels bug,ui, --draft.
+owner and name are those of the git remote `origin` if left out; -R owner/name says both.
+`ghx run TASK --help` lists the inputs of one capability."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read the arguments, call the capability, print its envelope."""
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        return _say(f"Usage: ghx run TASK [inputs] [options]\n\n{_PURPOSE}\n\n{_OPTIONS}\n\n{_INPUTS}")
+    task, words = arguments[0], arguments[1:]
+    if task.startswith("-"):
+        raise UsageError(f"name the capability first: ghx run TASK {task} ... (see `ghx capabilities list`)")
+    called = capability(task)
+    read = read_words(called.entry, words, called.operation.input)
+    if read.help:
+        return _say(_help(called))
+    given = {} if read.input is None else from_json(read.input, sys.stdin.read)
+    given = with_repository(called.entry, overridden(called.entry, given, read.given), _default_repository)
+    return _call(called, given, fields=read.fields, verbose=read.verbose)
+
+
+def _help(called: Capability) -> str:
+    from ghx_bench.cli.explanation import inputs_in_words
+
+    usage = f"Usage: ghx run {called.id} [inputs] [options]"
+    return f"{usage}\n\n{called.entry.description}\n\nInputs:\n{inputs_in_words(called, mark='--')}\n\n{_OPTIONS}"
+
+
+def _call(called: Capability, given: Mapping[str, Any], *, fields: str | None, verbose: bool) -> int:
+    names = None if fields is None else chosen_fields(fields, called.output_schema)
+    envelope = call(called.id, given)
+    if names is not None and envelope.ok:
+        envelope = envelope.model_copy(update={"data": only(names, envelope.data)})
+    write_json(envelope.to_wire() if verbose else envelope.to_compact(), indented=verbose)
+    if envelope.ok:
+        return 0
+    return BAD_USAGE if envelope.meta.reason == "INPUT_VALIDATION" else FAILED
+
+
+def _default_repository() -> tuple[str, str] | None:
+    from ghx_bench.cli.remote import default_repository
+
+    return default_repository(os.environ, Path.cwd())
+
+
+def _say(text: str) -> int:
+    print(text)  # noqa: T201 - the command line
+    return 0

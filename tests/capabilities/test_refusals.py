@@ -1,0 +1,125 @@
+"""Which failure is which: by status, header and type, whatever the words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghx_bench.capabilities.errors import RETRYABLE, ErrorCode
+from ghx_bench.capabilities.refusals import graphql_refusal, refusal_of
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["message", "errors", "code"]), inner),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "VALIDATION"),
+        (401, "AUTH"),
+        (403, "AUTH"),
+        (404, "NOT_FOUND"),
+        (405, "VALIDATION"),
+        (406, "TOO_LARGE"),
+        (409, "VALIDATION"),
+        (410, "NOT_FOUND"),
+        (413, "TOO_LARGE"),
+        (418, "UNKNOWN"),
+        (422, "VALIDATION"),
+        (429, "RATE_LIMIT"),
+        (451, "NOT_FOUND"),
+        (500, "SERVER"),
+        (501, "ADAPTER_UNSUPPORTED"),
+        (502, "SERVER"),
+        (503, "SERVER"),
+        (504, "SERVER"),
+        (599, "SERVER"),
+    ],
+)
+def test_a_status_says_what_went_wrong(status: int, code: str) -> None:
+    refusal = refusal_of(status, {}, {"message": "the author has a rate limit of 429 and was not found"})
+
+    assert refusal is not None
+    assert refusal.error_code == code
+
+
+@pytest.mark.parametrize("headers", [{"x-ratelimit-remaining": "0"}, {"retry-after": "60"}])
+def test_forbidden_is_a_rate_limit_if_its_headers_say_so(headers: dict[str, str]) -> None:
+    refusal = refusal_of(403, headers, {})
+
+    assert refusal is not None
+    assert refusal.error_code == ErrorCode.RATE_LIMIT
+
+
+def test_a_blob_that_is_too_large_is_not_a_lack_of_rights() -> None:
+    refusal = refusal_of(403, {}, {"message": "This API returns blobs up to 1 MB", "errors": [{"code": "too_large"}]})
+
+    assert refusal is not None
+    assert refusal.error_code == ErrorCode.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"message": "No"}, "No"),
+        (
+            {"message": "Bad", "errors": [{"message": "title is missing"}, "and more"]},
+            "Bad: title is missing; and more",
+        ),
+        (
+            {"message": "Bad", "errors": [{"resource": "Label", "field": "name", "code": "already_exists"}]},
+            "Bad: Label name already_exists",
+        ),
+        ({"message": "Same", "errors": [{"message": "Same"}]}, "Same"),
+        ({"message": "Bad", "errors": "one text"}, "Bad: one text"),
+        ("no object", "GitHub answered with status 422"),
+    ],
+)
+def test_a_message_gives_githubs_reasons(body: object, message: str) -> None:
+    assert str(refusal_of(422, {}, body)) == message
+
+
+@given(st.integers(0, 399), JSON)
+def test_what_goes_well_is_no_refusal(status: int, body: object) -> None:
+    assert refusal_of(status, {}, body) is None
+
+
+HEADERS = st.dictionaries(st.sampled_from(["retry-after", "x-ratelimit-remaining", "x-ratelimit-reset"]), st.text())
+
+
+@given(st.integers(400, 999), JSON, HEADERS)
+def test_whatever_a_refusal_says_it_can_be_told(status: int, body: object, headers: dict[str, str]) -> None:
+    refusal = refusal_of(status, headers, body)
+
+    assert refusal is not None
+    assert refusal.retryable == (refusal.error_code in RETRYABLE)
+    assert "\n" not in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("NOT_FOUND", "NOT_FOUND"),
+        ("FORBIDDEN", "AUTH"),
+        ("INSUFFICIENT_SCOPES", "AUTH"),
+        ("UNPROCESSABLE", "VALIDATION"),
+        ("RATE_LIMITED", "RATE_LIMIT"),
+        ("MAX_NODE_LIMIT_EXCEEDED", "TOO_LARGE"),
+        ("SERVICE_UNAVAILABLE", "SERVER"),
+        ("SOMETHING_NEW", "UNKNOWN"),
+    ],
+)
+def test_the_type_of_a_graphql_error_says_what_went_wrong(kind: str, code: str) -> None:
+    assert graphql_refusal([{"type": kind, "message": "not found 500"}]).error_code == code
+
+
+def test_a_complaint_about_the_document_is_one_about_the_input() -> None:
+    error = {"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}
+
+    assert graphql_refusal([error]).error_code == ErrorCode.VALIDATION
+
+
+def test_an_error_without_a_type_is_unknown() -> None:
+    assert graphql_refusal([{"message": "Something went wrong"}]).error_code == ErrorCode.UNKNOWN

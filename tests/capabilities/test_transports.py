@@ -1,0 +1,106 @@
+"""Both transports keep the same contract, against servers that behave and servers that do not."""
+
+import socket
+from collections.abc import Callable
+
+import pytest
+from scripted_server import scripted_server
+
+from ghx_bench.capabilities.errors import UnreachableError
+from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
+from ghx_bench.capabilities.transports.plain import PlainTransport
+from ghx_bench.capabilities.transports.pooled import PooledTransport
+
+TRANSPORTS = [PlainTransport, PooledTransport]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-One: a\r\n\r\n{}"
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("make", TRANSPORTS)]
+
+
+async def exchange(make: Callable[[], Transport], answer: bytes, **given: object) -> tuple[Response, bytes]:
+    with scripted_server([answer]) as server:
+        request = Request(**{"method": "GET", "url": f"{server.url}/a%20b?c=d", "headers": {"X-Mine": "1"}, **given})
+        response = await send(make(), request)
+    return response, server.requests[0]
+
+
+async def send(transport: Transport, request: Request) -> Response:
+    try:
+        return await transport.send(request)
+    finally:
+        await transport.aclose()
+
+
+async def test_a_request_is_sent_as_it_was_given(make: Callable[[], Transport]) -> None:
+    _, sent = await exchange(make, OK, method="POST", body=b'{"a":1}')
+
+    head, _, body = sent.partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    assert lines[0] == b"post /a%20b?c=d http/1.1"
+    assert b"x-mine: 1" in lines
+    assert b"content-length: 7" in lines
+    assert body == b'{"a":1}'
+
+
+async def test_an_answer_comes_back_with_status_headers_and_body(make: Callable[[], Transport]) -> None:
+    response, _ = await exchange(make, OK)
+
+    assert (response.status, response.body, response.headers["x-one"]) == (200, b"{}", "a")
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 1\r\n\r\nx", b"x"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n", b"abcd"),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end", b"until the end"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n", b""),
+    ],
+)
+async def test_every_form_of_an_answer_is_read(make: Callable[[], Transport], answer: bytes, body: bytes) -> None:
+    response, _ = await exchange(make, answer)
+
+    assert response.status == int(answer[9:12])
+    assert response.body == body
+
+
+async def test_a_header_that_comes_twice_is_one_list(make: Callable[[], Transport]) -> None:
+    response, _ = await exchange(make, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nLink: a\r\nLink: b\r\n\r\n")
+
+    assert response.headers["link"] == "a, b"
+
+
+async def test_nothing_was_sent_where_nobody_listens(make: Callable[[], Transport]) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+
+    with pytest.raises(UnreachableError) as caught:
+        await send(make(), Request(method="GET", url=url, headers={}))
+
+    assert not caught.value.sent
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Len",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab",
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+    ],
+)
+async def test_half_an_answer_is_none(make: Callable[[], Transport], answer: bytes) -> None:
+    with pytest.raises(UnreachableError) as caught:
+        await exchange(make, answer)
+
+    assert caught.value.sent
+
+
+async def test_headers_are_in_no_representation(make: Callable[[], Transport]) -> None:
+    request = Request(method="GET", url="http://127.0.0.1/", headers={"Authorization": "Bearer s3cret"})
+
+    assert "s3cret" not in repr(request)
+    assert "s3cret" not in repr(make())

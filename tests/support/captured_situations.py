@@ -1,0 +1,202 @@
+"""Worlds in which the captured commands of `gh` make sense: what each needs beside the seeded world."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ghx_bench.twin.commands import checks, contents, issues, labels, merges, pulls, refs, repositories
+from ghx_bench.twin.faults import Fault, primary_rate_limit
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.state.records import Issue, Pull, Repository
+from ghx_bench.twin.world import Act, World
+
+Change = Callable[["Scene"], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The seeded world in the hands of its maker."""
+
+    world: World
+    act: Act
+
+    @property
+    def repository(self) -> Repository:
+        return lookup.repository(self.world, None, "acme", "widgets")
+
+    @property
+    def issue(self) -> Issue:
+        return lookup.issue(self.world, self.repository, 1)
+
+    @property
+    def pull(self) -> Pull:
+        return lookup.pull(self.world, self.repository, 7)
+
+    def write(self, branch: str, path: str, text: str) -> None:
+        """Put a file on a branch, over the one that is there."""
+        git = self.world.git(self.repository)
+        entry = git.entry(git.refs()[f"refs/heads/{branch}"], path)
+        contents.put(
+            self.act,
+            self.repository,
+            path=path,
+            content=text.encode(),
+            message=f"Write {path}",
+            branch=branch,
+            sha=entry.sha if entry else None,
+        )
+
+    def check(self, conclusion: str | None) -> None:
+        """Report on the head of the pull request, over what was reported before."""
+        checks.create_check_run(
+            self.act,
+            self.repository,
+            sha=self.pull.head_sha,
+            name="build",
+            status="completed" if conclusion else "in_progress",
+            conclusion=conclusion,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """How a captured command is run here."""
+
+    changes: tuple[Change, ...] = ()
+    branch: str = "main"  # that the clone has checked out
+    user: str = "octo"
+    faults: tuple[Fault, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    replaced: tuple[str, str] | None = None  # a word of the command that only the capture's server took
+    code: int | None = None  # the exit code, where GitHub decides otherwise than the capture's server did
+
+    def set_up(self, world: World) -> None:
+        """Make the world what the command needs."""
+        world.faults.add(*self.faults)
+        for change in self.changes:
+            with world.acting(None) as act:
+                change(Scene(world=world, act=act))
+
+
+def _with_label(scene: Scene) -> object:
+    return labels.create(scene.act, scene.repository, name="x", color="00ff00")
+
+
+def _with_branch(scene: Scene) -> object:
+    tip = scene.world.git(scene.repository).refs()["refs/heads/main"]
+    return refs.create(scene.act, scene.repository, ref="refs/heads/x", sha=tip)
+
+
+def _without_issues(scene: Scene) -> object:
+    return repositories.update(scene.act, scene.repository, has_issues=False)
+
+
+def _closed_issue(scene: Scene) -> object:
+    return issues.close(scene.act, scene.issue)
+
+
+def _closed_pull(scene: Scene) -> object:
+    return pulls.close(scene.act, scene.pull)
+
+
+def _merged_pull(scene: Scene) -> object:
+    return merges.merge(scene.act, scene.pull)
+
+
+def _draft(scene: Scene) -> object:
+    return pulls.convert_to_draft(scene.act, scene.pull)
+
+
+def _unchecked(scene: Scene) -> object:
+    return scene.write("feature", "new.md", "nobody checked this\n")
+
+
+def _pending(scene: Scene) -> object:
+    return scene.check(None)
+
+
+def _failing(scene: Scene) -> object:
+    return scene.check("failure")
+
+
+def _main_ahead(scene: Scene) -> object:
+    return scene.write("main", "ahead.md", "ahead\n")
+
+
+def _conflicting(scene: Scene) -> object:
+    return scene.write("main", "README.md", "# Gadgets\n")
+
+
+def _approval_required(scene: Scene) -> object:
+    return repositories.protect(scene.act, scene.repository, pattern="main", required_approvals=1, enforce_admins=True)
+
+
+def _up_to_date_required(scene: Scene) -> object:
+    return repositories.protect(
+        scene.act,
+        scene.repository,
+        pattern="main",
+        required_checks=("build",),
+        strict_checks=True,
+        enforce_admins=True,
+    )
+
+
+_LABELS = "/repos/acme/widgets/labels"
+_SCOPE = Fault(
+    path=_LABELS,
+    status=403,
+    message="Resource not accessible by personal access token",
+    headers={"x-accepted-oauth-scopes": "admin:enterprise"},
+)
+_MOVED_HEAD = Fault(path="*/merge", status=409, message="Head branch was modified. Review and try the merge again.")
+_FOREIGN = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "url.http://git.example.com/.insteadOf",
+    "GIT_CONFIG_VALUE_0": "https://github.com/acme",  # longer than what the environment replaces, so it wins
+}
+_BAD_TOKEN = {"GH_TOKEN": "ghp_unknown"}
+_NEW_PULL = Situation(changes=(_closed_pull,), branch="feature")
+
+SITUATIONS = {
+    "browse": Situation(),
+    "err-204": Situation(changes=(_with_label,)),
+    "err-401": Situation(environment=_BAD_TOKEN),
+    "err-401-authstatus": Situation(environment=_BAD_TOKEN),
+    "err-403-ratelimit": Situation(faults=(primary_rate_limit(now_s=0),)),
+    "err-403-scope": Situation(faults=(_SCOPE,)),
+    "err-409-merge": Situation(faults=(_MOVED_HEAD,)),
+    "err-422": Situation(replaced=("ff0000", "zz0000")),
+    "err-422-exists": Situation(changes=(_with_label,)),
+    "err-422-string": Situation(changes=(_with_branch,)),
+    "err-git-insteadof-foreign-host": Situation(branch="feature", environment=_FOREIGN),
+    "err-gql-merge-unprocessable": Situation(changes=(_draft,)),
+    "git-pr-create-fill": _NEW_PULL,
+    "git-pr-create-fill-223": _NEW_PULL,
+    "issue-close-already": Situation(changes=(_closed_issue,)),
+    "issue-create-disabled": Situation(changes=(_without_issues,)),
+    "issue-reopen": Situation(changes=(_closed_issue,)),
+    "issue-view-comments": Situation(code=0),  # the capture's server sent a node of another type, and gh 2.23 panicked
+    "pr-checks-fail": Situation(changes=(_failing,)),
+    "pr-checks-none": Situation(changes=(_unchecked,)),
+    "pr-checks-pending": Situation(changes=(_pending,)),
+    "pr-create": _NEW_PULL,
+    "pr-create-dryrun": _NEW_PULL,
+    "pr-create-exists": Situation(branch="feature"),
+    "pr-create-fill": _NEW_PULL,
+    "pr-create-full": Situation(changes=(_closed_pull,), branch="feature", user="hubot"),  # octo reviews it
+    "pr-create-milestone-project": _NEW_PULL,
+    "pr-merge-already": Situation(changes=(_merged_pull,)),
+    "pr-merge-auto": Situation(changes=(_approval_required,)),
+    "pr-merge-mss-behind": Situation(changes=(_main_ahead, _up_to_date_required)),
+    "pr-merge-mss-blocked": Situation(changes=(_approval_required,)),
+    "pr-merge-mss-dirty": Situation(changes=(_conflicting,)),
+    "pr-merge-mss-draft": Situation(changes=(_draft,), code=1),  # gh leaves it to GitHub to refuse drafts
+    "pr-merge-mss-unstable": Situation(changes=(_failing,)),
+    "pr-ready": Situation(changes=(_draft,)),
+    "pr-reopen": Situation(changes=(_closed_pull,)),
+    "pr-review-thread-api": Situation(replaced=("a" * 40, "HEAD-OF-PULL")),
+    "pr-status": Situation(branch="feature"),
+    "pr-update-branch": Situation(changes=(_main_ahead,)),
+    "pr-view-branch": Situation(branch="feature"),
+}
+"""By the name of the capture; the others run on the seeded world as it is."""
