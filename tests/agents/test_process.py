@@ -3,10 +3,12 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import psutil
 import pytest
+from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ghx_bench.agents.process import program
@@ -44,6 +46,25 @@ async def test_when_a_session_is_cancelled_the_program_and_all_its_descendants_a
 
     assert len(pids) == 6
     assert [pid for pid in pids if _is_alive(pid)] == []
+
+
+async def test_a_program_that_is_cancelled_while_it_starts_is_gone_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    really_open = anyio.open_process
+
+    async def open_process(*arguments: Any, **options: Any) -> Process:
+        process = await really_open(*arguments, **options)
+        started.append(process.pid)
+        scope.cancel()
+        await anyio.lowlevel.checkpoint()
+        return process
+
+    monkeypatch.setattr(anyio, "open_process", open_process)
+    with anyio.CancelScope() as scope:
+        async with program([sys.executable, "-c", "import time; time.sleep(600)"], environment={}):
+            await anyio.sleep_forever()
+
+    assert [pid for pid in started if not _is_alive(pid)] == started != []
 
 
 async def test_a_program_sees_exactly_its_environment_and_folder(tmp_path: Path) -> None:

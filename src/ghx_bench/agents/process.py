@@ -38,15 +38,7 @@ async def program(
     descendants are recognised. A program that is not there raises `FileNotFoundError`.
     """
     mark = secrets.token_hex(16)
-    process = await anyio.open_process(
-        list(command),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=stderr,
-        cwd=directory,
-        env={**environment, MARK: mark},
-        start_new_session=True,
-    )
+    process = await _start(command, {**environment, MARK: mark}, directory, stderr)
     try:
         yield process
     finally:
@@ -55,6 +47,23 @@ async def program(
                 await _end_family(process, mark, grace_s)
             finally:
                 await process.aclose()
+
+
+async def _start(
+    command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
+) -> Process:
+    """Start a program, shielded: of one that is cancelled while it starts, nobody would know the id."""
+    with anyio.CancelScope(shield=True):
+        return await anyio.open_process(
+            list(command),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=stderr,
+            cwd=directory,
+            env=environment,
+            start_new_session=True,
+        )
+    raise RuntimeError("nobody cancels this scope")
 
 
 async def _end_family(process: Process, mark: str, grace_s: float) -> None:

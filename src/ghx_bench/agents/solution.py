@@ -1,0 +1,146 @@
+"""Solutions: how a scenario is done with the tools of each mode, step by step; `<scenario id>.solution.yaml`."""
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, Strict, StringConstraints, model_validator
+
+from ghx_bench._base.documents import RefusedError, read_document, validate_document
+from ghx_bench.agents.variables import PATH, VARIABLE, names_in
+from ghx_bench.profiler.causes import Cause, MeasurementError
+from ghx_bench.profiler.section import Flag, Name, Section, Text
+
+SUFFIX = ".solution.yaml"
+"""How the file of a scenario's solution ends, behind the scenario's id."""
+
+VariableName = Annotated[
+    str, Strict(), StringConstraints(pattern=rf"^{VARIABLE}$", max_length=128), Field(examples=["threads"])
+]
+
+ListPath = Annotated[
+    str,
+    Strict(),
+    StringConstraints(pattern=rf"^{PATH}$", max_length=512),
+    Field(examples=["threads.items"]),
+]
+
+
+class SolutionError(MeasurementError):
+    """A solution does not do what it says: the bench's own fault, and nothing about any agent."""
+
+    code: ClassVar[str] = "SOLUTION_FAILED"
+    cause: Cause = Cause.BENCH
+
+
+class McpCall(Section):
+    """One call of a tool of an MCP server."""
+
+    tool: Text = Field(description="The tool, as its server names it.", examples=["pr_threads_list"])
+    arguments: dict[str, JsonValue] = Field(default={}, description="Its arguments; {{names}} are replaced.")
+    server: Name | None = Field(default=None, description="The server, where the mode has more than one.")
+    save: VariableName | None = Field(default=None, description="The name under which the answer is kept.")
+
+
+class Step(Section):
+    """One step: a shell command, a call of an MCP tool, or steps for each item of a list."""
+
+    shell: Text | None = Field(
+        default=None, description="A shell command; {{names}} are replaced, and quoted as their place needs it."
+    )
+    mcp: McpCall | None = Field(default=None, description="A call of an MCP tool.")
+    for_each: ListPath | None = Field(default=None, description="The list to go through.")
+    as_: VariableName = Field(default="item", alias="as", description="What the item is called in the steps.")
+    do: tuple["Step", ...] | None = Field(default=None, min_length=1, description="The steps for each item.")
+    save: VariableName | None = Field(default=None, description="The name under which the answer is kept.")
+    expect_failure: Flag = Field(default=False, description="Whether the call is meant to fail.")
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            told = " and ".join(map(repr, kinds)) or "none of them"
+            raise RefusedError(f"a step has one of 'shell', 'mcp' and 'for_each'; this has {told}")
+        is_loop = self.for_each is not None
+        if is_loop != (self.do is not None):
+            raise RefusedError("'for_each' and 'do' belong together", suggestion="write both or neither")
+        if is_loop and (self.save is not None or self.expect_failure):
+            raise RefusedError("'save' and 'expect_failure' belong to the steps under 'do'")
+        if self.mcp is not None and self.mcp.save is not None and self.save is not None:
+            raise RefusedError("'save' is given twice", suggestion="write it once")
+        return self
+
+    @property
+    def saved_as(self) -> str | None:
+        """The name under which the answer is kept."""
+        return self.save or (None if self.mcp is None else self.mcp.save)
+
+    @property
+    def in_words(self) -> str:
+        """The step in a few words, for messages."""
+        if self.mcp is not None:
+            return f"mcp {self.mcp.tool}"
+        words = " ".join((self.shell or f"for each of {self.for_each}").split())
+        return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}…"
+
+
+_KINDS = ("shell", "mcp", "for_each")
+_LONGEST_WORDS = 80
+
+
+class Solution(Section):
+    """How a scenario is done in one mode."""
+
+    steps: tuple[Step, ...] = ()
+    answer: str = "Done."
+
+    def names_needed(self) -> frozenset[str]:
+        """Return the variables that have to be bound: those it uses and does not make itself before."""
+        made: set[str] = set()
+        needed = frozenset(_needed_by(self.steps, made))
+        return needed | (frozenset(names_in(self.answer)) - made)
+
+    def needs_servers(self) -> bool:
+        """Say whether any step calls a tool of an MCP server."""
+        return any(step.mcp is not None for step in _all_steps(self.steps))
+
+
+class SolutionFile(Section):
+    """The solutions of one scenario, by mode."""
+
+    schema_url: str | None = Field(
+        default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
+    )
+    version: Literal[1] = Field(description="The version of this format.", examples=[1])
+    modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps, by mode.")
+    answer: Text = Field(default="Done.", description="What is said in the end; {{names}} are replaced.")
+
+    def solution_for(self, mode: str) -> Solution | None:
+        """Return how the scenario is done in a mode, if the file says so."""
+        steps = self.modes.get(mode)
+        return None if steps is None else Solution(steps=steps, answer=self.answer)
+
+
+def load_solution_file(path: str | os.PathLike[str]) -> SolutionFile:
+    """Read a solution file; raise `DocumentError` with everything wrong with it."""
+    return validate_document(read_document(path), SolutionFile)
+
+
+def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _all_steps(step.do or ())
+
+
+def _needed_by(steps: tuple[Step, ...], made: set[str]) -> Iterator[str]:
+    """Yield the variables that steps use before one of them is `made`."""
+    for step in steps:
+        uses: list[JsonValue] = [step.shell or "", {} if step.mcp is None else step.mcp.arguments]
+        used = {*names_in(uses), *([step.for_each.partition(".")[0]] if step.for_each else ())}
+        yield from used - made
+        if step.do is not None:
+            inside = {*made, step.as_}
+            yield from _needed_by(step.do, inside)
+            made |= inside - {step.as_}
+        if step.saved_as is not None:
+            made.add(step.saved_as)

@@ -1,0 +1,166 @@
+"""Modes as they are written down: those that come with the bench, and those of users."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field
+
+from ghx_bench._base.documents import RefusedError
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean
+from ghx_bench.agents.toolset import McpServer
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.section import Distinct, Flag, Name, Section, Text
+
+V = TypeVar("V")
+
+ORIGIN_SWAP = Path(__file__).parent / "presets" / "github_origin.cjs"
+
+_TOKEN = {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"}
+
+PRESETS: Mapping[str, McpServer] = {
+    # GitHub's own server, a Go program. It takes any address for github.com, plain http on loopback only.
+    "github": McpServer(
+        command="github-mcp-server",
+        args=("stdio",),
+        environment={**_TOKEN, "GITHUB_HOST": "${GITHUB_SERVER_URL}"},
+    ),
+    # The reference server, which has api.github.com built in.
+    "npm": McpServer(
+        command="npx",
+        args=("-y", "@modelcontextprotocol/server-github"),
+        environment={**_TOKEN, "NODE_OPTIONS": f'--require "{ORIGIN_SWAP}"'},
+    ),
+    # Ours. `-P`: what lies in the agent's folder must not be taken for a module.
+    "ghx": McpServer(command=sys.executable, args=("-P", "-m", "ghx_bench.cli.main", "mcp")),
+}
+"""MCP servers that can be named instead of described."""
+
+
+def _server_or_preset(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value not in PRESETS:
+        raise RefusedError(f"no preset {value!r}", suggestion=did_you_mean(value, PRESETS))
+    return PRESETS[value]
+
+
+Server = Annotated[McpServer, BeforeValidator(_server_or_preset)]
+
+
+class ModeDefinition(Section):
+    """A tool set to compare: what its agents find on their path, which MCP servers they get, what they are told."""
+
+    name: Name = Field(description="The name of the mode.", examples=["mine"])
+    extends: Name | None = Field(
+        default=None, description="A mode to start from; tools, servers and variables are added.", examples=["baseline"]
+    )
+    tools: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(),
+        description="Programs on the path beside the common ones: by name, or as the path of a file.",
+        examples=[["gh"]],
+    )
+    instructions: Text | None = Field(
+        default=None, description="What the agent is told about its tools, beside the scenario's own prompt."
+    )
+    environment: dict[Text, str] = Field(
+        default={}, description="Variables of its sessions; ${NAME} stands for one of the bench's own environment."
+    )
+    mcp_servers: dict[Name, Server] = Field(
+        default={}, description="MCP servers by name: a description, or the name of a preset."
+    )
+    shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
+
+    def beside(self, folder: Path) -> "ModeDefinition":
+        """Return this definition with the programs it names by a path taken from a folder."""
+        servers = {
+            name: server.model_copy(update={"command": server.command and _located(server.command, folder)})
+            for name, server in self.mcp_servers.items()
+        }
+        tools = tuple(_located(tool, folder) for tool in self.tools)
+        return self.model_copy(update={"tools": tools, "mcp_servers": servers})
+
+
+def _located(program: str, folder: Path) -> str:
+    return str((folder / program).absolute()) if os.sep in program else program
+
+
+BUILT_IN: Mapping[str, ModeDefinition] = {
+    definition.name: definition
+    for definition in (
+        ModeDefinition(name="baseline", tools=("gh",), instructions="Use the `gh` command to work with GitHub."),
+        ModeDefinition(
+            name="ghx",
+            tools=("ghx",),
+            instructions=(
+                "Use the `ghx` command to work with GitHub. `ghx capabilities search WORDS` finds an operation, "
+                "`ghx capabilities explain ID` tells its inputs, `ghx run ID --input JSON` runs it, and "
+                "`ghx chain --steps JSON` runs several at once."
+            ),
+        ),
+        ModeDefinition(
+            name="ghx-mcp",
+            mcp_servers={"ghx": PRESETS["ghx"]},
+            instructions="Use the tools of the MCP server `ghx` to work with GitHub.",
+        ),
+        ModeDefinition(
+            name="mcp",
+            mcp_servers={"github": PRESETS["github"]},
+            instructions="Use the tools of the MCP server `github` to work with GitHub.",
+        ),
+    )
+}
+"""The modes that come with the bench."""
+
+_REDEFINABLE = frozenset({"mcp"})
+
+
+class Definitions:
+    """All modes that are known, with what each inherits."""
+
+    def __init__(self, own: Sequence[ModeDefinition] = ()) -> None:
+        for each in own:
+            if each.name in BUILT_IN and each.name not in _REDEFINABLE:
+                raise InputError(
+                    f"mode {each.name!r} is built in; give yours another name, with `extends: {each.name}` if it adds"
+                )
+        self._known = {**BUILT_IN, **{each.name: each for each in own}}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all modes."""
+        return tuple(self._known)
+
+    def lineage(self, name: str) -> tuple[ModeDefinition, ...]:
+        """Return a mode and what it extends, itself first."""
+        line: list[ModeDefinition] = []
+        wanted: str | None = name
+        while wanted is not None:
+            if wanted not in self._known:
+                raise UnknownNameError("mode", wanted, known=self._known)
+            if any(each.name == wanted for each in line):
+                raise InputError(f"mode {name!r} extends itself: {' extends '.join([*(e.name for e in line), wanted])}")
+            line.append(self._known[wanted])
+            wanted = line[-1].extends
+        return tuple(line)
+
+    def whole(self, name: str) -> ModeDefinition:
+        """Return a mode with all that it inherits, and nothing left to inherit."""
+        oldest_first = self.lineage(name)[::-1]
+        told = [each.instructions for each in oldest_first if each.instructions is not None]
+        shells = [each.shell for each in oldest_first if each.shell is not None]
+        return ModeDefinition(
+            name=name,
+            tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
+            instructions=told[-1] if told else None,
+            environment=_merged(each.environment for each in oldest_first),
+            mcp_servers=_merged(each.mcp_servers for each in oldest_first),
+            shell=shells[-1] if shells else True,
+        )
+
+
+def _merged(parts: Iterable[Mapping[str, V]]) -> dict[str, V]:
+    return {name: value for part in parts for name, value in part.items()}

