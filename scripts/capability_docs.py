@@ -22,6 +22,7 @@ A capability is one typed GitHub operation: named inputs, named outputs, one ans
 
 ```console
 $ ghx run issue.view --owner acme --name widgets --issueNumber 1 --fields title,state
+$ ghx chain '[{"task":"issue.view","input":{"issueNumber":1}},{"task":"pr.view","input":{"prNumber":7}}]'
 $ ghx capabilities list issue
 $ ghx capabilities explain issue.labels.add --json
 $ ghx capabilities search close issue
@@ -36,6 +37,36 @@ names both.
 
 Inputs are understood in camelCase and in snake_case, `repo` is understood as `name`, digits in a string as a number.
 What a capability does not know it refuses, with the nearest name that it knows.
+
+## Several at once
+
+`ghx chain` takes a list of steps and prints `{"status":"success"|"partial"|"failed","results":[...]}`, one result for
+each step. A step may use what an earlier one gave:
+
+```console
+$ ghx chain '[{"task":"pr.threads.list","input":{"prNumber":7}},
+              {"task":"pr.threads.reply","input":{"threadId":"{{steps.0.data.items.0.id}}","body":"Done."}},
+              {"task":"pr.threads.resolve","input":{"threadId":"{{steps.0.data.items.0.id}}"}}]'
+```
+
+Steps happen as if one after the other: what reads sees every change before it, and none after it. Steps that need not
+wait for each other run at the same time and, where they are GraphQL, go out as one document: replies to ten threads
+take two round trips, not twenty. A step that fails spoils only those that use what it would have given. The command
+ends with 0 if all steps went well, else with 1. From Python: `run_chain(client, read_steps([...]))` in
+`ghx_bench.capabilities.chain`.
+
+## As tools for agents
+
+`ghx mcp` serves the capabilities over the Model Context Protocol, on standard input and output, or with `--http PORT`
+as streamable HTTP at `http://127.0.0.1:PORT/mcp`, for this machine only: whoever reaches it acts with its token.
+
+```json
+{"mcpServers": {"ghx": {"command": "ghx", "args": ["mcp", "--toolsets", "pr,issue", "--read-only"]}}}
+```
+
+`pr.threads.list` is the tool `pr_threads_list`; tools have the schemas of what they take and give, and say whether they
+only read or delete something. `chain` is a tool, too. `--toolsets` chooses domains (`issue`, `pr`, `repo`, `search`),
+`--read-only` leaves out what changes something, in chains as well.
 
 ## Which GitHub, and as whom
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import anyio
 import pytest
 from capability_calls import NAME, OWNER, Ghx
 from issue_calls import ISSUE_CALLS
@@ -10,7 +11,7 @@ from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
 from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.chain import MOST_STEPS, read_steps
+from ghx_bench.capabilities.chain import MOST_STEPS, ChainResult, read_steps, run_chain
 from ghx_bench.capabilities.errors import InvalidInputError
 from ghx_bench.twin.faults import Fault
 
@@ -260,6 +261,15 @@ def test_a_long_chain_is_split_into_several_round_trips(ghx: Ghx) -> None:
 
     assert {each["title"] for each in data(result)} == {"A crash"}
     assert result.requests == 4
+
+
+def test_a_chain_runs_on_either_event_loop(ghx: Ghx) -> None:
+    async def run() -> ChainResult:
+        async with ghx.client() as client:
+            return await run_chain(client, read_steps([{"task": "issue.view", "input": FIRST}] * 3))
+
+    for backend in ("asyncio", "trio"):
+        assert anyio.run(run, backend=backend).requests == 1
 
 
 def test_what_is_told_of_a_chain(ghx: Ghx) -> None:

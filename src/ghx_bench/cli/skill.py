@@ -19,6 +19,8 @@ One call: `ghx run TASK --flag value ...`. It prints `{"ok":true,"data":...}` an
 - Inputs are flags (`--issueNumber 7 --labels bug,ui`) or one object: `--input '{"issueNumber":7}'` (`-`: stdin).
 - `--fields number,title` keeps only these fields of the data, or of each item of a list.
 - Lists are `{"items":[...],"pageInfo":{"hasNextPage","endCursor"}}`; read on with `--after ENDCURSOR`.
+- Several calls in few round trips: `ghx chain '[{"task":"pr.view","input":{"prNumber":7}}, ...]'`. A step may use what
+  an earlier one gave: `"{{steps.0.data.items.0.id}}"`. It prints `{"status","results":[{"task","ok","data"}]}`.
 - Node ids (`issueId`, `threadId`) come from the `id` of what another call gives.
 - `ghx capabilities explain TASK` tells inputs and outputs; `ghx capabilities search WORDS` finds a task.
 

@@ -1,0 +1,1 @@
+"""The capabilities as tools of the Model Context Protocol."""

@@ -1,0 +1,80 @@
+"""`ghx chain`: steps in, JSON out, and an exit code."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ghx_bench.twin.pytest_plugin import GitHubTwin
+
+VIEW = {"task": "issue.view", "input": {"owner": "acme", "name": "widgets", "issueNumber": 1}}
+MISSING = {"task": "issue.view", "input": {"owner": "acme", "name": "widgets", "issueNumber": 99}}
+
+
+@pytest.mark.parametrize("flag", [(), ("--steps",)])
+def test_a_chain_prints_one_line_of_json(ghx: Callable, flag: tuple[str, ...]) -> None:
+    done = ghx("chain", *flag, json.dumps([VIEW, VIEW]))
+
+    assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
+    assert done.json.keys() == {"status", "results"}
+    assert [each["data"]["title"] for each in done.json["results"]] == ["A crash", "A crash"]
+
+
+def test_steps_may_come_from_standard_input(ghx: Callable) -> None:
+    assert ghx("chain", "-", given=json.dumps([VIEW])).json["status"] == "success"
+
+
+@pytest.mark.parametrize(("steps", "status"), [([VIEW, MISSING], "partial"), ([MISSING], "failed")])
+def test_a_failed_step_is_an_exit_code(ghx: Callable, steps: list, status: str) -> None:
+    done = ghx("chain", json.dumps(steps))
+
+    assert (done.code, done.json["status"]) == (1, status)
+    assert done.json["results"][-1]["error"].keys() == {"code", "message"}
+
+
+def test_everything_is_told_on_request(ghx: Callable) -> None:
+    done = ghx("chain", json.dumps([VIEW, VIEW]), "--verbose")
+
+    assert done.json["meta"]["requests"] == 1
+    assert done.json["results"][0]["meta"]["capability_id"] == "issue.view"
+
+
+def test_the_repository_need_not_be_named(ghx: Callable, here: Path) -> None:
+    steps = json.dumps(
+        [{"task": "issue.view", "input": {"issueNumber": 1}}, {"task": "search.code", "input": {"query": "b"}}]
+    )
+
+    assert ghx("chain", steps, "-R", "acme/widgets").json["results"][0]["data"]["number"] == 1
+    subprocess.run(["git", "init", "-q", here], check=True)
+    subprocess.run(["git", "-C", here, "remote", "add", "origin", "https://github.com/acme/widgets.git"], check=True)
+    assert ghx("chain", steps).json["results"][0]["data"]["number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "give the steps once"),
+        (("[]", "--steps", "[]"), "give the steps once"),
+        (("nonsense",), "not JSON"),
+        (("{}",), "a list"),
+        (("[]",), "between 1 and"),
+        (('[{"task": "issue.view", "inputs": {}}]',), "'input'"),
+        ((json.dumps([VIEW]), "--repo", "widgets"), "owner/name"),
+        (("[]", "--verbos"), "--help"),
+    ],
+)
+def test_bad_usage_is_one_line(ghx: Callable, words: tuple[str, ...], hint: str) -> None:
+    assert hint in ghx("chain", *words).complaint
+
+
+def test_three_steps_take_one_request_where_three_runs_take_three(
+    installed_ghx: Callable, github_twin: GitHubTwin
+) -> None:
+    installed_ghx("chain", json.dumps([VIEW, VIEW, VIEW]))
+    together = len(github_twin.world.journal)
+    for _ in range(3):
+        installed_ghx("run", "issue.view", "-R", "acme/widgets", "--issueNumber", "1")
+
+    assert (together, len(github_twin.world.journal) - together) == (1, 3)
