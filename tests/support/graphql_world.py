@@ -283,6 +283,10 @@ def _merge_one(town: Town) -> None:
     town.put("quick.txt", "Quick\n", "quick", "Be quick")
     with town.acting("octo") as act:
         pull = pulls.create(act, town.repository, title="Quick", head="quick", base="main", body="Closes #4, see #2")
+        refs.create(act, town.repository, ref="refs/heads/upper", sha=town.tip("quick"))
+    town.put("upper.txt", "Upper\n", "upper", "On top")
+    with town.acting("octo") as act:
+        pulls.create(act, town.repository, title="On top", head="upper", base="quick")
         merges.merge(act, pull, method="squash")
         if act.git(town.repository).ref("refs/heads/quick"):
             refs.delete(act, town.repository, ref="refs/heads/quick")

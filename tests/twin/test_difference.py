@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world
 
-from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, repositories, users
+from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, refs, repositories, users
 from ghx_bench.twin.commands.contents import put
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
@@ -112,6 +112,23 @@ def test_moved_refs_are_told_with_who_moved_them(base: World, world: World) -> N
         "refs/pull/2/head": "bob",
         "refs/pull/2/merge": "bob",
     }
+
+
+def test_the_head_of_a_new_pull_request_is_by_who_opened_it_whatever_happened_since(base: World, world: World) -> None:
+    with world.acting(viewer(world, "bob")) as act:
+        put(act, widgets(world), path="new.txt", content=b"new", message="New", branch="one")
+        tip = world.git(widgets(world)).ref("refs/heads/one") or ""
+        refs.create(act, widgets(world), ref="refs/heads/fourth", sha=tip)
+    with world.acting(viewer(world, "bob")) as act:
+        opened = pulls.create(act, widgets(world), title="Fourth", head="fourth", base="main")
+        number, at = lookup.issue_of(world, opened).number, act.now
+    with world.acting(viewer(world, "ann")) as act:
+        comments.create(act, lookup.issue_of(world, opened), "Thanks")
+        pulls.close(act, opened)
+
+    head = next(each for each in diff(base, world) if each.field == f"refs/pull/{number}/head")
+
+    assert (head.change, head.by, head.at) == ("created", "bob", at)
 
 
 def test_a_merge_tells_commit_branch_and_closed_issue(base: World, world: World) -> None:

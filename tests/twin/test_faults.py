@@ -1,6 +1,9 @@
 """Scripted trouble, and the journal of what was asked."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
 
 from ghx_bench.twin.faults import Fault, Faults, primary_rate_limit, secondary_rate_limit
 from ghx_bench.twin.journal import Entry, Journal
@@ -33,6 +36,27 @@ def test_a_fault_lets_the_first_requests_pass() -> None:
     faults = Faults()
     faults.add(Fault(skip=2, times=1, status=500))
     assert [faults.take("git", "GET", "/") is not None for _ in range(5)] == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"surface": "soap"}, "surface is rest, graphql, git or None, not 'soap'"),
+        ({"method": "FETCH"}, "method is one of .*, not 'FETCH'"),
+        ({"path": "repos/*"}, "path is a pattern that begins with / or [*], not 'repos/[*]'"),
+        ({"path": ""}, "path is a pattern that begins"),
+        ({"times": 0}, "times is at least 1, or None for good, not 0"),
+        ({"skip": -1}, "skip is at least 0, not -1"),
+        ({"latency_ms": -1}, "latency_ms is at least 0, not -1"),
+        ({"latency_ms": float("nan")}, "latency_ms is at least 0, not nan"),
+        ({"status": 99}, "status is from 100 to 599, not 99"),
+        ({"status": 600}, "status is from 100 to 599, not 600"),
+        ({"status": None}, "status or latency_ms must be given, else it does nothing"),
+    ],
+)
+def test_a_fault_that_cannot_happen_is_refused(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=f"^a fault's {complaint}"):
+        Fault(**{"status": 500, **given})
 
 
 def test_requests_side_by_side_use_a_fault_up_exactly() -> None:

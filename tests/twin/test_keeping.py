@@ -49,6 +49,10 @@ def kept(tmp_path: Path) -> Path:
     return folder
 
 
+def test_only_its_owner_enters_the_folder_of_a_kept_world(kept: Path) -> None:
+    assert kept.stat().st_mode & 0o777 == 0o700
+
+
 def killed(folder: Path, script: str) -> None:
     """Run a script in a process of its own, which kills itself in the middle."""
     program = [sys.executable, "-c", BEGINNING + textwrap.dedent(script), str(folder)]
@@ -137,6 +141,15 @@ def test_a_kept_world_is_the_same_when_opened_again(kept: Path) -> None:
     with World.create(kept) as world:
         assert world.snapshot() == before
         assert harvest(world) == written
+
+
+def test_the_clock_of_a_kept_world_goes_on_as_it_did(kept: Path) -> None:
+    with World.create(kept) as world:
+        before = world.database.now()
+        world.set_clock("wall")
+    with World.create(kept) as world, world.fork() as fork:
+        assert (world.database.clock, fork.database.clock) == ("wall", "wall")
+        assert fork.database.now() >= before
 
 
 def test_a_fork_of_a_kept_world_is_free_of_it(kept: Path) -> None:

@@ -1,5 +1,6 @@
 """Worlds: all or nothing, forks that never meet, snapshots, folders that are gone afterwards."""
 
+import gc
 import tempfile
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,11 @@ def base() -> Generator[World]:
 
 def bob(world: World) -> Viewer:
     return Viewer(user=lookup.user(world, "bob"))
+
+
+def test_acting_takes_no_login(base: World) -> None:
+    with pytest.raises(TypeError, match=r"acting takes a Viewer .* or None for the world's maker, not 'bob'"):
+        base.acting("bob").__enter__()  # pyright: ignore[reportArgumentType] - what is tested
 
 
 @contextmanager
@@ -201,6 +207,22 @@ def test_closed_worlds_leave_no_folder(tmp_path: Path, monkeypatch: pytest.Monke
     left = [each for each in tmp_path.iterdir() if not each.name.startswith("ghx-twin-git-")]
     assert left == []
     parent.close()
+
+
+def test_worlds_that_nobody_closes_leave_no_folder_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    parent = base_world()
+    with parent.acting(None) as act:
+        write_everywhere(act, "before")
+    child = parent.fork()
+    del parent, act
+    gc.collect()
+    assert branch_text(child) == "before"  # the objects of its parent are still there
+
+    del child
+    gc.collect()
+
+    assert [each for each in tmp_path.iterdir() if not each.name.startswith("ghx-twin-git-")] == []
 
 
 def test_a_snapshot_of_another_world_is_refused_and_changes_nothing(base: World) -> None:

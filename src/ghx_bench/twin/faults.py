@@ -1,12 +1,15 @@
 """Trouble on purpose: what a world answers instead of doing as it is asked."""
 
 import fnmatch
+import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 Surface = Literal["rest", "graphql", "git"]
+_STATUSES = range(100, 600)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,11 @@ class Fault:
     graphql_type: str | None = None  # GraphQL says it with status 200 and an error of this type
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def __post_init__(self) -> None:
+        """Refuse a fault that no request could meet, or that would do nothing."""
+        if problem := _problem(self):
+            raise ValueError(f"a fault's {problem}")
+
     def fits(self, surface: Surface, method: str, path: str) -> bool:
         """Tell whether a request would get this trouble."""
         return (
@@ -31,6 +39,30 @@ class Fault:
             and (self.method is None or self.method.upper() == method)
             and fnmatch.fnmatchcase(path, self.path)
         )
+
+
+def _problem(fault: Fault) -> str | None:
+    """Return what is wrong with a fault, if anything."""
+    if fault.surface is not None and fault.surface not in get_args(Surface):
+        return f"surface is {', '.join(get_args(Surface))} or None, not {fault.surface!r}"
+    if fault.method is not None and fault.method.upper() not in _METHODS:
+        return f"method is one of {', '.join(sorted(_METHODS))}, not {fault.method!r}"
+    if not fault.path.startswith(("/", "*")):
+        return f"path is a pattern that begins with / or *, not {fault.path!r}"
+    if fault.times is not None and fault.times < 1:
+        return f"times is at least 1, or None for good, not {fault.times}"
+    if fault.skip < 0:
+        return f"skip is at least 0, not {fault.skip}"
+    return _harmlessness(fault)
+
+
+def _harmlessness(fault: Fault) -> str | None:
+    """Return why a fault would do nothing that a client can see."""
+    if not 0 <= fault.latency_ms < math.inf:
+        return f"latency_ms is at least 0, not {fault.latency_ms}"
+    if fault.status is None:
+        return None if fault.latency_ms else "status or latency_ms must be given, else it does nothing"
+    return None if fault.status in _STATUSES else f"status is from 100 to 599, not {fault.status}"
 
 
 def primary_rate_limit(*, times: int | None = None, reset_in_s: int = 60, now_s: int) -> Fault:

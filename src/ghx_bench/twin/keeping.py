@@ -38,7 +38,7 @@ class Keeping:
     @classmethod
     def of(cls, directory: Path) -> Self:
         """Open the world in a folder, making both where they are not there."""
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # tokens are in it
         lock = _locked(directory)
         try:
             return cls(*_opened(directory), lock)

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:  # every test run of everybody who has this package imports this module: it must cost nothing
+    from ghx_bench.twin.server.environment import ClientEnvironment
     from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.state.records import User
     from ghx_bench.twin.world import World
 
 
@@ -34,7 +36,9 @@ class GitHubTwin:
 
     def environment_of(self, login: str) -> dict[str, str]:
         """Return the environment of a client that acts as somebody else."""
-        return self.server.client_environment(self.world, login).over(os.environ)
+        from ghx_bench.twin.queries import lookup  # noqa: PLC0415 - loaded by the tests that use it only
+
+        return _client(self.world, self.server, lookup.user(self.world, login)).over(os.environ)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,11 +49,15 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
     """Yield a world of the test's own: one user, `octocat`, or what the `github_seed` marker names."""
-    from ghx_bench.twin.cli.worlds import open_world  # noqa: PLC0415 - loaded by the tests that use it only
+    from ghx_bench._base.errors import InputError  # noqa: PLC0415 - the same
+    from ghx_bench.twin.seed.opening import open_world  # noqa: PLC0415 - loaded by the tests that use it only
 
-    marker = request.node.get_closest_marker("github_seed")
-    seed = None if marker is None else _beside(request, Path(marker.args[0]))
-    with open_world(seed) as world:
+    seed = _seed(request)
+    try:
+        world = open_world(seed)
+    except InputError as error:
+        pytest.fail(f"github_seed: {error}", pytrace=False)
+    with world:
         yield world
 
 
@@ -65,11 +73,11 @@ def github_server() -> "Generator[Server]":
 @pytest.fixture
 def github_twin(github_world: "World", github_server: "Server") -> "Generator[GitHubTwin]":
     """Yield `github_world` behind real sockets, with the environment that makes `gh`, `git` and libraries use it."""
-    from ghx_bench.twin.cli.worlds import person  # noqa: PLC0415 - the same
+    from ghx_bench.twin.seed.opening import person  # noqa: PLC0415 - the same
 
     user = person(github_world, None)
     github_server.add(github_world)
-    environment = github_server.client_environment(github_world, user)
+    environment = _client(github_world, github_server, user)
     yield GitHubTwin(
         url=github_server.url,
         user=user.login,
@@ -81,5 +89,20 @@ def github_twin(github_world: "World", github_server: "Server") -> "Generator[Gi
     github_server.remove(github_world)
 
 
-def _beside(request: pytest.FixtureRequest, path: Path) -> Path:
-    return path if path.is_absolute() else request.path.parent / path
+def _client(world: "World", server: "Server", user: "User") -> "ClientEnvironment":
+    """Return what a client needs to act as a user, with the user's own token where the seed gives one."""
+    from ghx_bench.twin.server.tokens import own_token  # noqa: PLC0415 - the same
+
+    return server.client_environment(world, user, token=own_token(server.hosting, world, user))
+
+
+def _seed(request: pytest.FixtureRequest) -> Path | None:
+    """Return the seed that the marker names, beside the test."""
+    marker = request.node.get_closest_marker("github_seed")
+    if marker is None:
+        return None
+    match marker.args, marker.kwargs:
+        case ((str() | Path() as path,), {}) if not marker.kwargs:
+            return request.path.parent / path
+        case _:
+            pytest.fail('github_seed takes one path: @pytest.mark.github_seed("seed.yaml")', pytrace=False)

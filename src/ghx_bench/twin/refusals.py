@@ -3,7 +3,10 @@
 ```
 Refusal                 a message, an HTTP status and a GraphQL error type
 ├── NotFoundRefusal     404, NOT_FOUND: no such thing, or none that this viewer may see
-├── ForbiddenRefusal    403, FORBIDDEN: the role or the token's scopes do not allow it
+│   └── PlainNotFoundRefusal  whose message REST spells out too ("Branch not found")
+├── ForbiddenRefusal    403, FORBIDDEN: the role, the token's scopes or the state of things do not allow it
+│   ├── RoleRefusal     the viewer's role is too small; GraphQL names the mutation instead
+│   └── ScopeRefusal    403, INSUFFICIENT_SCOPES: the token's scopes are too small for a field of GraphQL's
 ├── InvalidRefusal      422, UNPROCESSABLE: a value or the state of things stands against it; may carry `errors`
 ├── ConflictRefusal     409, UNPROCESSABLE: the caller's picture of the state is out of date
 ├── NotAllowedRefusal   405, UNPROCESSABLE: cannot be done to this thing now (a merge)
@@ -29,6 +32,19 @@ class FieldError:
     code: str  # missing | missing_field | invalid | already_exists | unprocessable | custom
     message: str | None = None
     value: object = None
+
+    @property
+    def sentence(self) -> str | None:
+        """Return what GraphQL says of it: the field's name begins a sentence; None where nothing can be said."""
+        if self.field is None:
+            return self.message
+        said = self.message or (f"{self.field} {_SENTENCES[self.code]}" if self.code in _SENTENCES else None)
+        if said is None or not said.startswith(f"{self.field} "):
+            return said
+        return self.field.replace("_", " ").capitalize() + said.removeprefix(self.field)
+
+
+_SENTENCES = {"missing_field": "can't be blank", "invalid": "is invalid", "already_exists": "has already been taken"}
 
 
 class Refusal(GhxBenchError):  # noqa: N818 - an answer GitHub gives, not a failure of ours
@@ -59,8 +75,12 @@ class NotFoundRefusal(Refusal):
     graphql_type: ClassVar[str] = "NOT_FOUND"
 
 
+class PlainNotFoundRefusal(NotFoundRefusal):
+    """A 404 whose message GitHub spells out in REST too ("Branch not found")."""
+
+
 class ForbiddenRefusal(Refusal):
-    """The viewer's role or the token's scopes do not allow it; `needed_scopes` when it is the token."""
+    """Something about the viewer or the thing does not allow it; `needed_scopes` when it is the token."""
 
     code: ClassVar[str] = "FORBIDDEN"
     status: ClassVar[int] = 403
@@ -69,6 +89,16 @@ class ForbiddenRefusal(Refusal):
     def __init__(self, message: str, *, needed_scopes: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.needed_scopes = tuple(needed_scopes)
+
+
+class RoleRefusal(ForbiddenRefusal):
+    """The viewer's role is too small; the message is REST's, for GraphQL says which mutation was not allowed."""
+
+
+class ScopeRefusal(ForbiddenRefusal):
+    """The token lacks the scope that a field of GraphQL's asks for, whatever its user may see."""
+
+    graphql_type: ClassVar[str] = "INSUFFICIENT_SCOPES"
 
 
 class InvalidRefusal(Refusal):
@@ -86,7 +116,7 @@ class InvalidRefusal(Refusal):
     @property
     def graphql_message(self) -> str:
         """Return the reasons in one line, as GraphQL gives them."""
-        said = [error if isinstance(error, str) else error.message for error in self.errors]
+        said = [error if isinstance(error, str) else error.sentence for error in self.errors]
         return self._graphql or ", ".join(reason for reason in said if reason) or self.message
 
 

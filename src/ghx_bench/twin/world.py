@@ -11,6 +11,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
 from ghx_bench.twin.keeping import DATABASE, Keeping
+from ghx_bench.twin.state.clock import ClockPolicy
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
@@ -57,6 +58,8 @@ class World:
     @contextmanager
     def acting(self, viewer: Viewer | None, *, at: str | None = None) -> Generator["Act"]:
         """Change the world as `viewer` (None: as the world's maker, who may do everything)."""
+        if not isinstance(viewer, Viewer | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a login, mostly
+            raise TypeError(f"acting takes a Viewer (`Viewer(user=...)`) or None for the world's maker, not {viewer!r}")
         actor = None if viewer is None else viewer.id
         with self.database.held(), self.storage.undoing() as moved:
             outermost = not self.database.is_writing
@@ -64,6 +67,13 @@ class World:
                 yield Act(world=self, viewer=viewer, now=now)
                 if self._keeping and outermost and (moved or self.database.has_notes):
                     self.database.keep_refs(self.storage.refs())
+
+    def set_clock(self, policy: ClockPolicy) -> None:
+        """Let the real time move the clock (`wall`), as clients expect it, or again each act (`ticking`, the default).
+
+        Either way it never goes backwards. It stays so in forks, in snapshots and when a kept world is opened again.
+        """
+        self.database.set_clock(policy)
 
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this moment."""
@@ -79,7 +89,7 @@ class World:
     def fork(self) -> Self:
         """Return an independent copy, in memory and a temporary folder; neither sees what the other does later."""
         with self.database.held():
-            return type(self)(Database.from_bytes(self.database.to_bytes()), self.storage.fork())
+            return type(self)(self.database.copy(), self.storage.fork())
 
     def close(self) -> None:
         """Let go of memory, files and temporary folders; forks of this world live on."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from gh_client import BUNDLED, MISSING, SYSTEM, GhClient, bundled_gh, system_gh
 
-from ghx_bench.twin.cli.worlds import open_world
 from ghx_bench.twin.pytest_plugin import GitHubTwin
+from ghx_bench.twin.seed.opening import open_world
 from ghx_bench.twin.server.running import Server
 from ghx_bench.twin.world import World
 

@@ -10,6 +10,7 @@ import tempfile
 import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from gh_client import bundled_gh
 from ghx_bench._base.commandline import run_command_line
 from ghx_bench.twin.cli.main import app
 from ghx_bench.twin.server.environment import Identity, client_environment
+from ghx_bench.twin.world import World
 
 SEED = Path(__file__).with_name("widgets.yaml")
 TWIN = [sys.executable, "-m", "ghx_bench.twin.cli.main"]
@@ -115,6 +117,82 @@ def test_exec_acts_as_the_named_user(environment: dict[str, str]) -> None:
     assert twin(environment, *named).stdout == "hubot\n"
 
 
+TOKENS = """
+users:
+  - {login: ann, tokens: [{token: t-ann, scopes: [public_repo]}]}
+  - {login: bob}
+repositories: [{name: ann/hidden, visibility: private}]
+"""
+
+
+def test_exec_acts_with_the_token_that_the_seed_gives_a_user(environment: dict[str, str], tmp_path: Path) -> None:
+    seed, diff = tmp_path / "seed.yaml", tmp_path / "diff.json"
+    seed.write_text(TOKENS)
+    script = f'echo "$GH_TOKEN"; {GH} api repos/ann/hidden --silent'
+    arguments = ["exec", "--seed", str(seed), "--diff", str(diff)]
+
+    ann = twin(environment, *arguments, "--", "sh", "-c", script)
+    bob = twin(environment, *arguments, "--user", "bob", "--", "sh", "-c", 'echo "$GH_TOKEN"')
+
+    assert (ann.returncode, ann.stdout) == (1, "t-ann\n")
+    assert "404" in ann.stderr
+    assert bob.stdout.startswith("ghp_")
+    assert json.loads(diff.read_text()) == []
+
+
+def test_exec_with_a_ticking_clock_is_the_same_every_time(environment: dict[str, str], tmp_path: Path) -> None:
+    diff = tmp_path / "diff.json"
+    command = [GH, "issue", "create", "-R", "acme/widgets", "-t", "Ticks", "-b", ""]
+
+    told: list[str] = []
+    for _ in range(2):
+        arguments = ["exec", "--seed", str(SEED), "--clock", "ticking", "--diff", str(diff), "--", *command]
+        assert twin(environment, *arguments).returncode == 0
+        told.append(diff.read_text())
+
+    assert told[0] == told[1]
+    assert '"at": "2026-01-01T' in told[0]
+
+
+@pytest.mark.parametrize("flag", ["--journal", "--diff"])
+def test_exec_refuses_a_file_that_cannot_be_written_before_it_runs(
+    environment: dict[str, str], tmp_path: Path, flag: str
+) -> None:
+    for path in (tmp_path, tmp_path / "nowhere" / "file"):
+        done = twin(environment, "exec", flag, str(path), "--", "touch", str(tmp_path / "ran"))
+
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert done.stderr.startswith(f"error: {flag}: {path} cannot be written: ")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_exec_writes_its_journal_to_a_pipe(environment: dict[str, str], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        done = twin(environment, "exec", "--journal", str(pipe), "--", GH, "api", "user", "--silent")
+        told = reader.communicate(timeout=30)[0]
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(told)["operation"] == "GET /user"
+
+
+def test_exec_happens_in_the_real_time_and_its_seed_before_that(environment: dict[str, str]) -> None:
+    script = f"""set -e
+    {GH} repo fork acme/widgets --clone=false 2>&1
+    {GH} issue create -R acme/widgets -t Today -b b >/dev/null
+    {GH} issue list -R acme/widgets --search "created:>=$(date -u +%Y-%m-%d)" --json title --jq .[].title
+    {GH} api repos/acme/widgets/issues/1 --jq .created_at
+    """
+    done = twin(environment, "exec", "--seed", str(SEED), "--user", "hubot", "--", "sh", "-c", script)
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "already exists" not in done.stdout
+    assert lines[-2] == "Today"
+    assert lines[-1].startswith("2026-01-01T")
+
+
 def test_exec_ends_as_its_command_does(environment: dict[str, str], temporary: Path) -> None:
     done = twin(environment, "exec", "--", "sh", "-c", "exit 42")
 
@@ -152,6 +230,8 @@ def test_exec_that_is_interrupted_ends_its_command_and_cleans_up(
         (["exec"], "name the command to run"),
         (["exec", "--seed", "nowhere.yaml", "--", "true"], "nowhere.yaml"),
         (["exec", "--user", "nobody", "--", "true"], "this world has no nobody"),
+        (["exec", "--clock", "sun", "--", "true"], "--clock"),
+        (["serve", "--clock", "sun"], "--clock"),
         (["serve", "--port", "70000"], "--port"),
         (["serve", "--port", "many"], "--port"),
         (["serve", "--seed", "nowhere.yaml"], "nowhere.yaml"),
@@ -180,7 +260,7 @@ def test_a_bad_seed_is_told_with_its_place(
 
     told = capsys.readouterr().err
     assert code == 2
-    assert "nobody" in told
+    assert told.startswith(f"error: {seed}: repositories: nobody/widgets: ")
     assert len(told.splitlines()) == 1
 
 
@@ -194,6 +274,29 @@ def test_serve_says_when_it_is_ready_and_stops_when_told(environment: dict[str, 
         process.terminate()
         assert process.wait(timeout=30) == 0
     assert list(temporary.iterdir()) == []
+
+
+def test_serve_happens_in_the_real_time(environment: dict[str, str], tmp_path: Path) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    with started(environment, "serve", "--seed", str(SEED), "--data-dir", str(tmp_path / "world")) as process:
+        made = asked(ready_line(process), "/repos/acme/widgets/issues", {"title": "Now"})
+    after = datetime.now(UTC)
+
+    assert before <= datetime.fromisoformat(made["created_at"]) <= after
+    with World.create(tmp_path / "world") as world:
+        assert world.database.clock == "wall"
+    assert (tmp_path / "world").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_seed_is_not_planted_in_a_kept_world(environment: dict[str, str], tmp_path: Path) -> None:
+    kept = tmp_path / "world"
+    World.create(kept).close()
+
+    done = twin(environment, "serve", "--seed", str(SEED), "--data-dir", str(kept))
+
+    assert done.returncode == 2
+    assert f"{kept} holds a world already" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_serve_on_a_port_that_is_taken(environment: dict[str, str]) -> None:

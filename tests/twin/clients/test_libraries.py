@@ -81,6 +81,7 @@ def test_githubkit(github_twin: GitHubTwin) -> None:
             **place, path="docs/a.md", message="Add a file", content=content, branch="work"
         )
         pull = rest.pulls.create(**place, title="Work", head="work", base="main").parsed_data
+        labelled = rest.issues.add_labels(**place, issue_number=pull.number, labels=["bug"]).parsed_data
         review = reviewer.rest.pulls.create_review(
             **place,
             pull_number=pull.number,
@@ -89,11 +90,13 @@ def test_githubkit(github_twin: GitHubTwin) -> None:
             comments=[{"path": "docs/a.md", "line": 1, "side": "RIGHT", "body": "One!"}],
         ).parsed_data
         comments = rest.pulls.list_review_comments(**place, pull_number=pull.number).parsed_data
+        (listed,) = rest.pulls.list(**place).parsed_data
         merged = rest.pulls.merge(**place, pull_number=pull.number, merge_method="rebase").parsed_data
         seen = author.graphql(
             'query {repository(owner: "octo", name: "from-githubkit") {pullRequest(number: 1) {state}}}'
         )
 
+        assert [each.name for each in labelled] == [each.name for each in listed.labels] == ["bug"]
         assert review.state == "CHANGES_REQUESTED"
         assert [each.body for each in comments] == ["One!"]
         assert merged.merged

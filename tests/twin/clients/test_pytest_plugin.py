@@ -47,3 +47,63 @@ def test_every_test_has_a_world_of_its_own_from_its_seed(pytester: pytest.Pytest
     )
 
     pytester.runpytest_inprocess(*QUIET, "--strict-markers").assert_outcomes(passed=2)
+
+
+def test_people_act_with_the_tokens_that_the_seed_gives_them(pytester: pytest.Pytester) -> None:
+    tokens = "[{login: ann, tokens: [{token: t-ann, scopes: [repo]}]}, {login: bob, tokens: [{token: t-bob}]}]"
+    pytester.makefile(".yaml", seed=f"users: {tokens}")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.github_seed("seed.yaml")
+        def test_tokens(github_twin):
+            assert github_twin.token == github_twin.environment["GH_TOKEN"] == "t-ann"
+            assert github_twin.environment_of("bob")["GH_TOKEN"] == "t-bob"
+
+        @pytest.mark.github_seed("seed.yaml")
+        def test_a_token_that_two_worlds_hold_is_replaced(github_twin):
+            server = github_twin.server
+            with github_twin.world.fork() as copy:
+                server.add(copy)
+                token = github_twin.environment_of("ann")["GH_TOKEN"]
+                access = server.hosting.open(token)
+                server.remove(copy)
+            assert token != "t-ann"
+            assert access.hosted.world is github_twin.world
+            assert access.viewer.scopes == {"repo"}
+        """
+    )
+
+    pytester.runpytest_inprocess(*QUIET).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [
+        ("()", "github_seed takes one path"),
+        ("(path='seed.yaml')", "github_seed takes one path"),
+        ("(3)", "github_seed takes one path"),
+        ("('nowhere.yaml')", "nowhere.yaml"),
+        ("('seed.yaml')", "seed.yaml: repositories: nobody/box: "),
+    ],
+)
+def test_a_seed_that_cannot_be_used_is_told_without_a_traceback(
+    pytester: pytest.Pytester, marker: str, words: str
+) -> None:
+    pytester.makefile(".yaml", seed="users: [{login: ann}]\nrepositories: [{name: nobody/box}]")
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.github_seed{marker}
+        def test_never_runs(github_world):
+            raise AssertionError
+        """
+    )
+
+    done = pytester.runpytest_inprocess(*QUIET)
+
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(f"*{words}*")
+    assert "pytest_plugin.py" not in done.stdout.str()

@@ -96,7 +96,16 @@ def test_a_bad_status_is_refused(shop: Shop, given: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"conclusion": "fine"}, {"status": "done"}, {"status": "completed"}, {"name": " "}, {"sha": "1" * 40}]
+    "given",
+    [
+        {"conclusion": "fine"},
+        {"status": "done"},
+        {"status": "completed"},
+        {"name": " "},
+        {"sha": "1" * 40},
+        {"started_at": "2024-01-01T12:99:00Z"},
+        {"conclusion": "success", "completed_at": "soon"},
+    ],
 )
 def test_a_bad_check_run_is_refused(shop: Shop, given: dict) -> None:
     with pytest.raises(InvalidRefusal):

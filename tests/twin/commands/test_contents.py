@@ -3,10 +3,12 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_bench.twin.commands import contents, repositories
+from ghx_bench.twin.commands import contents, objects, repositories
+from ghx_bench.twin.commands.objects import NewEntry
 from ghx_bench.twin.git.repository import Signature, TreeChange
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.viewer import Viewer
 
 
 @pytest.fixture
@@ -147,3 +149,20 @@ def test_half_a_surrogate_pair_in_a_path_or_branch_is_refused(shop: Shop) -> Non
         contents.put(act, shop.repository, path="a", content=b"", message="m", branch="\ud800")
     with shop.acting() as act:
         contents.put(act, shop.repository, path="a", content=b"", message="\ud800")
+
+
+def test_a_workflow_needs_its_scope_unless_a_branch_has_it(shop: Shop) -> None:
+    path, repo_only = ".github/workflows/ci.yml", Viewer(user=shop.people["ann"], scopes=frozenset({"repo"}))
+    with pytest.raises(NotFoundRefusal, match="without `workflow` scope"), shop.world.acting(repo_only) as act:
+        contents.put(act, shop.repository, path=path, content=b"on: push", message="m")
+    with pytest.raises(NotFoundRefusal), shop.world.acting(repo_only) as act:
+        objects.create_tree(act, shop.repository, entries=[NewEntry(path=path, content=b"on: push")])
+    shop.branch("other")
+    with shop.acting() as act:
+        contents.put(act, shop.repository, path=path, content=b"on: push", message="m", branch="other")
+
+    with shop.world.acting(repo_only) as act:
+        contents.put(act, shop.repository, path=path, content=b"on: push", message="m")
+        contents.put(act, shop.repository, path=".github/workflows.md", content=b"x", message="m")
+        sha = sha_of(shop, path)
+        contents.delete(act, shop.repository, path=path, sha=sha, message="m")

@@ -8,7 +8,7 @@ from ghx_bench.twin.commands.merges import Method
 from ghx_bench.twin.git.repository import Commit
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
-from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, NotAllowedRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, NotAllowedRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Event, Pull
 
 
@@ -85,6 +85,25 @@ def test_other_authors_of_squashed_commits_are_named(shop: Shop) -> None:
     assert commit.message.endswith("Co-authored-by: Ann <2+ann@users.noreply.github.com>")
 
 
+def test_who_is_named_in_squashed_commits_is_named_once_more_at_the_end(shop: Shop) -> None:
+    helped = "co-authored-by: Cleo <cleo@example.com>\nCo-authored-by: Ann <2+ann@users.noreply.github.com>"
+    shop.write("feature", {"a": "a"}, f"Add a\n\n{helped}")
+    shop.write("feature", {"b": "b"}, "Add b\n\nCo-authored-by: Cleo C. <CLEO@example.com>")
+    commit = merge(shop, shop.open(title="Title"), method="squash")
+
+    told, _, named = commit.message.partition("\n\n---------\n\n")
+    assert told.startswith("Title (#1)\n\n* Add a\n\n")
+    assert told.endswith("\n\n* Add b\n\nCo-authored-by: Cleo C. <CLEO@example.com>")
+    assert named == "Co-authored-by: Cleo <cleo@example.com>"
+
+
+def test_the_only_squashed_commit_names_nobody_twice(shop: Shop) -> None:
+    shop.write("feature", {"a": "a"}, "Add a\n\nCo-authored-by: Cleo <cleo@example.com>")
+    commit = merge(shop, shop.open(title="Title"), method="squash")
+
+    assert commit.message == "Add a (#1)\n\nCo-authored-by: Cleo <cleo@example.com>"
+
+
 def test_rebased_commits_keep_their_authors_and_get_the_merger_as_committer(shop: Shop) -> None:
     shop.write("feature", {"a": "a"}, "Add a")
     shop.write("feature", {"b": "b"}, "Add b")
@@ -143,7 +162,7 @@ def test_another_head_than_expected_is_a_conflict(shop: Shop) -> None:
 def test_merging_takes_write_access(shop: Shop) -> None:
     pull = shop.open()
     for login in ("rea", "tri"):
-        with pytest.raises(ForbiddenRefusal, match="MergePullRequest"):
+        with pytest.raises(RoleRefusal):
             merge(shop, pull, login)
 
 

@@ -119,7 +119,7 @@ def test_a_deleted_base_closes_unless_it_was_merged_and_leads_further(shop: Shop
     delete(shop, "lower")
     assert shop.fresh(upper).base_ref == "main"
     assert shop.issue(upper).state == "open"
-    assert shop.events(upper) == ["base_ref_changed"]
+    assert shop.events(upper) == ["automatic_base_change_succeeded"]
 
 
 def test_a_moved_base_can_bring_a_conflict_and_the_trial_merge_goes(shop: Shop) -> None:

@@ -13,6 +13,7 @@ from ghx_bench.twin.refusals import (
     NotFoundRefusal,
     NotImplementedRefusal,
     Refusal,
+    RoleRefusal,
 )
 from ghx_bench.twin.state.records import (
     Collaborator,
@@ -110,7 +111,7 @@ def test_settings_that_cannot_be_are_refused(village: Village, settings: dict[st
 def test_only_admins_change_settings(village: Village) -> None:
     refusal = village.refusal("writer", repositories.update, village.widgets, description="mine")
 
-    assert (type(refusal), refusal.message) == (ForbiddenRefusal, "Must have admin rights to Repository.")
+    assert (type(refusal), refusal.message) == (RoleRefusal, "Must have admin rights to Repository.")
 
 
 def test_the_default_branch_moves_head(village: Village) -> None:

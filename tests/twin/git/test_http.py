@@ -253,6 +253,48 @@ def test_a_direct_push_to_a_protected_branch_is_refused_in_the_words_of_github(s
     assert server.updates == []
 
 
+def test_a_push_that_is_denied_says_so_after_the_name(server: Server, client: Client) -> None:
+    server.rules = lambda update: RefRule(denied="permission denied" if update.ref == "refs/heads/main" else None)
+    clone = client.clone(server)
+    client.commit(clone, "a", b"a")
+
+    said = client.git("push", "--quiet", "origin", "main", "main:other", cwd=clone, code=1)
+
+    assert " ! [remote rejected] main -> main (permission denied)" in said.splitlines()
+    assert "GH006" not in said
+    assert [update.ref for update in server.updates] == ["refs/heads/other"]
+
+
+def test_a_workflow_is_refused_by_its_name_unless_a_branch_has_it(server: Server, client: Client) -> None:
+    clone = client.clone(server)
+    (clone / ".github" / "workflows").mkdir(parents=True)
+    client.commit(clone, ".github/workflows/known.yml", b"known")
+    client.git("push", "--quiet", "origin", "main", cwd=clone)
+    server.rules = lambda _: RefRule(workflows_refused=True, force_push_refused=("no",))
+    client.commit(clone, "other.txt", b"other")
+    client.git("push", "--quiet", "origin", "main", "main:refs/heads/copy", "main:refs/tags/v1", cwd=clone)
+    before = server.repository.refs()
+    client.commit(clone, ".github/workflows/n\u00e9w one.yml", b"new")
+
+    said = client.git("push", "--quiet", "origin", "main", "main:refs/tags/v2", cwd=clone, code=1)
+
+    reason = (
+        "refusing to allow a Personal Access Token to create or update workflow "
+        "`.github/workflows/n\u00e9w one.yml` without `workflow` scope"
+    )
+    assert [line.rstrip() for line in said.splitlines()] == [
+        f"To {server.url}",
+        f" ! [remote rejected] main -> main ({reason})",
+        f" ! [remote rejected] main -> v2 ({reason})",
+        f"error: failed to push some refs to '{server.url}'",
+    ]
+    assert server.repository.refs() == before
+    client.git("reset", "--quiet", "--hard", "HEAD~1", cwd=clone)
+    client.git("rm", "--quiet", ".github/workflows/known.yml", cwd=clone)
+    client.git("commit", "--quiet", "-m", "Remove it", cwd=clone)
+    client.git("push", "--quiet", "origin", "main", cwd=clone)
+
+
 def test_a_protected_branch_takes_fast_forwards_and_no_force_push(server: Server, client: Client) -> None:
     server.rules = protected(force_push_refused=[NO_FORCE])
     clone = client.clone(server)

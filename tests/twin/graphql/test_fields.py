@@ -86,6 +86,7 @@ def test_a_timeline_tells_of_everything_that_happens(lived: Town) -> None:
 
     assert told >= {
         "AssignedEvent", "AutoMergeDisabledEvent", "AutoMergeEnabledEvent", "AutoSquashEnabledEvent",
+        "AutomaticBaseChangeSucceededEvent",
         "BaseRefChangedEvent", "ClosedEvent", "CommentDeletedEvent", "ConvertToDraftEvent", "CrossReferencedEvent",
         "DemilestonedEvent", "HeadRefDeletedEvent", "HeadRefForcePushedEvent", "LabeledEvent", "LockedEvent",
         "MentionedEvent", "MergedEvent", "MilestonedEvent", "PinnedEvent", "ReadyForReviewEvent", "RenamedTitleEvent",

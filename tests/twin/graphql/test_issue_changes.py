@@ -258,6 +258,40 @@ def test_someone_without_a_role_may_not_label(town: Town) -> None:
     )
 
     assert answer.errors[0]["type"] == "FORBIDDEN"
+    assert answer.errors[0]["message"] == (
+        "bob does not have the correct permissions to execute `AddLabelsToLabelable`"
+    )
+
+
+def test_a_mutation_under_another_name_is_refused_by_its_own(town: Town) -> None:
+    given = f'{{pullRequestId: "{town.id(town.pull())}"}}'
+    answer = town.ask(f"mutation {{ m: mergePullRequest(input: {given}) {{ clientMutationId }} }}", by="bob")
+
+    assert answer.errors[0]["path"] == ["m"]
+    assert answer.errors[0]["message"] == "bob does not have the correct permissions to execute `MergePullRequest`"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("createIssue", {"title": " "}, "Title can't be blank"),
+        ("createIssue", {"title": "x" * 257}, "Title is too long (maximum is 256 characters)"),
+        ("createLabel", {"name": "bug", "color": "ffffff"}, "Name has already been taken"),
+    ],
+)
+def test_what_is_wrong_with_a_value_is_said_in_a_sentence(
+    town: Town, name: str, given: dict[str, str], message: str
+) -> None:
+    answer = town.try_to(name, "clientMutationId", repositoryId=town.id(town.repository), **given)
+
+    assert answer.errors[0]["message"] == message
+
+
+def test_the_name_of_another_repository_is_taken(town: Town) -> None:
+    owner = town.id(town.people["acme"])
+    answer = town.try_to("createRepository", "clientMutationId", name="widgets", visibility="PUBLIC", ownerId=owner)
+
+    assert answer.errors[0]["message"] == "Name already exists on this account"
 
 
 def test_an_id_of_something_else_is_not_found(town: Town) -> None:

@@ -1,11 +1,12 @@
 """What queries show of pull requests, reviews, checks and timelines."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from graphql_world import Town
 
-from ghx_bench.twin.commands import checks, contents, pulls, refs, repositories, threads
+from ghx_bench.twin.commands import checks, comments, contents, pulls, refs, repositories, threads
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import Thread
 
@@ -184,6 +185,32 @@ def test_the_timeline_of_a_pull_request_has_commits_and_reviews(town: Town) -> N
         "PullRequestReview",
         "PullRequestReview",
     ]
+
+
+def test_commits_stand_in_a_timeline_where_they_were_pushed(town: Town) -> None:
+    with town.acting("octo") as act:
+        comments.create(act, town.issue(7), "Before")
+    rewritten = town.put("late.txt", "Late\n", "feature", "Late")
+    with town.acting("octo") as act:
+        comments.create(act, town.issue(7), "After")
+    with town.acting("octo") as act:
+        late = town.world.git(town.repository).commit(rewritten)
+        assert late is not None
+        signature = replace(late.committer, at="2001-01-01T00:00:00Z")
+        again = act.git(town.repository).write_commit(
+            tree=late.tree, parents=late.parents, message="Later", author=late.author, committer=signature
+        )
+        refs.update(act, town.repository, ref="refs/heads/feature", sha=again, force=True)
+
+    kinds = "PULL_REQUEST_COMMIT, ISSUE_COMMENT, HEAD_REF_FORCE_PUSHED_EVENT"
+    shown = "... on PullRequestCommit { commit { message } } ... on IssueComment { body }"
+    found = _pull(town, f"timelineItems(last: 6, itemTypes: [{kinds}]) {{ nodes {{ __typename {shown} }} }}")
+
+    told = [
+        one.get("body") or one.get("commit", {}).get("message") or one["__typename"]
+        for one in found["timelineItems"]["nodes"]
+    ]
+    assert told[-4:] == ["Before", "After", "Later", "HeadRefForcePushedEvent"]
 
 
 def test_a_pull_request_from_a_private_fork_hides_the_fork(town: Town) -> None:

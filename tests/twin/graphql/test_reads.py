@@ -1,11 +1,14 @@
 """What queries show of a world is what is in it."""
 
+import json
 from typing import Any
 
 import pytest
 from graphql_world import Town
 
 from ghx_bench.twin.commands import issues, users
+from ghx_bench.twin.graphql.execution import execute
+from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import Viewer
 
 
@@ -217,6 +220,19 @@ def test_a_bot_is_shown_without_its_suffix(town: Town) -> None:
         "url": "https://github.com/apps/robot",
         "databaseId": robot.id,
     }
+
+
+def test_teams_are_for_tokens_that_may_read_organizations(town: Town) -> None:
+    query = json.dumps({"query": '{ organization(login: "acme") { teams(first: 1) { totalCount } } }'}).encode()
+
+    answers = [
+        json.loads(execute(town.world, town.viewer("octo", frozenset(scopes)), query, GITHUB_URLS).content)
+        for scopes in ({"repo"}, {"repo", "admin:org"})
+    ]
+
+    assert answers[0]["errors"][0]["type"] == "INSUFFICIENT_SCOPES"
+    assert "'teams' field requires one of the following scopes: ['read:org']" in answers[0]["errors"][0]["message"]
+    assert answers[1]["data"]["organization"]["teams"]["totalCount"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,11 @@ def test_a_value_in_a_variable_that_the_twin_lacks_is_named(town: Town) -> None:
             "argumentLiteralsIncompatible",
             ("Argument 'number' on Field 'issue' has an invalid value (\"1\"). Expected type 'Int!'."),
         ),
+        (
+            'mutation { createIssue(input: {repositoryId: "R_x"}) { clientMutationId } }',
+            "missingRequiredInputObjectAttribute",
+            "Argument 'title' on InputObject 'CreateIssueInput' is required. Expected type String!",
+        ),
         ("query Q { user(login: $x) { id } }", "variableNotDefined", "Variable $x is used by Q but not declared"),
         ("query Q($x: Int) { viewer { id } }", "variableNotUsed", "Variable $x is declared by Q but not used"),
         ("{ ...f }", "useAndDefineFragment", "Fragment f was used, but not defined"),
@@ -125,6 +130,15 @@ def test_mistakes_are_told_in_githubs_words(town: Town, query: str, code: str, m
     assert answer.status == 200
     assert (code, message) in [
         (one["extensions"]["code"], one["message"]) for one in answer.errors if "extensions" in one
+    ]
+
+
+def test_everything_that_an_input_lacks_is_told_and_where(town: Town) -> None:
+    answer = town.ask("mutation { createIssue(input: {}) { clientMutationId } }")
+
+    assert [(one["extensions"]["argumentName"], one["path"]) for one in answer.errors] == [
+        ("repositoryId", ["mutation", "createIssue", "input", "repositoryId"]),
+        ("title", ["mutation", "createIssue", "input", "title"]),
     ]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rest_world import Client, Seeded
 
 from ghx_bench.twin.rest.operations import OPERATIONS
-from ghx_bench.twin.urls import door
+from ghx_bench.twin.urls import GITHUB_URLS, door
 
 R = "/repos/acme/widgets"
 
@@ -199,3 +199,36 @@ def test_nothing_a_client_sends_makes_the_server_fail(world: Seeded, data: st.Da
 
 def _encoded(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+
+
+def test_the_old_name_of_a_repository_leads_to_the_new_one(ann: Client) -> None:
+    identity = ann.get("/repos/ann/secret").json()["id"]
+    ann.patch("/repos/ann/secret", {"name": "hidden"})
+
+    read = ann.get("/repos/ann/secret/issues?state=all&page=2")
+    written = ann.post("/repos/Ann/secret/issues", {"title": "T"})
+    place = f"{GITHUB_URLS.api}/repositories/{identity}"
+
+    assert (read.status, read.headers["Location"]) == (301, f"{place}/issues?state=all&page=2")
+    assert (read.json()["message"], read.json()["url"]) == ("Moved Permanently", read.headers["Location"])
+    assert (written.status, written.headers["Location"]) == (307, f"{place}/issues")
+    assert ann.get("/repos/ann/secret").headers["Location"] == place
+    assert ann.get(f"/repositories/{identity}").json()["full_name"] == "ann/hidden"
+    assert ann.get("/repos/ANN/Hidden").status == 200
+
+
+def test_who_may_not_see_a_renamed_repository_is_not_told_of_its_name(ann: Client, world: Seeded) -> None:
+    ann.patch("/repos/ann/secret", {"name": "hidden"})
+
+    assert world.client("eve").get("/repos/ann/secret").status == 404
+
+
+def test_a_token_that_may_not_read_the_user_sees_the_public_profile(world: Seeded) -> None:
+    private = {"plan", "total_private_repos", "two_factor_authentication", "disk_usage"}
+
+    own = world.client("ann").get("/user").json()
+    public = world.client("ann", scopes=frozenset({"repo"})).get("/user").json()
+
+    assert private <= own.keys()
+    assert not private & public.keys()
+    assert public["login"] == "ann"

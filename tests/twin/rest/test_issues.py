@@ -1,5 +1,6 @@
 """Issues, labels, comments and their lists over REST."""
 
+import pytest
 from rest_world import Client, Seeded
 
 R = "/repos/acme/widgets"
@@ -98,15 +99,30 @@ def test_the_same_reaction_twice_is_one(ann: Client, world: Seeded) -> None:
     assert ann.get(f"{R}/issues/{world.ids['issue']}").json()["reactions"]["eyes"] == 1
 
 
-def test_bodies_come_in_the_representation_that_was_asked_for(ann: Client, world: Seeded) -> None:
-    path = f"{R}/issues/comments/{world.ids['comment']}"
+@pytest.mark.parametrize("kind", ["full", "html", "text"])
+def test_rendered_markdown_is_not_made_up_and_nothing_is_written(ann: Client, world: Seeded, kind: str) -> None:
+    accept, before = f"application/vnd.github.{kind}+json", world.world.database.last_change()
 
-    full = ann.get(path, accept="application/vnd.github.full+json").json()
-    text = ann.get(path, accept="application/vnd.github.v3.text+json").json()
+    read = ann.get(f"{R}/issues/comments/{world.ids['comment']}", accept=accept)
+    written = ann.ask("POST", f"{R}/issues", {"title": "T", "body": "**b**"}, accept=accept)
 
-    assert (full["body"], full["body_text"]) == ("I see it too", "I see it too")
-    assert "I see it too" in full["body_html"]
-    assert "body" not in text
+    assert {read.status, written.status} == {501}
+    assert f"vnd.github.{kind}+json" in read.json()["message"]
+    assert world.world.database.last_change() == before
+    assert ann.get("/user", accept=accept).status == 200
+
+
+def test_a_reference_from_where_the_viewer_may_not_look_is_not_told(ann: Client, world: Seeded) -> None:
+    number = world.ids["closed_issue"]
+    ann.post("/repos/ann/secret/issues", {"title": "Hush", "body": f"See acme/widgets#{number}"})
+
+    told = {
+        login: [one["event"] for one in world.client(login).get(f"{R}/issues/{number}/timeline").json()]
+        for login in ("ann", "eve")
+    }
+
+    assert "cross-referenced" in told["ann"]
+    assert "cross-referenced" not in told["eve"]
 
 
 def test_the_timeline_tells_everything_in_order(ann: Client, world: Seeded) -> None:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rest_world import SOURCE, Client, Seeded
 
 R = "/repos/acme/widgets"
@@ -30,6 +31,45 @@ def test_a_pull_request_comes_as_diff_and_as_patch(ann: Client, world: Seeded) -
     patch = ann.get(path, accept="application/vnd.github.v3.patch").text
     assert patch.startswith("From ")
     assert patch.count("\nSubject: [PATCH") == 2
+
+
+def test_a_file_on_a_branch_that_is_not_there_is_not_written(ann: Client) -> None:
+    answer = ann.put(f"{R}/contents/a", {"message": "m", "content": "eA==", "branch": "fp"})
+
+    assert (answer.status, answer.json()["message"]) == (404, "Branch fp not found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "git/refs"), ("GET", "git/refs/heads"), ("GET", "git/ref/heads/main"),
+        ("GET", "git/matching-refs/heads"), ("GET", "git/trees/main"), ("GET", f"git/commits/{'0' * 40}"),
+        ("POST", "git/blobs"), ("GET", "commits"), ("GET", "commits/main"), ("GET", "commits/main/status"),
+    ],
+)  # fmt: skip
+def test_an_empty_repository_has_no_git_database(ann: Client, method: str, path: str) -> None:
+    answer = ann.ask(method, f"/repos/ann/empty/{path}", {"content": "x"} if method == "POST" else None)
+
+    assert (answer.status, answer.json()["message"]) == (409, "Git Repository is empty.")
+
+
+def test_commits_stand_in_a_timeline_where_they_were_pushed(ann: Client, world: Seeded) -> None:
+    old = {"name": "Ann", "email": "ann@example.com", "date": "2001-01-01T00:00:00Z"}
+    late = {**old, "date": "2099-01-01T00:00:00Z"}
+    number = world.ids["pull"]
+    ann.post(f"{R}/issues/{number}/comments", {"body": "Before"})
+    for path, when in (("late.txt", late), ("old.txt", old)):
+        sent = {"message": path, "content": "eA==", "branch": "feature/x", "author": when, "committer": when}
+        ann.put(f"{R}/contents/{path}", sent)
+    ann.post(f"{R}/issues/{number}/comments", {"body": "After"})
+
+    told = [
+        one.get("message") or one.get("body")
+        for one in ann.get(f"{R}/issues/{number}/timeline").json()
+        if one["event"] in {"committed", "commented"}
+    ]
+
+    assert told == ["Change", "Other", "Before", "late.txt", "old.txt", "After"]
 
 
 def test_merging_with_another_head_is_a_conflict(ann: Client, world: Seeded) -> None:

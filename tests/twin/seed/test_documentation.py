@@ -43,7 +43,7 @@ def test_the_complaint_is_the_one_shown(example: str) -> None:
         world_of(example.replace("labels: [bug]", "labels: [bgu]"))
     shown = re.search(r"^error: (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert shown is not None
-    assert str(caught.value) == shown[1]
+    assert f"seed.yaml: {caught.value}" == shown[1]
 
 
 def test_every_key_says_what_it_is_for_or_needs_no_words() -> None:

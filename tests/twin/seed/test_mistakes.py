@@ -183,4 +183,4 @@ def test_the_command_ends_with_the_complaint_and_no_traceback(tmp_path: Path) ->
     )
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: repositories: acme/widgets: 'Title': ")
+    assert line.startswith(f"error: {seed}: repositories: acme/widgets: 'Title': ")

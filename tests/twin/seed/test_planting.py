@@ -22,6 +22,7 @@ from ghx_bench.twin.seed.document import (
     SeedRepository,
     WorldSeed,
 )
+from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.talk import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.state.records import (
@@ -29,6 +30,7 @@ from ghx_bench.twin.state.records import (
     CheckRun,
     Comment,
     Dependency,
+    Event,
     Issue,
     Label,
     Milestone,
@@ -230,7 +232,7 @@ def test_a_pull_request_has_its_branches_requests_and_checks(world: World, widge
     assert (pull.head_ref, pull.base_ref, pull.draft) == ("feature", "trunk", False)
     assert pull.head_sha == world.git(widgets).ref("refs/pull/7/head")
     requests = world.database.all(ReviewRequest, pull_id=pull.id)
-    assert [(each.user_id is None, each.team_id is None) for each in requests] == [(False, True), (True, False)]
+    assert [(each.user_id is None, each.team_id is None) for each in requests] == [(True, False)]  # octo has reviewed
     (run,) = world.database.all(CheckRun, head_sha=pull.head_sha)
     assert (run.name, run.status, run.conclusion) == ("build", "in_progress", None)
     (status,) = world.database.all(Status, sha=pull.head_sha)
@@ -380,3 +382,68 @@ def test_seeds_are_read_from_json_as_well(tmp_path: Path) -> None:
     file = tmp_path / "seed.json"
     file.write_text('{"version": 1, "users": [{"login": "octo"}]}', encoding="utf-8")
     assert load_seed(file).users[0].login == "octo"
+
+
+@pytest.mark.parametrize(
+    ("people", "steward"),
+    [
+        ("members: {ann: member, bob: admin, eve: admin}", "bob"),
+        ("members: {ann: member}", "eve"),  # an administrator by the repository's own list
+    ],
+)
+def test_what_nobody_is_named_for_is_done_by_an_administrator_and_never_by_an_organization(
+    people: str, steward: str
+) -> None:
+    seed = f"""
+    users: [{{login: ann}}, {{login: bob}}, {{login: eve}}]
+    organizations: [{{login: acme, {people}}}]
+    repositories:
+      - name: acme/widgets
+        collaborators: {{ann: write, eve: admin}}
+        files: {{a.txt: "a"}}
+        history: [{{branch: work, message: Work, files: {{b.txt: "b"}}}}]
+        milestones: [{{title: One}}]
+        issues: [{{title: Closed, state: closed, labels: [bug], milestone: One, comments: [{{body: Done}}]}}]
+        pulls:
+          - title: Merged
+            head: work
+            state: merged
+            checks: [{{name: build, kind: status, conclusion: success}}]
+    """
+    with world_of(seed) as made:
+        home = lookup.repository(made, None, "acme", "widgets")
+        git = made.git(home)
+        commit = git.commit(git.ref("refs/heads/main") or "")
+        actors = {event.actor_id for event in made.database.all(Event)}
+        authors = {one.author_id for model in (Issue, Comment) for one in made.database.all(model)}
+        others = {made.database.all(Pull)[0].merged_by_id, made.database.all(Milestone)[0].creator_id}
+        creators = {status.creator_id for status in made.database.all(Status)}
+
+        assert {login(made, identity) for identity in actors | authors | others | creators} == {steward}
+        assert commit is not None
+        assert commit.author.name == steward
+
+
+def test_an_organization_without_anybody_does_things_itself() -> None:
+    with world_of("organizations: [{login: acme}]\nrepositories: [{name: acme/box, issues: [{title: One}]}]") as made:
+        assert login(made, made.database.all(Issue)[0].author_id) == "acme"
+
+
+def test_who_has_reviewed_is_asked_no_longer() -> None:
+    seed = """
+    users: [{login: octo}, {login: hubot}, {login: cat}]
+    repositories:
+      - name: octo/x
+        collaborators: {hubot: write, cat: write}
+        files: {a.txt: a}
+        history: [{branch: work, message: Work, files: {b.txt: b}}]
+        pulls:
+          - title: Work
+            head: work
+            reviewers: [hubot, cat]
+            reviews: [{author: hubot, state: APPROVED}, {author: cat, state: PENDING, body: Hm}]
+    """
+    with world_of(seed) as world, world_of(harvest(world)) as again:
+        for each in (world, again):
+            asked = [lookup.user_by_id(each, one.user_id).login for one in each.database.all(ReviewRequest)]
+            assert asked == ["cat"]

@@ -244,6 +244,39 @@ def test_a_time_without_a_zone_is_utc_and_one_that_is_none_changes_nothing(datab
         assert now == "2027-01-01T00:00:01Z"
 
 
+def test_a_wall_clock_shows_the_real_time_and_never_goes_backwards() -> None:
+    real = iter([100, 1_800_000_000, 1_800_000_005, 1_700_000_000, 1_800_000_007])
+    database = Database.in_memory(wall=lambda: next(real))
+    database.set_clock("wall")
+
+    assert database.now() == START  # the real time is earlier than the world
+    with database.transaction(None) as first:
+        assert first == database.now() == "2027-01-15T08:00:00Z"
+    with database.transaction(None, at="2020-01-01T00:00:00Z") as second:
+        assert second == "2020-01-01T00:00:00Z"
+    assert database.now() == "2027-01-15T08:00:05Z"
+    with database.transaction(None) as third:
+        assert third == first
+    assert database.now() == "2027-01-15T08:00:07Z"
+    database.set_clock("ticking")
+    assert database.now() == first
+    database.close()
+
+
+def test_what_moves_the_clock_is_kept_and_copied(database: Database) -> None:
+    assert database.clock == "ticking"
+    database.set_clock("wall")
+    with pytest.raises(ValueError, match="a clock is ticking or wall, not 'sundial'"):
+        database.set_clock("sundial")
+
+    copy = database.copy()
+    again = Database.from_bytes(copy.to_bytes())
+
+    assert (database.clock, copy.clock, again.clock) == ("wall", "wall", "wall")
+    copy.close()
+    again.close()
+
+
 def test_a_name_that_is_taken_fails_whatever_its_case(database: Database) -> None:
     with database.transaction(None):
         octo = add_user(database, "octo")

@@ -7,13 +7,14 @@ from cyclopts import Parameter
 
 
 def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")], /) -> int:
-    """Read a seed and build its world, so that what GitHub would refuse is found as well."""
+    """Tell the mistakes of form in a seed all at once, then the first thing that GitHub would refuse in its world."""
     from ghx_bench.twin.seed.loading import load_seed
+    from ghx_bench.twin.seed.mistakes import within
     from ghx_bench.twin.seed.planting import plant
     from ghx_bench.twin.world import World
 
     document = load_seed(seed)
-    with World.create() as world:
+    with World.create() as world, within(str(seed)):
         plant(world, document)
     counts = (
         f"{len(document.users)} users, {len(document.organizations)} organizations, "

@@ -13,6 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ghx_bench._base.commandline import complain
+from ghx_bench.twin.state.clock import ClockPolicy
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
@@ -25,20 +26,25 @@ def execute(
     user: Annotated[str | None, Parameter(help="Whom the command acts as; the first user if left out.")] = None,
     journal: Annotated[Path | None, Parameter(help="Write what it asked, one line of JSON for each request.")] = None,
     diff: Annotated[Path | None, Parameter(help="Write what it changed, as JSON.")] = None,
+    clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
     from ghx_bench._base.errors import InputError
-    from ghx_bench.twin.cli.findings import write_findings
-    from ghx_bench.twin.cli.worlds import open_world, person
+    from ghx_bench.twin.cli.findings import require_writable, write_findings
+    from ghx_bench.twin.seed.opening import open_world, person
     from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.server.tokens import own_token
 
     if not command:
         raise InputError("name the command to run after `--`: ghx-twin exec -- gh repo list")
+    require_writable(journal=journal, diff=diff)
     _end_tidily()
-    with open_world(seed) as world, Server() as server:
+    with open_world(seed, clock=clock) as world, Server() as server:
         before = world.snapshot()
         server.add(world)
-        environment = server.client_environment(world, person(world, user)).over(os.environ)
+        somebody = person(world, user)
+        token = own_token(server.hosting, world, somebody)
+        environment = server.client_environment(world, somebody, token=token).over(os.environ)
         environment["PATH"] = _path_with_gh(environment.get("PATH", os.defpath))
         code = _run(command, environment)
         write_findings(world, before, journal=journal, diff=diff)

@@ -1,12 +1,26 @@
 """What a command asked of a world and changed in it, written to files."""
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from ghx_bench._base.errors import FlagError
 from ghx_bench.twin.difference import diff as differences
 from ghx_bench.twin.world import Snapshot, World
+
+
+def require_writable(*, journal: Path | None, diff: Path | None) -> None:
+    """Refuse files that cannot be written, before anything is done that they should tell of."""
+    for flag, path in (("--journal", journal), ("--diff", diff)):
+        if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
+            continue  # whoever reads a pipe would see its end
+        is_new = not path.exists()
+        with _told(flag, path):
+            path.open("ab").close()
+            if is_new:
+                path.unlink()
 
 
 def write_findings(world: World, before: Snapshot, *, journal: Path | None, diff: Path | None) -> None:
@@ -19,7 +33,13 @@ def write_findings(world: World, before: Snapshot, *, journal: Path | None, diff
 
 
 def _write(flag: str, path: Path, text: str) -> None:
-    try:
+    with _told(flag, path):
         path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _told(flag: str, path: Path) -> Generator[None]:
+    try:
+        yield
     except OSError as error:
         raise FlagError(flag, f"{path} cannot be written: {error.strerror or error}") from error

@@ -9,6 +9,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ghx_bench.twin.state.clock import ClockPolicy
+
 LAST_PORT = 65535
 
 
@@ -18,17 +20,18 @@ def serve(
     data_dir: Annotated[Path | None, Parameter(help="Where the world is kept; else it ends with the server.")] = None,
     port: Annotated[int, Parameter(help="The port on 127.0.0.1; a free one if left out.")] = 0,
     user: Annotated[str | None, Parameter(help="Whose token is printed; the first user if left out.")] = None,
+    clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
     from ghx_bench._base.errors import FlagError
-    from ghx_bench.twin.cli.worlds import open_world, person
+    from ghx_bench.twin.seed.opening import open_world, person
     from ghx_bench.twin.server.running import Server
     from ghx_bench.twin.server.tokens import kept_token
 
     if not 0 <= port <= LAST_PORT:
         raise FlagError("--port", f"{port} is no port; name one from 1 to {LAST_PORT}, or 0 for a free one")
     stopped = _stopping()
-    with open_world(seed, data_dir) as world, Server(port=port) as server:
+    with open_world(seed, data_dir, clock=clock) as world, Server(port=port) as server:
         somebody = person(world, user)
         token = kept_token(world, somebody)
         server.add(world)

@@ -23,7 +23,7 @@ def enable_auto_merge(
     """Promise to merge a pull request once nothing stands against it any more."""
     current = events.fresh(act, pull)
     repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
-    merges.require_writer(act, repository, "EnablePullRequestAutoMerge")
+    permissions.require(act, repository, "write")
     if not repository.allow_auto_merge:
         raise InvalidRefusal("Pull request Auto merge is not allowed for this repository")
     if issue.state != "open":
@@ -47,7 +47,7 @@ def disable_auto_merge(act: Act, pull: Pull) -> Pull:
     current = events.fresh(act, pull)
     repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
     if act.viewer is None or act.viewer.id != issue.author_id:
-        merges.require_writer(act, repository, "DisablePullRequestAutoMerge")
+        permissions.require(act, repository, "write")
     if current.auto_merge is None:
         raise InvalidRefusal("Can't disable auto-merge for this pull request.")
     events.touch(act, issue)

@@ -23,11 +23,11 @@ def same_branches(act: Act, pull: Pull, base: str) -> Pull | None:
     return next((other for other in opened if other.id != pull.id), None)
 
 
-def put_base(act: Act, pull: Pull, base: str) -> Pull:
+def put_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed") -> Pull:
     """Send an open pull request into another branch, which is there and which has not all its commits."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     change: dict[str, Any] = {"from": pull.base_ref, "to": base}
-    events.record(act, issue, "base_ref_changed", **change)
+    events.record(act, issue, event, **change)
     tip = git.ref(f"refs/heads/{base}") or pull.base_sha
     moved = act.database.update(pull, base_ref=base, base_sha=tip)
     moved = drop_auto_merge(act, moved)
@@ -51,7 +51,7 @@ def retarget(act: Act, repository: Repository, pull: Pull) -> bool:
     tip = git.ref(f"refs/heads/{base}")
     if tip is None or git.is_ancestor(pull.head_sha, tip):
         return False
-    put_base(act, pull, base)
+    put_base(act, pull, base, event="automatic_base_change_succeeded")
     return True
 
 

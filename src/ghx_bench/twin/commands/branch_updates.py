@@ -6,7 +6,7 @@ from ghx_bench.twin.commands import events, pushes, signatures
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
-from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
+from ghx_bench.twin.refusals import InvalidRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
@@ -41,8 +41,7 @@ def _writable_head(act: Act, pull: Pull) -> Repository:
         raise InvalidRefusal("The repository of the head branch has been deleted.")
     maintains = pull.maintainer_can_modify and permissions.may(act.world, act.viewer, repository, "write")
     if not maintains and not permissions.may(act.world, act.viewer, home, "write"):
-        login = act.viewer.user.login if act.viewer else ""
-        raise ForbiddenRefusal(f"{login} does not have the correct permissions to execute `UpdatePullRequestBranch`")
+        raise RoleRefusal(permissions.NEEDS_ADMIN)
     return home
 
 

@@ -81,6 +81,7 @@ def create_check_run(
     _check_texts("CheckRun", name=name, workflow=workflow, event=event, details_url=details_url)
     _check_texts("CheckRun", title=title, summary=summary, started_at=started_at, completed_at=completed_at)
     now = _status(status, conclusion)
+    started, completed = _moment("started_at", started_at), _moment("completed_at", completed_at)
     run = act.database.insert(
         CheckRun,
         repository_id=repository.id,
@@ -93,8 +94,8 @@ def create_check_run(
         details_url=details_url,
         title=title,
         summary=summary,
-        started_at=started_at or act.now,
-        completed_at=(completed_at or act.now) if now == "completed" else None,
+        started_at=started or act.now,
+        completed_at=(completed or act.now) if now == "completed" else None,
     )
     automerge.attempt_head(act, repository.id, commit)
     return run
@@ -117,7 +118,8 @@ def update_check_run(
     current = events.fresh(act, run)
     repository = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
     permissions.require(act, repository, "write")
-    given = {"name": name, "details_url": details_url, "title": title, "summary": summary, "started_at": started_at}
+    started = UNSET if started_at is UNSET else _moment("started_at", started_at)
+    given = {"name": name, "details_url": details_url, "title": title, "summary": summary, "started_at": started}
     changes: dict[str, object] = {field: value for field, value in given.items() if value is not UNSET}
     if status is not UNSET or conclusion is not UNSET:
         ended = None if conclusion is UNSET else conclusion
@@ -125,7 +127,7 @@ def update_check_run(
             ended = current.conclusion
         changes["status"] = _status(None if status is UNSET else status, ended)
         changes["conclusion"] = ended
-        finished = act.now if completed_at is UNSET else completed_at
+        finished = act.now if completed_at is UNSET else _moment("completed_at", completed_at)
         changes["completed_at"] = finished if changes["status"] == "completed" else None
     _check_texts("CheckRun", **changes)
     changed = act.database.update(current, **changes)
@@ -143,6 +145,10 @@ def _status(status: str | None, conclusion: str | None) -> str:
     if conclusion is not None:
         return "completed"
     return status or "queued"
+
+
+def _moment(field: str, text: str | None) -> str | None:
+    return None if text is None else texts.moment(text, resource="CheckRun", field=field)
 
 
 def _check_texts(resource: str, **values: object) -> None:

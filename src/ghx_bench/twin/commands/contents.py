@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, pushes, signatures
+from ghx_bench.twin.commands import events, pushes, signatures, workflow_scope
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import push_obstacle
-from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.world import Act
 
@@ -24,11 +24,19 @@ class ContentChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a file is to be changed: on top of which commit of which branch, and what is there now."""
+
+    branch: str
+    tip: str | None  # None: the first commit of a repository
+    file: TreeEntry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Writing:
     """A commit to be made of one change."""
 
-    branch: str
-    tip: str | None
+    place: _Place
     change: TreeChange
     message: str
     author: Signature | None
@@ -48,15 +56,13 @@ def put(
     committer: Signature | None = None,
 ) -> ContentChange:
     """Write a file; to replace one, `sha` must be that of the blob it replaces."""
-    permissions.require(act, repository, "write", _NEEDS_WRITE)
-    check_path(path)
-    git, name = act.git(repository), branch or repository.default_branch
-    tip = _tip(act, repository, name)
-    before = _file(git, tip, path)
+    place = _place(act, repository, branch, path)
+    git, before = act.git(repository), place.file
     _check_sha(path, before, sha)
     blob = TreeChange(path=path, mode=before.mode if before else "100644", sha=git.write_blob(content))
+    workflow_scope.require(act, repository, path, blob.sha)
     told = message if message is not None else f"{'Update' if before else 'Create'} {path}"
-    written = _Writing(branch=name, tip=tip, change=blob, message=told, author=author, committer=committer)
+    written = _Writing(place=place, change=blob, message=told, author=author, committer=committer)
     commit = _commit(act, repository, written)
     return ContentChange(commit=commit, entry=git.entry(commit.sha, path), created=before is None)
 
@@ -73,17 +79,13 @@ def delete(
     committer: Signature | None = None,
 ) -> ContentChange:
     """Remove a file, whose blob must be the one the caller has seen."""
-    permissions.require(act, repository, "write", _NEEDS_WRITE)
-    check_path(path)
-    git, name = act.git(repository), branch or repository.default_branch
-    tip = _tip(act, repository, name)
-    before = _file(git, tip, path)
-    if before is None or tip is None:
+    place = _place(act, repository, branch, path)
+    if place.file is None:
         raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
-    _check_sha(path, before, sha)
+    _check_sha(path, place.file, sha)
     told = message if message is not None else f"Delete {path}"
     removal = TreeChange(path=path, sha=None)
-    written = _Writing(branch=name, tip=tip, change=removal, message=told, author=author, committer=committer)
+    written = _Writing(place=place, change=removal, message=told, author=author, committer=committer)
     commit = _commit(act, repository, written)
     return ContentChange(commit=commit, entry=None, created=False)
 
@@ -101,12 +103,21 @@ def _is_spellable(part: str) -> bool:
     return "\0" not in part and not any("\ud800" <= character <= "\udfff" for character in part)
 
 
+def _place(act: Act, repository: Repository, branch: str | None, path: str) -> _Place:
+    """Return where the viewer may change a file."""
+    permissions.require(act, repository, "write", _NEEDS_WRITE)
+    check_path(path)
+    name = branch or repository.default_branch
+    tip = _tip(act, repository, name)
+    return _Place(branch=name, tip=tip, file=_file(act.git(repository), tip, path))
+
+
 def _tip(act: Act, repository: Repository, branch: str) -> str | None:
     """Return the tip of a branch; None for the default branch of a repository without any commit."""
     git = act.git(repository)
     tip = git.ref(f"refs/heads/{branch}")
     if tip is None and (branch != repository.default_branch or git.refs("refs/heads/")):
-        raise NotFoundRefusal(f"Branch {branch} not found")
+        raise PlainNotFoundRefusal(f"Branch {branch} not found")
     return tip
 
 
@@ -130,18 +141,18 @@ def _check_sha(path: str, before: TreeEntry | None, sha: str | None) -> None:
 
 def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
     git, user = act.git(repository), lookup.user_by_id(act.world, events.actor_id(act, repository))
-    own = signatures.of_user(user, act.now)
+    own, tip = signatures.of_user(user, act.now), written.place.tip
     try:
         sha = git.write_commit(
-            tree=git.write_tree(written.tip, [written.change]),
-            parents=(written.tip,) if written.tip else (),
+            tree=git.write_tree(tip, [written.change]),
+            parents=(tip,) if tip else (),
             message=written.message,
             author=written.author or written.committer or own,
             committer=written.committer or own,
         )
     except GitError as error:
         raise InvalidRefusal(str(error)) from error
-    update = RefUpdate(f"refs/heads/{written.branch}", written.tip, sha)
+    update = RefUpdate(f"refs/heads/{written.place.branch}", tip, sha)
     if reason := push_obstacle(act.world, act.viewer, repository, update):
         raise ConflictRefusal(f"Could not update file: {reason}")
     pushes.push(act, repository, [update])

@@ -14,7 +14,7 @@ transferred                  from_repository_id, from_repository (`owner/name`),
 referenced                   commit_sha, commit_repository_id
 merged                       commit_sha
 head_ref_force_pushed        before, after
-base_ref_changed             from, to
+base_ref_changed, automatic_base_change_succeeded    from, to
 review_requested, review_request_removed     reviewer_id or team_id
 review_dismissed             review_id, state (before, in lower case), message
 head_ref_deleted, head_ref_restored, base_ref_deleted, ready_for_review, convert_to_draft, auto_merge_enabled,
@@ -26,6 +26,7 @@ reopened, unlocked, pinned, unpinned, mentioned, subscribed, comment_deleted    
 from collections.abc import Mapping
 from typing import TypeVar
 
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.columns import RecordT
 from ghx_bench.twin.state.records import Comment, Event, Issue, Label, Milestone, Repository, User
@@ -51,8 +52,8 @@ def home(act: Act, record: Issue) -> Repository:
 
 
 def actor_id(act: Act, repository: Repository) -> int:
-    """Return who does it; what the world's maker does is done in the owner's name."""
-    return repository.owner_id if act.viewer is None else act.viewer.id
+    """Return who does it; what the world's maker does is done in the name of who looks after the repository."""
+    return lookup.steward(act.world, repository).id if act.viewer is None else act.viewer.id
 
 
 def record(act: Act, issue: Issue, event: str, *, actor: int | None = None, **data: object) -> Event:
@@ -64,6 +65,12 @@ def write(act: Act, issue: Issue, event: str, data: Mapping[str, object], *, act
     """Add an entry whose data have names that Python keeps for itself, or are put together elsewhere."""
     who = actor_id(act, home(act, issue)) if actor is None else actor
     return act.database.insert(Event, issue_id=issue.id, actor_id=who, event=event, data=dict(data), created_at=act.now)
+
+
+def happen(act: Act, issue: Issue, event: str, **data: object) -> Issue:
+    """Add an entry to an issue's timeline and return the issue, changed now."""
+    write(act, issue, event, data)
+    return touch(act, issue)
 
 
 def touch(act: Act, record: TimedT, **changes: object) -> TimedT:

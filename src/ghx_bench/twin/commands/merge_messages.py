@@ -1,11 +1,15 @@
 """What the commits say that merge a pull request."""
 
+import re
+
 from ghx_bench.twin.commands import signatures
 from ghx_bench.twin.git.repository import Commit
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import commits
 from ghx_bench.twin.state.records import Pull
 from ghx_bench.twin.world import World
+
+_CO_AUTHOR = re.compile(r"(?im)^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$")
 
 
 def merge_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
@@ -26,19 +30,24 @@ def squash_message(world: World, pull: Pull, title: str | None, message: str | N
 
 
 def _summary(world: World, pull: Pull, included: list[Commit]) -> str:
+    co_authors = _co_authors(world, pull, included)
     if len(included) == 1:
         told = _body(included[0])
+        co_authors = [line for line in co_authors if line not in told]  # it is all there is: nothing to collect
     else:
         told = "\n\n".join(f"* {commit.message.strip()}" for commit in included)
-    return "\n\n---------\n\n".join(part for part in (told, _co_authors(world, pull, included)) if part)
+    return "\n\n---------\n\n".join(part for part in (told, "\n".join(co_authors)) if part)
 
 
-def _co_authors(world: World, pull: Pull, included: list[Commit]) -> str:
+def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
+    """Return everyone who wrote a commit or is named in one, each once, but for the author of it all."""
     author = lookup.user_by_id(world, lookup.issue_of(world, pull).author_id)
-    own = signatures.of_user(author, "").email.lower()
-    others = {commit.author.email.lower(): commit.author for commit in included}
-    named = [f"Co-authored-by: {one.name} <{one.email}>" for email, one in others.items() if email != own]
-    return "\n".join(line for line in named if all(line not in commit.message for commit in included))
+    named: dict[str, str] = {signatures.of_user(author, "").email.lower(): author.login}
+    for commit in included:
+        people = ((commit.author.name, commit.author.email), *_CO_AUTHOR.findall(commit.message))
+        for name, email in people:
+            named.setdefault(email.lower(), f"Co-authored-by: {name} <{email}>")
+    return list(named.values())[1:]
 
 
 def _headline(commit: Commit) -> str:

@@ -38,7 +38,7 @@ def merge(
     """Merge a pull request and return the commit that did it; deletes the head branch where that is the habit."""
     current = events.fresh(act, pull)
     repository = lookup.repository_of(act.world, current)
-    require_writer(act, repository, "MergePullRequest")
+    permissions.require(act, repository, "write")
     if refusal := obstacle(act, act.viewer, current, method, expected_head=expected_head):
         raise refusal
     base = base_tip(act.world, current)
@@ -75,13 +75,6 @@ def _obstacle_of_rules(act: Act, viewer: Viewer | None, pull: Pull, method: Meth
     rules = protection_of(act.world, repository, pull.base_ref)
     held = rules is not None and binds(act.world, rules, viewer, repository)
     return " ".join(obstacles(act.world, pull)) or None if held else None
-
-
-def require_writer(act: Act, repository: Repository, mutation: str) -> None:
-    """Refuse whoever cannot write to a repository, in the words of the mutation they asked for."""
-    login = act.viewer.user.login if act.viewer else ""
-    message = f"{login} does not have the correct permissions to execute `{mutation}`"
-    permissions.require(act, repository, "write", message)
 
 
 def require_method(repository: Repository, method: Method) -> None:

@@ -1,9 +1,7 @@
 """Milestones of a repository: numbered from 1, titles unique."""
 
-from datetime import UTC, datetime
-
 from ghx_bench.twin.commands import events, numbering
-from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, storable
+from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, moment, storable
 from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
@@ -106,11 +104,4 @@ def _state(state: str) -> str:
 
 
 def _due_on(due_on: str | None) -> str | None:
-    if due_on is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(due_on)
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
-    except (ValueError, OverflowError):
-        raise invalid("Milestone", "due_on", value=due_on) from None
+    return None if due_on is None else moment(due_on, resource="Milestone", field="due_on")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, signatures
+from ghx_bench.twin.commands import events, signatures, workflow_scope
 from ghx_bench.twin.commands.contents import check_path
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
@@ -44,6 +44,8 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
     if not entries:
         raise InvalidRefusal("Invalid tree info")
     changes = [_change(act, repository, entry) for entry in entries]
+    for change in changes:
+        workflow_scope.require(act, repository, change.path, change.sha)
     if base is None:
         changes = [change for change in changes if change.sha is not None]
     try:

@@ -3,8 +3,8 @@
 from ghx_bench.twin.commands import events
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.nodes import repository_id
-from ghx_bench.twin.queries.permissions import may, require
-from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal
+from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, may, require
+from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, RoleRefusal
 from ghx_bench.twin.state.records import (
     Comment,
     Issue,
@@ -55,7 +55,7 @@ def delete(act: Act, subject: Subject, reaction: Reaction) -> None:
     if (current.subject_kind, current.subject_id) != (subject.table, subject.id):
         raise NotFoundRefusal(f"Could not resolve to a Reaction with the id of {reaction.id}.")
     if act.viewer is not None and current.user_id != act.viewer.id:
-        raise ForbiddenRefusal("Must have admin rights to Repository.")
+        raise RoleRefusal(NEEDS_ADMIN)
     act.database.delete(current)
 
 

@@ -76,7 +76,9 @@ def restore_pull(
         draft=draft,
         maintainer_can_modify=maintainer_can_modify,
     )
-    act.git(repository).set_ref(f"refs/pull/{issue.number}/head", head_sha)
+    name = f"refs/pull/{issue.number}/head"
+    act.git(repository).set_ref(name, head_sha)
+    act.database.note("refs", repository.id, name, None, head_sha)
     return pull
 
 

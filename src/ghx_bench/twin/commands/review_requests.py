@@ -45,9 +45,7 @@ def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), 
 
 def _require_triager(act: Act, pull: Pull) -> Pull:
     current = events.fresh(act, pull)
-    login = act.viewer.user.login if act.viewer else ""
-    message = f"{login} does not have the correct permissions to execute `RequestReviews`"
-    permissions.require(act, lookup.repository_of(act.world, current), "triage", message)
+    permissions.require(act, lookup.repository_of(act.world, current), "triage")
     return current
 
 

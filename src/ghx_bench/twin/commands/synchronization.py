@@ -64,10 +64,9 @@ def carry_head(act: Act, pull: Pull, sha: str) -> Pull:
     """Make a commit the head of an open pull request and follow with all that stands on it."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     fetch_head(act, pull, issue, sha)
-    forced = not git.is_ancestor(pull.head_sha, sha)
-    if forced:
-        events.record(act, issue, "head_ref_force_pushed", before=pull.head_sha, after=sha)
     moved = act.database.update(pull, head_sha=sha, base_sha=base_tip(act.world, pull))
+    if not git.is_ancestor(pull.head_sha, sha):
+        events.record(act, issue, "head_ref_force_pushed", before=pull.head_sha, after=sha)
     events.touch(act, issue)
     placement.follow_all(act, moved)
     dismiss_stale(act, moved)
@@ -78,11 +77,14 @@ def carry_head(act: Act, pull: Pull, sha: str) -> Pull:
 def fetch_head(act: Act, pull: Pull, issue: Issue, sha: str) -> None:
     """Point `refs/pull/N/head` at a commit, bringing it over from a fork where the head is one."""
     git, name = git_of(act.world, pull), f"refs/pull/{issue.number}/head"
+    before = git.ref(name)
     if pull.head_repository_id in {None, pull.repository_id}:
         git.set_ref(name, sha)
     else:
         fork = lookup.repository_by_id(act.world, None, pull.head_repository_id or 0)
         git.fetch(act.git(fork), sha, name)
+    if before != sha:
+        act.database.note("refs", pull.repository_id, name, before, sha)
 
 
 def _move_heads(act: Act, repository: Repository, update: RefUpdate) -> None:

@@ -1,6 +1,7 @@
 """What people write: titles, bodies and names within GitHub's limits."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 
@@ -79,3 +80,13 @@ def _invalid(resource: str, field: str, message: str) -> InvalidRefusal:
 def _unprocessable(resource: str, message: str) -> InvalidRefusal:
     error = FieldError(resource=resource, field="data", code="unprocessable", message=message)
     return InvalidRefusal(errors=(error,))
+
+
+def moment(text: str, *, resource: str, field: str) -> str:
+    """Return a time in GitHub's spelling, or refuse what is none; one without a zone is UTC."""
+    try:
+        given = datetime.fromisoformat(text)
+        utc = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise invalid(resource, field, value=text) from None
+    return f"{utc.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

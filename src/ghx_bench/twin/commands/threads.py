@@ -4,7 +4,7 @@ from ghx_bench.twin.commands import events, reviews, texts
 from ghx_bench.twin.commands.placement import NewThread, place
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.hunks import Side
-from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Pull, Repository, Review, ReviewComment, Thread
 from ghx_bench.twin.world import Act
 
@@ -85,7 +85,7 @@ def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) 
 
 def resolve(act: Act, thread: Thread) -> Thread:
     """Mark a conversation as settled; writers and the author of the pull request may."""
-    current = _settleable(act, thread, "ResolveReviewThread")
+    current = _settleable(act, thread)
     if current.resolved_by_id is not None:
         return current
     return act.database.update(current, resolved_by_id=events.actor_id(act, _home(act, current)))
@@ -93,7 +93,7 @@ def resolve(act: Act, thread: Thread) -> Thread:
 
 def unresolve(act: Act, thread: Thread) -> Thread:
     """Open a settled conversation again."""
-    return act.database.update(_settleable(act, thread, "UnresolveReviewThread"), resolved_by_id=None)
+    return act.database.update(_settleable(act, thread), resolved_by_id=None)
 
 
 def update_comment(act: Act, comment: ReviewComment, body: str) -> ReviewComment:
@@ -128,12 +128,11 @@ def can_settle(act: Act, thread: Thread) -> bool:
     return permissions.may(act.world, act.viewer, _home(act, thread), "write")
 
 
-def _settleable(act: Act, thread: Thread, mutation: str) -> Thread:
+def _settleable(act: Act, thread: Thread) -> Thread:
     current = events.fresh(act, thread)
     permissions.require(act, _home(act, current), "read")
-    if act.viewer is not None and not can_settle(act, current):
-        login = act.viewer.user.login
-        raise ForbiddenRefusal(f"{login} does not have the correct permissions to execute `{mutation}`")
+    if not can_settle(act, current):
+        raise RoleRefusal(permissions.NEEDS_ADMIN)
     return current
 
 

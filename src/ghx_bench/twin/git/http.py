@@ -127,12 +127,15 @@ async def _receive(
     service = ("receive-pack", "--stateless-rpc", str(repository.path))
     if not judgement.hook_lines:
         return await _run(repository, service, environment=_spoken(protocol), stdin=request)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as rules:
+    with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as rules:
         rules.writelines(judgement.hook_lines)
         rules.flush()
         environment = {**_spoken(protocol), "GHX_TWIN_RULES": rules.name}
         options = ("-c", f"core.hooksPath={program.hooks()}", *service)
-        return await _run(repository, options, environment=environment, stdin=request)
+        done = await _run(repository, options, environment=environment, stdin=request)
+        rules.seek(0)
+        judgement.learn(rules.read())
+        return done
 
 
 async def _run(

@@ -11,24 +11,40 @@ from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, 
 PROTECTED = "protected branch hook declined"
 UPDATE_HOOK = """\
 #!/bin/sh
-# Refuses the refs that $GHX_TWIN_RULES names: always, or where the push is no fast-forward.
+# Refuses the refs that $GHX_TWIN_RULES names: always, where the push is no fast-forward, or where it brings a workflow
+# that is on no branch yet, which is then noted in that file.
+workflows() { git -c core.quotePath=false ls-tree -r "$1" .github/workflows/ 2>/dev/null; }
+new_workflow() {
+    known=$(git for-each-ref --format='%(refname)' refs/heads | while read -r branch; do workflows "$branch"; done)
+    workflows "$1" | grep -vxF -e "$known" | head -n 1 | cut -f 2-
+}
 while read -r ref rule; do
     [ "$ref" = "$1" ] || continue
     [ "$rule" = fast-forward ] && git merge-base --is-ancestor "$2" "$3" && continue
+    if [ "$rule" = workflows ]; then
+        path=$(new_workflow "$3")
+        [ -n "$path" ] || continue
+        echo "found $1 $path" >>"$GHX_TWIN_RULES"
+    fi
     exit 1
 done <"$GHX_TWIN_RULES"
 exit 0
 """
+WORKFLOW_REFUSED = (
+    "refusing to allow a Personal Access Token to create or update workflow `{path}` without `workflow` scope"
+)
 _ABSENT = "0" * 40
 _HOOK_DECLINED = b"hook declined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefRule:
-    """Why one update of a ref is refused: in any case, or if it is no fast-forward; nothing: it is allowed."""
+    """Why one update of a ref is refused; nothing: it is allowed."""
 
-    refused: tuple[str, ...] = ()
-    force_push_refused: tuple[str, ...] = ()
+    denied: str | None = None  # in any case, whatever protects the branch
+    refused: tuple[str, ...] = ()  # in any case
+    force_push_refused: tuple[str, ...] = ()  # if it is no fast-forward
+    workflows_refused: bool = False  # if it brings a workflow that is on no branch yet
 
 
 Rules = Callable[[RefUpdate], RefRule]
@@ -72,6 +88,18 @@ class Judgement:
         self.verdicts[ref] = verdict
         self.hook_lines.append(f"{ref} {rule}\n")
 
+    def refuse_workflows(self, ref: str) -> None:
+        """Let the hook decline a ref that brings a workflow; `learn` then knows which."""
+        self.hook_lines.append(f"{ref} workflows\n")
+
+    def learn(self, noted: str) -> None:
+        """Read what the hook has noted."""
+        for line in noted.splitlines():
+            kind, _, found = line.partition(" ")
+            ref, _, path = found.partition(" ")
+            if kind == "found":
+                self.verdicts[ref] = _Verdict(reason=WORKFLOW_REFUSED.format(path=path))
+
 
 def read_push(request: BinaryIO) -> Push:
     """Read the updates at the head of a request, and go back to its start."""
@@ -95,12 +123,19 @@ def judged(push: Push, head: str, rules: Rules) -> Judgement:
             verdict = _Verdict(reason=f"refusing to delete the current branch: {head}")
             judgement.refuse(update.ref, "always", verdict)
             continue
-        rule = rules(update)
-        if rule.refused:
-            judgement.refuse(update.ref, "always", _protected(update.ref, rule.refused))
-        elif rule.force_push_refused and update.old and update.new:
-            judgement.refuse(update.ref, "fast-forward", _protected(update.ref, rule.force_push_refused))
+        _judge(judgement, update, rules(update))
     return judgement
+
+
+def _judge(judgement: Judgement, update: RefUpdate, rule: RefRule) -> None:
+    if rule.denied or rule.refused:
+        verdict = _Verdict(reason=rule.denied) if rule.denied else _protected(update.ref, rule.refused)
+        judgement.refuse(update.ref, "always", verdict)
+        return
+    if rule.force_push_refused and update.old and update.new:
+        judgement.refuse(update.ref, "fast-forward", _protected(update.ref, rule.force_push_refused))
+    if rule.workflows_refused and update.new:
+        judgement.refuse_workflows(update.ref)
 
 
 def answered(push: Push, judgement: Judgement, output: bytes) -> tuple[bytes, tuple[RefUpdate, ...]]:

@@ -75,21 +75,40 @@ def root_fields(operation: OperationDefinitionNode) -> list[str]:
     return [one.name.value for one in operation.selection_set.selections if isinstance(one, FieldNode)]
 
 
+def name_of(operation: OperationDefinitionNode) -> str:
+    """Return what the journal calls an operation: its kind, its name and the fields it starts with."""
+    named = [operation.name.value] if operation.name else []
+    return " ".join([operation.operation.value, *named, *root_fields(operation)])
+
+
+def name_in(query: str, name: str | None) -> str | None:
+    """Return what the journal calls the operation that a document asks for, whether or not it fits the schema."""
+    try:
+        operations = _operations(_parsed(query))
+    except (GraphQLError, RecursionError):
+        return None
+    asked = [one for one in operations if not name or (one.name and one.name.value == name)]
+    return name_of(asked[0]) if len(asked) == 1 else None
+
+
+def _parsed(query: str) -> DocumentNode:
+    return parse(query, max_tokens=MAX_TOKENS, max_source_length=MAX_CHARACTERS, allow_empty_selection_sets=False)
+
+
+def _operations(document: DocumentNode) -> list[OperationDefinitionNode]:
+    return [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+
+
 def _prepare(query: str) -> Prepared | Rejected:
     try:
-        document = parse(
-            query,
-            max_tokens=MAX_TOKENS,
-            max_source_length=MAX_CHARACTERS,
-            allow_empty_selection_sets=False,
-        )
+        document = _parsed(query)
     except GraphQLSyntaxError as error:
         return Rejected((syntax_failure(error),))
     except GraphQLError as error:
         return Rejected(({"message": error.message},))
     except RecursionError:
         return Rejected(({"message": "Query is nested too deeply to be parsed"},))
-    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    operations = _operations(document)
     return _refusal(document, operations) or Prepared(
         document, {one.name.value if one.name else None: one for one in operations}
     )

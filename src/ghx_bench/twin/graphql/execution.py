@@ -8,7 +8,7 @@ from graphql import ExecutionResult, OperationDefinitionNode, OperationType, Var
 from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
 
 from ghx_bench.twin.graphql.context import Budget, Context
-from ghx_bench.twin.graphql.documents import Prepared, Rejected, prepare, root_fields
+from ghx_bench.twin.graphql.documents import Prepared, Rejected, name_in, name_of, prepare
 from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
 from ghx_bench.twin.graphql.published import lacked_value
 from ghx_bench.twin.graphql.registry import SHOWERS
@@ -19,6 +19,7 @@ from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 _DOCUMENTATION = "https://docs.github.com/graphql"
+_UNNAMED = "query"  # what cannot be read
 _OK, _BAD_REQUEST, _NOT_IMPLEMENTED = 200, 400, 501
 
 
@@ -49,18 +50,28 @@ def execute(
         return request
     prepared = prepare(request.query)
     if isinstance(prepared, Rejected):
-        return _rejection(prepared)
+        return _rejection(prepared, operation=_name(request))
     operation = prepared.operation(request.operation_name)
     if isinstance(operation, Rejected):
-        return _rejection(operation)
+        return _rejection(operation, operation=_name(request))
     cost = prepared.cost(operation, request.variables)
-    name = _name(operation)
+    name = name_of(operation)
     if refusal := cost.refusal():
         return _answer(_OK, {"errors": [refusal]}, operation=name)
     context = Context(
         world=world, viewer=viewer, base=base, showers=SHOWERS, budget=budget or Budget(), node_count=cost.nodes
     )
     return _run(prepared, operation, request, context)
+
+
+def operation_of(body: bytes) -> str:
+    """Return what the journal calls a request, whether or not it is answered."""
+    request = _read(body)
+    return request.operation if isinstance(request, GraphQLAnswer) else _name(request)
+
+
+def _name(request: _Request) -> str:
+    return name_in(request.query, request.operation_name) or _UNNAMED
 
 
 def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> GraphQLAnswer:
@@ -75,14 +86,14 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
     )
     mutation = operation.operation is OperationType.MUTATION
     if result.data is None and _are_about_variables(result):
-        return _bad_variables(result, request, _name(operation))
+        return _bad_variables(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
     status = _OK
     if result.errors:
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
         if lacks := lacks_in(result.errors):
             status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
-    return _answer(status, content, operation=_name(operation), mutation=mutation)
+    return _answer(status, content, operation=name_of(operation), mutation=mutation)
 
 
 def _read(body: bytes) -> _Request | GraphQLAnswer:
@@ -142,7 +153,7 @@ def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> Gra
     return _answer(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
 
 
-def _rejection(rejected: Rejected, *, operation: str = "query") -> GraphQLAnswer:
+def _rejection(rejected: Rejected, *, operation: str) -> GraphQLAnswer:
     if rejected.lacks is None:
         return _answer(_OK, {"errors": list(rejected.errors)}, operation=operation)
     error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
@@ -152,14 +163,9 @@ def _rejection(rejected: Rejected, *, operation: str = "query") -> GraphQLAnswer
 
 def _refused(message: str, *, status: int = _BAD_REQUEST) -> GraphQLAnswer:
     if status == _OK:
-        return _answer(status, {"errors": [{"message": message}]}, operation="query")
+        return _answer(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
     content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}
-    return _answer(status, content, operation="query")
-
-
-def _name(operation: OperationDefinitionNode) -> str:
-    named = [operation.name.value] if operation.name else []
-    return " ".join([operation.operation.value, *named, *root_fields(operation)])
+    return _answer(status, content, operation=_UNNAMED)
 
 
 def _answer(status: int, content: dict[str, Any], *, operation: str, mutation: bool = False) -> GraphQLAnswer:

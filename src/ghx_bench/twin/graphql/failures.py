@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphql import GraphQLError, GraphQLSyntaxError, VariableDefinitionNode, print_ast
+from graphql import FieldNode, GraphQLError, GraphQLSyntaxError, VariableDefinitionNode, print_ast
 
 from ghx_bench.twin.graphql.scopes import before_lookup
-from ghx_bench.twin.refusals import NotImplementedRefusal, Refusal
+from ghx_bench.twin.refusals import NotImplementedRefusal, Refusal, RoleRefusal
 from ghx_bench.twin.viewer import Viewer
 
 LACKS = "is not implemented by the twin"
@@ -53,7 +53,8 @@ def execution_failure(error: GraphQLError, viewer: Viewer) -> dict[str, Any]:
     written: dict[str, Any] = {}
     message = error.message
     if isinstance(cause, Refusal):
-        written["type"], message = before_lookup(cause, error, viewer) or (cause.graphql_type, cause.graphql_message)
+        said = _role_message(error, viewer) if isinstance(cause, RoleRefusal) else cause.graphql_message
+        written["type"], message = before_lookup(cause, error, viewer) or (cause.graphql_type, said)
     if error.path:
         written["path"] = list(error.path)
     return {**written, **_locations(error), "message": message}
@@ -63,6 +64,12 @@ def lacks_in(errors: list[GraphQLError]) -> str | None:
     """Return what a refused field needed that GitHub has and the twin lacks."""
     causes = (error.original_error for error in errors)
     return next((cause.message for cause in causes if isinstance(cause, NotImplementedRefusal)), None)
+
+
+def _role_message(error: GraphQLError, viewer: Viewer) -> str:
+    """Return what is said to someone whose role does not allow the mutation in which the error came up."""
+    field = next(node.name.value for node in error.nodes or () if isinstance(node, FieldNode))
+    return f"{viewer.user.login} does not have the correct permissions to execute `{field[0].upper()}{field[1:]}`"
 
 
 def _locations(error: GraphQLError) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Everything else is left to graphql-core's rules. One of those is dropped on purp
 of different types under one name (`OverlappingFieldsCanBeMerged`), and GitHub answers them.
 """
 
+import re
 from typing import Any, cast
 
 from graphql import (
@@ -14,6 +15,7 @@ from graphql import (
     FragmentSpreadNode,
     GraphQLArgument,
     GraphQLError,
+    GraphQLInputObjectType,
     GraphQLNamedType,
     InlineFragmentNode,
     Node,
@@ -42,6 +44,9 @@ from graphql.validation import (
     ValuesOfCorrectTypeRule,
     specified_rules,
 )
+
+# what graphql-core says of a field that an input object lacks
+_MISSING = re.compile(r"(?s)Expected value of type '(\w+)' to include required field '(\w+)', found: .*")
 
 
 class UnknownField(ValidationRule):
@@ -162,6 +167,9 @@ class Literals(ValuesOfCorrectTypeRule):
         if argument is None:
             super().report_error(error)
             return
+        if missing := _MISSING.fullmatch(error.message):
+            self._report_missing(argument, error, *missing.groups())  # of which there may be several
+            return
         self._argument = None
         owner = _last_owner(self._ancestors)
         kind, name = ("Directive" if isinstance(owner, DirectiveNode) else "Field"), owner.name.value if owner else ""
@@ -176,6 +184,18 @@ class Literals(ValuesOfCorrectTypeRule):
             "_reason": error.message,
         }
         _report_to(super().report_error, message, [argument], [*_place(self._ancestors), argument.name.value], details)
+
+    def _report_missing(self, argument: ArgumentNode, error: GraphQLError, kind: str, name: str) -> None:
+        wanted = str(cast("GraphQLInputObjectType", self.context.schema.type_map[kind]).fields[name].type)
+        message = f"Argument '{name}' on InputObject '{kind}' is required. Expected type {wanted}"
+        details = {
+            "code": "missingRequiredInputObjectAttribute",
+            "argumentName": name,
+            "argumentType": wanted,
+            "inputObjectType": kind,
+        }
+        place = [*_place(self._ancestors), argument.name.value, name]
+        _report_to(super().report_error, message, error.nodes, place, details)
 
 
 class Variables(ASTValidationRule):

@@ -1,4 +1,4 @@
-"""Scopes that GitHub checks before it looks anything up.
+"""Scopes that fields ask for, and those that GitHub checks before it looks anything up.
 
 `gh` counts on it: with the token that `gh auth login` gives, which has no scope for projects, `gh issue view 7` of a
 pull request asks for the projects of an issue 7, is told that its token may not see projects, and shows the rest. Of
@@ -7,7 +7,7 @@ a missing issue it would complain. The twin, which has no projects, refuses nobo
 
 from graphql import FieldNode, GraphQLError
 
-from ghx_bench.twin.refusals import NotFoundRefusal, Refusal
+from ghx_bench.twin.refusals import NotFoundRefusal, Refusal, ScopeRefusal
 from ghx_bench.twin.viewer import Viewer
 
 _PROJECTS = "projectItems"
@@ -18,12 +18,24 @@ def before_lookup(refusal: Refusal, error: GraphQLError, viewer: Viewer) -> tupl
     """Return type and message of what GitHub says instead of "not found" where the token lacks a scope; else None."""
     if not isinstance(refusal, NotFoundRefusal) or viewer.has_scope(_NEEDED) or not _asks_for_projects(error):
         return None
+    lacking = _lacking(viewer, _PROJECTS, _NEEDED)
+    return lacking.graphql_type, lacking.graphql_message
+
+
+def require_scope(viewer: Viewer, field: str, scope: str) -> None:
+    """Refuse a field to a token without its scope."""
+    if not viewer.unrestricted and not viewer.has_scope(scope):
+        raise _lacking(viewer, field, scope)
+
+
+def _lacking(viewer: Viewer, field: str, scope: str) -> ScopeRefusal:
     granted = ", ".join(f"'{scope}'" for scope in sorted(viewer.scopes))
-    return "INSUFFICIENT_SCOPES", (
+    return ScopeRefusal(
         "Your token has not been granted the required scopes to execute this query. "
-        f"The '{_PROJECTS}' field requires one of the following scopes: ['{_NEEDED}'], "
+        f"The '{field}' field requires one of the following scopes: ['{scope}'], "
         f"but your token has only been granted the: [{granted}] scopes. "
-        "Please modify your token's scopes at: https://github.com/settings/tokens."
+        "Please modify your token's scopes at: https://github.com/settings/tokens.",
+        needed_scopes=(scope,),
     )
 
 

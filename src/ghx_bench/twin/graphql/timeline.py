@@ -1,13 +1,13 @@
-"""What happened to an issue or pull request, in one order: events, comments, reviews and commits."""
+"""Timelines as GraphQL shows them: by item types, in pages."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import overload
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, PullCommit
-from ghx_bench.twin.queries import pulls
+from ghx_bench.twin.queries.timeline import Happening, moments
 from ghx_bench.twin.state.records import Comment, Event, Issue, Pull, Review
 
 # REST's names of events on the left, GraphQL's item types on the right
@@ -17,6 +17,7 @@ EVENT_TYPES = {
     "auto_merge_enabled": "AUTO_MERGE_ENABLED_EVENT",
     "auto_rebase_enabled": "AUTO_REBASE_ENABLED_EVENT",
     "auto_squash_enabled": "AUTO_SQUASH_ENABLED_EVENT",
+    "automatic_base_change_succeeded": "AUTOMATIC_BASE_CHANGE_SUCCEEDED_EVENT",
     "base_ref_changed": "BASE_REF_CHANGED_EVENT",
     "base_ref_deleted": "BASE_REF_DELETED_EVENT",
     "closed": "CLOSED_EVENT",
@@ -101,7 +102,8 @@ def timeline(
     skip: int | None = None,
 ) -> Timeline:
     """Return what happened, oldest first."""
-    dated = sorted(_dated(context, issue, pull), key=lambda one: one[0])
+    known = [one for one in moments(context.world, context.viewer, issue) if _has_type(one.item)]
+    dated = [(one.at, _shown(context, pull, one.item)) for one in known]
     chosen = [
         item
         for at, item in dated
@@ -124,24 +126,12 @@ def item_type(item: Item) -> str:
             return "PULL_REQUEST_COMMIT"
 
 
-def _dated(context: Context, issue: Issue, pull: Pull | None) -> list[tuple[str, Item]]:
-    found: list[tuple[str, Item]] = []
-    if pull is not None:
-        home = context.home(issue.repository_id)
-        for commit in gitaccess.pull_commits(context, pull):
-            found.append((commit.committer.utc, PullCommit(pull, CommitThing(home, commit.sha))))  # noqa: PERF401 - reads better
-        reviews = pulls.visible_reviews(context.world, context.viewer, pull)
-        found += [(one.submitted_at or one.created_at, one) for one in reviews]
-    events = context.database.all(Event, issue_id=issue.id)
-    found += [(one.created_at, one) for one in events if one.event in EVENT_TYPES and _is_visible(context, one)]
-    found += [(one.created_at, one) for one in context.database.all(Comment, issue_id=issue.id)]
-    return found
+def _has_type(item: Happening) -> bool:
+    return not isinstance(item, Event) or item.event in EVENT_TYPES
 
 
-def _is_visible(context: Context, event: Event) -> bool:
-    """Tell whether the viewer may know where a reference came from."""
-    source: Any = event.data.get("source_issue_id")
-    if source is None:
-        return True
-    issue = context.database.get(Issue, source)
-    return issue is not None and context.visible(context.repository(issue.repository_id)) is not None
+def _shown(context: Context, pull: Pull | None, item: Happening) -> Item:
+    if not isinstance(item, Commit):
+        return item
+    assert pull is not None  # noqa: S101 - only pull requests have commits
+    return PullCommit(pull, CommitThing(context.home(pull.repository_id), item.sha))

@@ -6,9 +6,11 @@ Messages are GraphQL's; REST says "Not Found" whatever was missing.
 from ghx_bench.twin.queries.permissions import is_visible
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
+    Collaborator,
     Comment,
     Issue,
     Label,
+    Membership,
     Milestone,
     Pull,
     Redirect,
@@ -82,6 +84,19 @@ def repository_of(world: World, record: Issue | Pull | Label | Milestone) -> Rep
 def owner(world: World, repository: Repository) -> User:
     """Return whose repository it is."""
     return user_by_id(world, repository.owner_id)
+
+
+def steward(world: World, repository: Repository) -> User:
+    """Return who does what nobody is named for: the owner, and for an organization somebody who may do everything.
+
+    That is its oldest administrator, else the first collaborator who is one; only without either the organization.
+    """
+    found = owner(world, repository)
+    if found.type != "Organization":
+        return found
+    member = world.database.one(Membership, organization_id=found.id, role="admin")
+    somebody = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
+    return found if somebody is None else user_by_id(world, somebody.user_id)
 
 
 def user_by_id(world: World, identity: int) -> User:

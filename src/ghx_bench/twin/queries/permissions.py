@@ -2,7 +2,7 @@
 
 from typing import Literal, cast
 
-from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, RoleRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
     Comment,
@@ -76,9 +76,10 @@ def require(
     if not at_least(held, "read"):
         raise NotFoundRefusal(_unknown_repository(act, repository))
     if not at_least(held, needed):
-        allowed = at_least(user_role(act.world, act.viewer.user, repository), needed)
+        if not at_least(user_role(act.world, act.viewer.user, repository), needed):
+            raise RoleRefusal(message)
         scope = "public_repo" if repository.visibility == "public" else "repo"
-        raise ForbiddenRefusal(message, needed_scopes=(scope,) if allowed else ())
+        raise ForbiddenRefusal(message, needed_scopes=(scope,))
     if repository.archived and not even_archived:
         raise ForbiddenRefusal(ARCHIVED)
     if _only_reads(act.viewer, repository):

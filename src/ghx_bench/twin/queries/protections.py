@@ -1,11 +1,12 @@
 """Which rules a protected branch has, and whom they bind."""
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ghx_bench.twin.git.receiving import RefRule
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import checks, permissions
-from ghx_bench.twin.state.records import Protection, Repository
+from ghx_bench.twin.state.records import Protection, Pull, Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -24,8 +25,40 @@ def binds(world: World, protection: Protection, viewer: Viewer | None, repositor
     return protection.enforce_admins or not permissions.may(world, viewer, repository, "admin")
 
 
+def may_push(world: World, viewer: Viewer | None, repository: Repository) -> bool:
+    """Tell whether a viewer may push anything to a repository: all that their role allows, or a maintained branch."""
+    return permissions.may(world, viewer, repository, "write") or bool(_maintained(world, viewer, repository))
+
+
 def push_rule(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> RefRule:
-    """Return why a viewer may not change a branch directly; asked before git has the new commits."""
+    """Return why a viewer may not push a change of a ref; asked before git has the new commits."""
+    if viewer is None or viewer.unrestricted:
+        return RefRule()
+    if not permissions.may(world, viewer, repository, "write"):
+        branch = update.ref.removeprefix("refs/heads/")
+        if branch == update.ref or update.new is None or branch not in _maintained(world, viewer, repository):
+            return RefRule(denied="permission denied")
+    protected = _protection_rule(world, viewer, repository, update)
+    return replace(protected, workflows_refused=not viewer.has_scope("workflow"))
+
+
+def _maintained(world: World, viewer: Viewer | None, repository: Repository) -> set[str]:
+    """Return the branches of a fork whose pull requests let those push who maintain what they go to."""
+    pulls = world.database.select(
+        Pull,
+        "JOIN issues ON issues.id = pulls.issue_id "
+        "WHERE pulls.head_repository_id = ? AND pulls.maintainer_can_modify AND issues.state = 'open'",
+        (repository.id,),
+    )
+    homes = {pull.id: world.database.get(Repository, pull.repository_id) for pull in pulls}
+    return {
+        pull.head_ref
+        for pull in pulls
+        if (home := homes[pull.id]) is not None and permissions.may(world, viewer, home, "write")
+    }
+
+
+def _protection_rule(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> RefRule:
     branch = update.ref.removeprefix("refs/heads/")
     rules = protection_of(world, repository, branch) if branch != update.ref else None
     if rules is None or viewer is None or viewer.unrestricted or update.old is None:
@@ -39,7 +72,7 @@ def push_rule(world: World, viewer: Viewer | None, repository: Repository, updat
 
 def push_obstacle(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> str | None:
     """Return the first reason why a viewer may not make a change to a branch whose commits are there."""
-    rule = push_rule(world, viewer, repository, update)
+    rule = _protection_rule(world, viewer, repository, update)
     reasons = rule.refused
     if rule.force_push_refused and update.old and update.new:
         forced = not world.git(repository).is_ancestor(update.old, update.new)

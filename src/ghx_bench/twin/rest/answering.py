@@ -10,8 +10,8 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, MovedRefusal, NotFoundRefusal, NotImplementedRefusal, Refusal
 from ghx_bench.twin.rest.answer import Answer
 from ghx_bench.twin.rest.catalogue import documentation_url, known_operation
-from ghx_bench.twin.rest.errors import BadRequestRefusal, no_such_path, refused
-from ghx_bench.twin.rest.media import check_accept, media_parameters
+from ghx_bench.twin.rest.errors import UNKNOWN, BadRequestRefusal, RenamedRefusal, no_such_path, refused
+from ghx_bench.twin.rest.media import check_accept, check_representation, media_parameters
 from ghx_bench.twin.rest.operations import Operation, router
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RateLimit, RestRequest
@@ -24,6 +24,8 @@ from ghx_bench.twin.world import World
 _BY_ID = re.compile(r"/repositories/(\d{1,18})(/.*)?")
 MOST_FIELDS = 1000  # in a query string
 FRESH = RateLimit()
+_REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
+_MOVED, _REPEAT = 301, 307
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,18 @@ def answer(
     try:
         given = _answer(operation, found, world, viewer, (raw_path or "/", query, headers, body, base, rate))
     except Refusal as refusal:
-        given = _refused(world, base, operation, refusal)
+        moved = _moved_to(world, refusal, path, query)
+        given = refused(refusal, documentation_url(operation.name)) if moved is None else _elsewhere(asked, base, moved)
     except GitError as error:
-        given = _refused(world, base, operation, InvalidRefusal(str(error)))
+        given = refused(InvalidRefusal(str(error)), documentation_url(operation.name))
     return _wire(_marked(given, operation))
+
+
+def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> str:
+    """Return what the journal calls a request, whether or not it is answered."""
+    asked = "GET" if method == "HEAD" else method
+    path, found = _route(world, viewer, asked, raw_path or "/")
+    return found.target.name if found else known_operation(asked, path) or UNKNOWN
 
 
 def _answer(
@@ -79,6 +89,7 @@ def _answer(
     accept = headers.get("accept", "")
     check_accept(accept)
     media = media_parameters(accept)
+    check_representation(media, operation.template)
     request = RestRequest(
         world=world,
         viewer=viewer,
@@ -126,16 +137,21 @@ def _unserved(method: str, raw_path: str) -> Answer:
     return replace(refused(refusal, documentation_url(known)), operation=known)
 
 
-def _refused(world: World, base: BaseUrls, operation: Operation, refusal: Refusal) -> Answer:
-    given = refused(refusal, documentation_url(operation.name))
-    if not isinstance(refusal, MovedRefusal):
-        return given
-    moved = world.database.get(Issue, refusal.issue_id)
-    if moved is None:
-        return refused(NotFoundRefusal(refusal.message), documentation_url(operation.name))
-    url = f"{base.api}/repositories/{moved.repository_id}/issues/{moved.number}"
-    body = {"message": "Moved Permanently", "url": url, "documentation_url": given.body["documentation_url"]}
-    return Answer(status=301, body=body, headers={"Location": url})
+def _moved_to(world: World, refusal: Refusal, path: str, query: str) -> str | None:
+    """Return the path at which something is found now, by the id of its repository."""
+    if isinstance(refusal, RenamedRefusal):
+        below = path.split("/", 4)[4:]
+        place = "/".join((f"/repositories/{refusal.repository_id}", *below))
+        return f"{place}?{query}" if query else place
+    issue = world.database.get(Issue, refusal.issue_id) if isinstance(refusal, MovedRefusal) else None
+    return f"/repositories/{issue.repository_id}/issues/{issue.number}" if issue else None
+
+
+def _elsewhere(method: str, base: BaseUrls, path: str) -> Answer:
+    """Send a client on; one that writes must repeat what it wrote."""
+    url = f"{base.api}{path}"
+    body = {"message": "Moved Permanently", "url": url, "documentation_url": _REDIRECTS}
+    return Answer(status=_MOVED if method == "GET" else _REPEAT, body=body, headers={"Location": url})
 
 
 def _query(query: str) -> dict[str, str]:

@@ -1,13 +1,28 @@
 """How a refusal is spelled in REST: status, message, `errors` and a pointer to the documentation."""
 
-from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, Refusal
+from ghx_bench.twin.refusals import (
+    FieldError,
+    ForbiddenRefusal,
+    InvalidRefusal,
+    NotFoundRefusal,
+    PlainNotFoundRefusal,
+    Refusal,
+)
 from ghx_bench.twin.rest.answer import Answer, JsonObject
 
 DOCUMENTATION = "https://docs.github.com/rest"
+UNKNOWN = "unknown"  # what the journal calls a path that GitHub does not have
 
 
-class PlainNotFoundRefusal(NotFoundRefusal):
-    """A 404 whose message GitHub spells out in REST too ("Branch not found")."""
+class RenamedRefusal(Refusal):
+    """The repository has another name now; `repository_id` says where it is found under any name."""
+
+    code = "RENAMED"
+    status = 301
+
+    def __init__(self, repository_id: int) -> None:
+        super().__init__("Moved Permanently")
+        self.repository_id = repository_id
 
 
 class BadRequestRefusal(Refusal):
@@ -33,7 +48,7 @@ def no_such_path() -> Answer:
     text = (
         f'{{\r\n  "message": "Not Found",\r\n  "documentation_url": "{DOCUMENTATION}",\r\n  "status": "404"\r\n}}'
     ).encode()
-    return Answer(status=404, body=text, operation="unknown")
+    return Answer(status=404, body=text, operation=UNKNOWN)
 
 
 def _message(refusal: Refusal) -> str:

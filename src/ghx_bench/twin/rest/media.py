@@ -1,8 +1,9 @@
 """What the Accept header asks for."""
 
-from ghx_bench.twin.refusals import Refusal
+from ghx_bench.twin.refusals import NotImplementedRefusal, Refusal
 
 _ANYTHING = {"*/*", "application/*", "application/json", "text/*"}
+_WRITTEN = frozenset({"issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"})
 
 
 class UnsupportedMediaRefusal(Refusal):
@@ -23,6 +24,13 @@ def media_parameters(accept: str) -> frozenset[str]:
         if kind.startswith("application/vnd.github"):
             found.update(kind.removeprefix("application/vnd.github").replace("+", ".").split("."))
     return frozenset(found - {""})
+
+
+def check_representation(media: frozenset[str], template: str) -> None:
+    """Refuse to show what people wrote as HTML or as the text of it: that takes GitHub's Markdown."""
+    asked = sorted(media & {"full", "html", "text"})
+    if asked and any(segment in _WRITTEN for segment in template.split("/")):
+        raise NotImplementedRefusal(f"application/vnd.github.{asked[0]}+json is not implemented by the twin.")
 
 
 def check_accept(accept: str) -> None:

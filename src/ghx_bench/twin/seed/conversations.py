@@ -63,7 +63,7 @@ def _skip_to(plot: Plot, each: SeedConversation) -> None:
 
 
 def _open(plot: Plot, each: SeedIssue | SeedPull) -> Issue:
-    with plot.speaking(each.author or plot.owner, at=each.at) as act:
+    with plot.speaking(each.author or plot.steward, at=each.at) as act:
         if isinstance(each, SeedPull):
             return lookup.issue_of(plot.world, open_pull(act, plot, each))
         return issues.create(act, plot.record, title=each.title, body=each.body)
@@ -107,7 +107,7 @@ def _close(plot: Plot, each: SeedIssue | SeedPull, issue: Issue) -> None:
     if isinstance(each, SeedPull):
         finish_pull(plot, each, lookup.pull(plot.world, plot.record, issue.number))
     elif each.state == "closed" or each.state_reason == "reopened":
-        with plot.speaking(each.closed_by or plot.owner, at=each.closed_at) as act:
+        with plot.speaking(each.closed_by or plot.steward, at=each.closed_at) as act:
             issues.close(act, issue, reason="completed" if each.state == "open" else each.state_reason or "completed")
             if each.state == "open":
                 issues.reopen(act, issue)

@@ -14,8 +14,12 @@ class SeedFile(SeedModel):
     """A file that plain text does not describe."""
 
     content: str
-    encoding: Literal["utf-8", "base64"] = "utf-8"
-    mode: Literal["100644", "100755", "120000"] = "100644"
+    encoding: Literal["utf-8", "base64"] = Field(
+        default="utf-8", description="How content is written; base64 for bytes."
+    )
+    mode: Literal["100644", "100755", "120000"] = Field(
+        default="100644", description="git's mode: a file, an executable one, or a symbolic link to content."
+    )
 
 
 Files = dict[str, str | SeedFile | None]
@@ -29,7 +33,7 @@ class SeedCommit(SeedModel):
         default=None, alias="from", description="Where a new branch starts; the default branch if left out."
     )
     message: str
-    author: Login | None = Field(default=None, description="Who wrote it; the repository's owner if left out.")
+    author: Login | None = Field(default=None, description="Who wrote it; the owner if left out.")
     files: Files = Field(default={}, description="Files by path; null removes one.")
     at: Moment | None = None
 
@@ -50,7 +54,7 @@ class SeedMilestone(SeedModel):
     description: str | None = None
     state: Literal["open", "closed"] = "open"
     due_on: Moment | None = None
-    creator: Login | None = Field(default=None, description="Who made it; the repository's owner if left out.")
+    creator: Login | None = Field(default=None, description="Who made it; the owner if left out.")
     at: Moment | None = None
     closed_at: Moment | None = None
 
@@ -58,12 +62,16 @@ class SeedMilestone(SeedModel):
 class SeedProtection(SeedModel):
     """Rules for branches whose names match a pattern; they hold from when the world is planted."""
 
-    pattern: str
-    required_approvals: int | None = Field(default=None, ge=0, le=6)
-    dismiss_stale_reviews: bool = False
-    required_checks: tuple[str, ...] = ()
-    strict_checks: bool = False
-    enforce_admins: bool = False
+    pattern: str = Field(description="The name of a branch, or a shell pattern such as `release/*`.")
+    required_approvals: int | None = Field(
+        default=None, ge=0, le=6, description="How many approvals a merge takes; left out, no pull request is needed."
+    )
+    dismiss_stale_reviews: bool = Field(default=False, description="Whether a push dismisses approvals.")
+    required_checks: tuple[str, ...] = Field(default=(), description="Names of checks that must have passed.")
+    strict_checks: bool = Field(
+        default=False, description="Whether a branch must be up to date with its base to be merged."
+    )
+    enforce_admins: bool = Field(default=False, description="Whether administrators are bound as well.")
     allow_force_pushes: bool = False
     allow_deletions: bool = False
 

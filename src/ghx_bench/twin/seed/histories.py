@@ -33,7 +33,7 @@ def plant_history(plot: Plot) -> None:
 
 def plant_check(plot: Plot, seed: SeedCheck, sha: str) -> None:
     """Report a check run or a status on a commit."""
-    with within(f"check {seed.name!r}"), plot.speaking(seed.creator or plot.owner, at=seed.at) as act:
+    with within(f"check {seed.name!r}"), plot.speaking(seed.creator or plot.steward, at=seed.at) as act:
         if seed.kind == "status":
             checks.create_status(
                 act, plot.record, sha=sha, state=seed.conclusion or "pending", context=seed.name,
@@ -65,7 +65,7 @@ def _unbundle(plot: Plot, text: str) -> None:
 
 
 def _commit(plot: Plot, commit: SeedCommit) -> None:
-    author = plot.person(commit.author or plot.owner)
+    author = plot.person(commit.author or plot.steward)
     git, ref = plot.git, f"refs/heads/{commit.branch or plot.record.default_branch}"
     before = git.ref(ref)
     with plot.world.acting(None, at=commit.at) as act:  # history is given, whoever may push today

@@ -120,7 +120,7 @@ def _plant_milestone(plot: Plot, seed: SeedMilestone) -> None:
             if seed.number < current.next_milestone_number:
                 raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
             act.database.update(current, next_milestone_number=seed.number)
-    with plot.speaking(seed.creator or plot.owner, at=seed.at) as act:
+    with plot.speaking(seed.creator or plot.steward, at=seed.at) as act:
         made = milestones.create(act, plot.record, title=seed.title, description=seed.description, due_on=seed.due_on)
     if seed.state == "closed":
         with plot.world.acting(None, at=seed.closed_at) as act:

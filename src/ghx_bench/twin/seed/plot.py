@@ -28,9 +28,9 @@ class Plot:
     planted: list[tuple[SeedIssue | SeedPull, Issue]] = field(default_factory=list[tuple[SeedIssue | SeedPull, Issue]])
 
     @property
-    def owner(self) -> str:
-        """Return the login of the owner, in whose name things are done that nobody is named for."""
-        return self.seed.name.partition("/")[0]
+    def steward(self) -> str:
+        """Return the login of whoever does what nobody is named for: organizations do not act themselves."""
+        return lookup.steward(self.world, self.record).login
 
     @property
     def git(self) -> GitRepository:

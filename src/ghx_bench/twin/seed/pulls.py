@@ -31,10 +31,13 @@ def finish_pull(plot: Plot, seed: SeedPull, pull: Pull) -> None:
     if seed.checks:
         for check in seed.checks:
             plant_check(plot, check, pull.head_sha)
-    plant_reviews(plot, seed, pull)
+    if plot.seed.exported:  # its requests are those that were open after the reviews
+        plant_reviews(plot, seed, pull)
     if seed.reviewers:
         with within("reviewers"):
             _request(plot, seed, pull)
+    if not plot.seed.exported:
+        plant_reviews(plot, seed, pull)
     if seed.state != "open":
         _end(plot, seed, pull)
     if seed.outcome is not None and (promise := seed.outcome.auto_merge) is not None:
@@ -74,7 +77,7 @@ def _reviewers(act: Act, names: tuple[str, ...]) -> tuple[list[User], list[Team]
 
 
 def _end(plot: Plot, seed: SeedPull, pull: Pull) -> None:
-    with plot.speaking(seed.merged_by or seed.closed_by or plot.owner, at=seed.closed_at) as act:
+    with plot.speaking(seed.merged_by or seed.closed_by or plot.steward, at=seed.closed_at) as act:
         if seed.outcome is not None:
             restoring.restore_outcome(act, pull, merge_commit_sha=seed.outcome.merge_commit_sha)
         elif seed.state == "merged":

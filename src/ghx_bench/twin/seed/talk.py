@@ -60,7 +60,9 @@ class SeedReview(SeedModel):
     """A review with its threads."""
 
     author: Login
-    state: Literal["PENDING", "COMMENTED", "APPROVED", "CHANGES_REQUESTED", "DISMISSED"] = "COMMENTED"
+    state: Literal["PENDING", "COMMENTED", "APPROVED", "CHANGES_REQUESTED", "DISMISSED"] = Field(
+        default="COMMENTED", description="PENDING: begun and not submitted; DISMISSED: an approval that was taken back."
+    )
     body: str = ""
     threads: tuple[SeedThread, ...] = ()
     at: Moment | None = Field(default=None, description="When it was submitted.")
@@ -74,18 +76,20 @@ class SeedConversation(SeedModel):
     number: Number | None = Field(default=None, description="Its number; the next free one if left out.")
     title: str
     body: str | None = None
-    author: Login | None = Field(default=None, description="Who opened it; the repository's owner if left out.")
+    author: Login | None = Field(default=None, description="Who opened it; the owner if left out.")
     labels: tuple[str, ...] = ()
     assignees: tuple[Login, ...] = ()
     milestone: str | None = Field(default=None, description="The title of a milestone.")
     comments: tuple[SeedComment, ...] = ()
     reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
     locked: bool = False
-    lock_reason: Literal["off-topic", "too heated", "resolved", "spam"] | None = None
+    lock_reason: Literal["off-topic", "too heated", "resolved", "spam"] | None = Field(
+        default=None, description="Why it is locked."
+    )
     at: Moment | None = Field(default=None, description="When it was opened.")
     updated_at: Moment | None = Field(default=None, description="When it last changed.")
-    closed_at: Moment | None = None
-    closed_by: Login | None = Field(default=None, description="Who closed it; the repository's owner if left out.")
+    closed_at: Moment | None = Field(default=None, description="When it was closed or merged.")
+    closed_by: Login | None = Field(default=None, description="Who closed it; the owner if left out.")
 
     @model_validator(mode="after")
     def _check_lock(self) -> Self:
@@ -103,7 +107,9 @@ class SeedIssue(SeedConversation):
     """An issue."""
 
     state: Literal["open", "closed"] = "open"
-    state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None = None
+    state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None = Field(
+        default=None, description="Why it is closed, completed if left out; `reopened` for an open one that was closed."
+    )
     pinned: bool = False
     parent: IssueName | None = Field(default=None, description="The issue it is part of: `#1`, or `owner/name#1`.")
     blocked_by: tuple[IssueName, ...] = Field(default=(), description="The issues it waits for.")
@@ -142,11 +148,13 @@ class SeedPull(SeedConversation):
     head: str = Field(description="The branch it comes from, as `branch` or `owner:branch`.")
     base: str | None = Field(default=None, description="The branch it goes to; the default branch if left out.")
     draft: bool = False
-    maintainer_can_modify: bool = False
+    maintainer_can_modify: bool = Field(
+        default=False, description="Whether writers of the base may push to the head in a fork."
+    )
     state: Literal["open", "closed", "merged"] = "open"
-    merge_method: MergeMethod = "merge"
-    merged_by: Login | None = Field(default=None, description="Who merged it; the repository's owner if left out.")
-    reviewers: tuple[str, ...] = Field(default=(), description="Who is asked to review: logins, or org/team.")
+    merge_method: MergeMethod = Field(default="merge", description="How it was merged.")
+    merged_by: Login | None = Field(default=None, description="Who merged it; the owner if left out.")
+    reviewers: tuple[str, ...] = Field(default=(), description="Who was asked to review: logins, or org/team.")
     reviews: tuple[SeedReview, ...] = ()
     threads: tuple[SeedThread, ...] = Field(
         default=(), description="Threads without a review of their own; each gets one, as on GitHub."

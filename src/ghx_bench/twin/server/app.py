@@ -11,14 +11,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from ghx_bench.twin.faults import Fault, Surface
-from ghx_bench.twin.graphql.execution import execute
+from ghx_bench.twin.rest import answering
 from ghx_bench.twin.rest.answering import answer
 from ghx_bench.twin.rest.request import RateLimit
+from ghx_bench.twin.server import pushing, querying
 from ghx_bench.twin.server.credentials import token_of
 from ghx_bench.twin.server.exchange import JSON, Reply, Request, UnacceptableError, refusal
 from ghx_bench.twin.server.headers import api_headers, entity_tag, is_fresh, viewer_headers
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.pushing import answer_git, is_git
+from ghx_bench.twin.server.querying import executor
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.visit import Visit
 
@@ -60,7 +62,7 @@ class TwinApp:
         try:
             request.check()
             if visit.surface == "git":
-                return await _guarded(visit, lambda: answer_git(request, visit.access))
+                return await _guarded(visit, b"", lambda: answer_git(request, visit.access))
             reply = await _answer_api(visit)
         except UnacceptableError as error:
             reply = error.reply
@@ -79,17 +81,19 @@ async def _answer_api(visit: Visit) -> Reply:
         return refusal(404, "Not Found")
     body = await request.body()
     if visit.surface == "graphql":
-        return await _guarded(visit, lambda: _graphql(request, access, body))
-    return await _guarded(visit, lambda: _rest(request, access, body))
+        return await _guarded(visit, body, lambda: _graphql(request, access, body))
+    return await _guarded(visit, body, lambda: _rest(request, access, body))
 
 
-async def _guarded(visit: Visit, handle: Callable[[], Awaitable[Reply]]) -> Reply:
+async def _guarded(visit: Visit, body: bytes, handle: Callable[[], Awaitable[Reply]]) -> Reply:
     """Let scripted trouble come first; a fault of our own is a 500, and the server goes on serving."""
     request, access = visit.request, visit.access
     if access and (fault := access.hosted.world.faults.take(visit.surface, request.method, request.path)):
         await anyio.sleep(fault.latency_ms / 1000)
         if fault.status is not None:
-            return _trouble(fault, fault.status, visit.surface, access)
+            reply = _trouble(fault, fault.status, visit.surface, access)
+            reply.operation = await _operation(visit, access, body)
+            return reply
     try:
         return await handle()
     except (ClientDisconnect, UnacceptableError):
@@ -99,21 +103,34 @@ async def _guarded(visit: Visit, handle: Callable[[], Awaitable[Reply]]) -> Repl
         return refusal(500, "Server Error")
 
 
+async def _operation(visit: Visit, access: Access, body: bytes) -> str:
+    """Return what the journal calls a request that nobody answers."""
+    match visit.surface:
+        case "git":
+            return pushing.git_operation(visit.request)
+        case "graphql":
+            return await querying.operation_of(body)
+        case "rest":
+            return answering.operation_of(access.hosted.world, access.viewer, visit.request.method, visit.request.path)
+
+
 def _trouble(fault: Fault, status: int, surface: Surface, access: Access) -> Reply:
     message = fault.message.replace("{user_id}", str(access.viewer.id))
     if surface != "graphql" or fault.graphql_type is None:
         return refusal(status, message, headers=fault.headers)
-    content = json.dumps({"errors": [{"type": fault.graphql_type, "message": message}]}).encode()
+    body = {"errors": [{"type": fault.graphql_type, "message": message}]}
+    content = json.dumps(body, separators=(",", ":")).encode()
     return Reply(status=_OK, content=content, media_type=JSON, headers=dict(fault.headers), failed=True)
 
 
 async def _graphql(request: Request, access: Access, body: bytes) -> Reply:
     if request.method != "POST":
         return refusal(404, "Not Found")
-    world = access.hosted.world
+    world, execute = access.hosted.world, await executor()
     async with access.hosted.gate:
         before = world.database.last_change()
-        done = execute(world, access.viewer, body, request.door.urls)
+        left = access.hosted.rates.foreseen(access.viewer.id, "graphql", time.time())  # as the headers will say
+        done = execute(world, access.viewer, body, request.door.urls, left)
         changed = world.database.last_change() != before
     return Reply(
         status=done.status,

@@ -1,11 +1,12 @@
 """The environment in which the real `gh` and `git` talk to the twin and cannot tell it from GitHub."""
 
-import base64
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghx_bench._base.askpass import write_askpass, write_private
+
+_GITHUB = "http://github.com"  # as git sees it: what a proxy without TLS can serve
 _FOLDERS = {
     "HOME": "home",
     "GH_CONFIG_DIR": "gh",
@@ -56,10 +57,11 @@ def client_environment(directory: Path, *, url: str, socket_path: Path, identity
     folders = {variable: directory / name for variable, name in _FOLDERS.items()}
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
-    _write(folders["GH_CONFIG_DIR"] / "config.yml", _gh_config(socket_path))
-    _write(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
+    write_private(folders["GH_CONFIG_DIR"] / "config.yml", _gh_config(socket_path))
+    write_private(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
+    askpass = write_askpass(directory, identity.token, origins=(_GITHUB, url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
-    _write(git_config, _git_config(url, identity))
+    write_private(git_config, _git_config(url, identity, askpass))
     variables = {
         **{variable: str(folder) for variable, folder in folders.items()},
         "GH_TOKEN": identity.token,
@@ -78,15 +80,10 @@ def client_environment(directory: Path, *, url: str, socket_path: Path, identity
         "NO_PROXY": "127.0.0.1,localhost,::1",
         "GIT_CONFIG_GLOBAL": str(git_config),
         "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ASKPASS": str(askpass),
         "GIT_TERMINAL_PROMPT": "0",
     }
     return ClientEnvironment(directory=directory, variables=variables)
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # it holds the token
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
 
 
 def _gh_config(socket_path: Path) -> str:
@@ -105,24 +102,22 @@ def _gh_hosts(identity: Identity) -> str:
     )
 
 
-def _git_config(url: str, identity: Identity) -> str:
+def _git_config(url: str, identity: Identity, askpass: Path) -> str:
     """Send github.com's git traffic to the twin as a proxy: the remote keeps its name, so `gh` still knows it."""
-    credentials = base64.b64encode(f"x-access-token:{identity.token}".encode()).decode()
     return f"""\
 [user]
 \tname = {_quoted(identity.name)}
 \temail = {_quoted(identity.email)}
 [init]
 \tdefaultBranch = main
-[url "http://github.com/"]
+[core]
+\taskPass = {_quoted(str(askpass))}
+[url "{_GITHUB}/"]
 \tinsteadOf = https://github.com/
 \tinsteadOf = git@github.com:
 \tinsteadOf = ssh://git@github.com/
-[http "http://github.com/"]
+[http "{_GITHUB}/"]
 \tproxy = {url}
-\textraHeader = "Authorization: Basic {credentials}"
-[http "{url}/"]
-\textraHeader = "Authorization: Basic {credentials}"
 [credential]
 \thelper =
 [advice]

@@ -122,7 +122,12 @@ class Reply:
 def refusal(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> Reply:
     """Return an error in GitHub's shape."""
     body = {"message": message, "documentation_url": "https://docs.github.com/rest", "status": str(status)}
-    return Reply(status=status, content=json.dumps(body).encode(), media_type=JSON, headers=dict(headers or {}))
+    return Reply(
+        status=status,
+        content=json.dumps(body, separators=(",", ":")).encode(),
+        media_type=JSON,
+        headers=dict(headers or {}),
+    )
 
 
 def _without_origin(target: str) -> str:

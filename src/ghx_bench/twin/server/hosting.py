@@ -32,45 +32,61 @@ class Access:
     viewer: Viewer
 
 
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    """What a token stands for in one world."""
+
+    user_id: int
+    scopes: frozenset[str]
+
+
 class Hosting:
-    """The worlds of one server by token; worlds come and go while it serves."""
+    """The worlds of one server by token; worlds come and go while it serves.
+
+    A token opens a world only if no other one here holds it: copies of a world hold the same tokens, and which of them
+    is meant cannot be told. Tokens that are issued here are always unique.
+    """
 
     def __init__(self) -> None:
-        self._access: dict[str, tuple[Hosted, int, frozenset[str]]] = {}
+        self._grants: dict[str, dict[int, _Grant]] = {}  # by token, then by world
         self._hosted: dict[int, Hosted] = {}
         self._lock = threading.Lock()
 
     def add(self, world: World) -> None:
-        """Serve a world to the tokens it holds itself, except those that already open another."""
+        """Serve a world to the tokens it holds itself; one that another world here holds as well opens neither."""
         tokens = world.database.all(Token)
         with self._lock:
-            hosted = self._hosted.setdefault(id(world), Hosted(world=world))
+            self._hosted.setdefault(id(world), Hosted(world=world))
             for token in tokens:
-                self._access.setdefault(token.token, (hosted, token.user_id, frozenset(token.scopes)))
+                grant = _Grant(token.user_id, frozenset(token.scopes))
+                self._grants.setdefault(token.token, {})[id(world)] = grant
 
     def remove(self, world: World) -> None:
-        """Stop serving a world; its tokens are unknown from now on."""
+        """Stop serving a world; its tokens are unknown from now on, unless another world holds them."""
         with self._lock:
-            hosted = self._hosted.pop(id(world), None)
-            self._access = {token: entry for token, entry in self._access.items() if entry[0] is not hosted}
+            self._hosted.pop(id(world), None)
+            for token, grants in list(self._grants.items()):
+                if grants.pop(id(world), None) is not None and not grants:
+                    del self._grants[token]
 
     def issue_token(self, world: World, user: User, scopes: Iterable[str] = EVERY_SCOPE) -> str:
         """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it."""
         token = f"ghp_{hashlib.sha256(secrets.token_bytes(32)).hexdigest()[:36]}"
         with self._lock:
-            hosted = self._hosted.setdefault(id(world), Hosted(world=world))
-            self._access[token] = (hosted, user.id, frozenset(scopes))
+            self._hosted.setdefault(id(world), Hosted(world=world))
+            self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes))}
         return token
 
     def open(self, token: str) -> Access | None:
-        """Return the world and the viewer behind a token; None for an unknown one or one whose user is gone."""
+        """Return the world and the viewer behind a token; None if it is unknown or ambiguous, or its user gone."""
         with self._lock:
-            entry = self._access.get(token)
-        if entry is None:
-            return None
-        hosted, user_id, scopes = entry
+            grants = self._grants.get(token, {})
+            if len(grants) != 1:
+                return None
+            ((world, grant),) = grants.items()
+            hosted = self._hosted[world]
         try:
-            user = hosted.world.database.get(User, user_id)
+            user = hosted.world.database.get(User, grant.user_id)
         except sqlite3.ProgrammingError:  # the world was closed and is still here
             return None
-        return None if user is None else Access(hosted=hosted, viewer=Viewer(user=user, scopes=scopes))
+        return None if user is None else Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))

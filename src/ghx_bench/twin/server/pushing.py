@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, unquote
 from ghx_bench.twin.commands import pushes
 from ghx_bench.twin.git import http
 from ghx_bench.twin.git.repository import RefUpdate
-from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.queries.protections import push_rule
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.protections import may_push, push_rule
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.server.exchange import Reply, Request
 from ghx_bench.twin.server.hosting import Access
@@ -31,6 +31,11 @@ class _Wanted(NamedTuple):
 def is_git(path: str) -> bool:
     """Tell whether a path belongs to git's smart protocol."""
     return _TARGET.match(path) is not None
+
+
+def git_operation(request: Request) -> str:
+    """Return what the journal calls a request of git, whether or not it is answered."""
+    return _operation(_wanted(request))
 
 
 async def answer_git(request: Request, access: Access | None) -> Reply:
@@ -99,7 +104,7 @@ def _obstacle(access: Access, repository: Repository) -> str | None:
     world, viewer = access.hosted.world, access.viewer
     if repository.archived:
         return "This repository was archived so it is read-only."
-    if not permissions.may(world, viewer, repository, "write"):
+    if not may_push(world, viewer, repository):
         return f"Permission to {lookup.full_name(world, repository)}.git denied to {viewer.user.login}."
     return None
 

@@ -3,7 +3,7 @@
 A test bench does not run out by itself, so at least one request always remains; running out is a fault to script.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Resource = Literal["core", "graphql", "search", "code_search"]
@@ -44,6 +44,11 @@ class Rates:
         before = self.allowance(user_id, resource, now_s)
         self._used[user_id, resource] = (before.reset, before.used + 1)
         return self.allowance(user_id, resource, now_s)
+
+    def foreseen(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
+        """Return what will be left once the request at hand is counted."""
+        before = self.allowance(user_id, resource, now_s)
+        return replace(before, used=min(before.used + 1, before.limit - 1))
 
     def allowance(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
         """Return what is left."""

@@ -19,6 +19,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
+from ghx_bench.twin.server.querying import warm
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
@@ -84,6 +85,7 @@ class Server:
         thread = threading.Thread(target=server.run, args=(self._sockets,), name="ghx-twin", daemon=True)
         self._running = server, thread
         thread.start()
+        warm()
 
     def stop(self) -> None:
         """Close the sockets and remove what was made for clients."""

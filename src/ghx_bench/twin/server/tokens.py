@@ -1,18 +1,32 @@
-"""Tokens that a world keeps, so that they still work after a restart."""
+"""Whose token a client uses: one that the world holds, wherever there is one."""
 
 import hashlib
 
 from ghx_bench.twin.commands import users
+from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.state.records import Token, User
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 
 def kept_token(world: World, user: User) -> str:
-    """Return a token of the user that the world holds, making one where there is none."""
+    """Return a token of the user that the world holds, making one where there is none; it works after a restart."""
     held = world.database.one(Token, user_id=user.id)
     if held is not None:
         return held.token
     digest = hashlib.sha256(f"{user.id}:{user.login}".encode()).hexdigest()
     with world.acting(None) as act:
         return users.create_token(act, user, token=f"ghp_{digest[:36]}", scopes=tuple(sorted(EVERY_SCOPE))).token
+
+
+def own_token(hosting: Hosting, world: World, user: User) -> str:
+    """Return the user's own token where it opens this world, else a fresh one that may do as much.
+
+    The fresh one is the server's alone, so no diff shows it; who holds no token in the world may do everything.
+    """
+    held = world.database.one(Token, user_id=user.id)
+    if held is None:
+        return hosting.issue_token(world, user)
+    access = hosting.open(held.token)
+    is_own = access is not None and access.hosted.world is world
+    return held.token if is_own else hosting.issue_token(world, user, held.scopes)

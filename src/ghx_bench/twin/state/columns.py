@@ -38,9 +38,32 @@ def defaults(model: type[Record]) -> dict[str, Any]:
     return {field.name: field.default for field in fields(model) if field.default is not MISSING}
 
 
+@cache
+def writers(model: type[Record]) -> dict[str, Callable[[Any], Cell]]:
+    """Return how the value of each field is written."""
+    return {column.name: column.write for column in columns(model)}
+
+
+@cache
+def selected(model: type[Record]) -> str:
+    """Return the columns as SQL selects them."""
+    return ", ".join(f'"{model.table}"."{column.name}"' for column in columns(model))
+
+
 def row_to_record(model: type[RecordT], row: Sequence[Any]) -> RecordT:
     """Build the record that a row of its table spells out."""
-    return model(**{column.name: column.read(value) for column, value in zip(columns(model), row, strict=True)})
+    names, readers = _reading(model)
+    values = dict(zip(names, row, strict=True))
+    for name, read in readers:
+        values[name] = read(values[name])
+    return model(**values)
+
+
+@cache
+def _reading(model: type[Record]) -> tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]:
+    """Return the names of the columns, and those that do not hold their value as it is."""
+    found = columns(model)
+    return tuple(c.name for c in found), tuple((c.name, c.read) for c in found if c.read is not _same)
 
 
 def _column(name: str, hint: Any) -> Column:

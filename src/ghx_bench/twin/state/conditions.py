@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from ghx_bench.twin.state.columns import Cell, columns
+from ghx_bench.twin.state.columns import Cell, writers
 from ghx_bench.twin.state.records import Record
 
 _NOTHING = "0"
@@ -14,7 +14,7 @@ def conditions(model: type[Record], equals: dict[str, object]) -> tuple[str, lis
 
     What no column can hold (a number past 64 bits, half of a surrogate pair) is found nowhere; clients send both.
     """
-    written = {column.name: column.write for column in columns(model)}
+    written = writers(model)
     parts: list[str] = []
     values: list[Cell] = []
     for name, value in equals.items():

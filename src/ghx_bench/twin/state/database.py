@@ -3,15 +3,16 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Generator, Mapping, Sequence
+import time
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from ghx_bench.twin.state import connection as connections
-from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record
+from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, read_moment, spelled
+from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record, selected
 from ghx_bench.twin.state.conditions import conditions
 from ghx_bench.twin.state.records import Record
 
@@ -46,25 +47,30 @@ class Database:
     One connection behind one lock: clients send mutations side by side and expect them to be done one after the other.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, wall: WallClock = time.time) -> None:
         self._connection = connection
+        self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()
         self._writing: _Writing | None = None
 
     @classmethod
-    def in_memory(cls) -> Self:
+    def in_memory(cls, *, wall: WallClock = time.time) -> Self:
         """Create an empty database that lives as long as this object."""
-        return cls(connections.empty_in_memory())
+        return cls(connections.empty_in_memory(), wall=wall)
 
     @classmethod
-    def in_file(cls, path: Path) -> Self:
+    def in_file(cls, path: Path, *, wall: WallClock = time.time) -> Self:
         """Open the database in a file, creating it where there is none; a finished transaction survives a crash."""
-        return cls(connections.open_file(path))
+        return cls(connections.open_file(path), wall=wall)
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
+    def from_bytes(cls, content: bytes, *, wall: WallClock = time.time) -> Self:
         """Create a database in memory that holds what `to_bytes` gave."""
-        return cls(connections.from_image(content))
+        return cls(connections.from_image(content), wall=wall)
+
+    def copy(self) -> Self:
+        """Return an independent database in memory that holds the same, with the same clock."""
+        return self.from_bytes(self.to_bytes(), wall=self._clock.wall)
 
     def to_bytes(self) -> bytes:
         """Return the whole database between two transactions, the same bytes for the same history."""
@@ -92,9 +98,20 @@ class Database:
             yield
 
     def now(self) -> str:
-        """Return the world's time: that of the transaction, or of the last one."""
+        """Return the world's time: that of the transaction, else what its clock shows."""
         with self._lock:
-            return self._writing.at if self._writing else _spelled(self._clock())
+            return self._writing.at if self._writing else spelled(self._clock.now())
+
+    @property
+    def clock(self) -> ClockPolicy:
+        """Return what moves the clock of the world."""
+        with self._lock:
+            return self._clock.policy
+
+    def set_clock(self, policy: ClockPolicy) -> None:
+        """Let each transaction (`ticking`) or the real time (`wall`) move the clock; copies inherit it."""
+        with self._lock:
+            self._clock.set_policy(policy)
 
     @property
     def is_writing(self) -> bool:
@@ -106,20 +123,21 @@ class Database:
         """Hold the world for writing as one actor; everything is undone if the block raises.
 
         The clock of the world moves one second for each transaction, or to `at` (never backwards), so that the same
-        writes always get the same times. A transaction inside another is part of it: actor and time are those of the
-        outer one, and if it raises, what it did is undone even where the outer one goes on.
+        writes always get the same times, unless it shows the real time. A transaction inside another is part of it:
+        actor and time are those of the outer one, and if it raises, what it did is undone even where the outer one goes
+        on.
         """
-        moment = None if at is None else _moment(at)
+        moment = None if at is None else read_moment(at)
         with self._lock:
             if self._writing is not None:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
                     yield self._writing.at
                 return
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
-                moment = self._clock() + 1 if moment is None else moment
-                self._writing = _Writing(actor_id, _spelled(moment))
+                moment = self._clock.next() if moment is None else moment
+                self._writing = _Writing(actor_id, spelled(moment))
                 try:
-                    self._connection.execute("UPDATE world SET now = max(now, ?)", (moment,))
+                    self._clock.advance(moment)
                     yield self._writing.at
                 finally:
                     self._writing = None
@@ -147,9 +165,11 @@ class Database:
 
     def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what `select` finds as rows of the table, for those who look at many and want few."""
-        names = ", ".join(f'"{model.table}"."{column.name}"' for column in columns(model))
         with self._lock:
-            return self._connection.execute(f'SELECT {names} FROM "{model.table}" {rest}', tuple(values)).fetchall()  # noqa: S608 - names are ours
+            return self._connection.execute(
+                f'SELECT {selected(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
+                tuple(values),
+            ).fetchall()
 
     def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
         """Return how many records have these column values, or fit this SQL after the table's name."""
@@ -213,10 +233,25 @@ class Database:
 
     def changes(self, *, after: int = 0) -> list[Change]:
         """Return what was changed after that sequence number, oldest first."""
-        return [
-            Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])
-            for r in self.change_rows(after=after)
-        ]
+        return [_change(row) for row in self.change_rows(after=after)]
+
+    def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
+        """Return the sequence numbers of the changes that added these records, by their ids."""
+        with self._lock:
+            rows = self._connection.execute(
+                'SELECT object_id, seq FROM changes WHERE "table" = ? AND field IS NULL AND "before" IS NULL',
+                (model.table,),
+            ).fetchall()
+        return {identity: seq for identity, seq in rows if identity in identities}
+
+    def changes_of(self, record: Record, field: str) -> list[Change]:
+        """Return how a field of a record was changed, oldest first."""
+        with self._lock:
+            rows = self._connection.execute(
+                f'SELECT seq, {_CHANGE} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
+                (record.table, record.id, field),
+            ).fetchall()
+        return [_change(row) for row in rows]
 
     def change_rows(self, *, after: int = 0, limit: int = -1) -> list[tuple[Any, ...]]:
         """Return changes as rows, the sequence number first; at most `limit` unless that is negative."""
@@ -282,19 +317,10 @@ class Database:
             (writing.at, writing.actor_id, table, identity, field, *values),
         )
 
-    def _clock(self) -> int:
-        return self._connection.execute("SELECT now FROM world").fetchone()[0]
+
+def _change(r: tuple[Any, ...]) -> Change:
+    return Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])
 
 
 def _as_json(stored: Mapping[str, Cell]) -> str:
     return json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _spelled(moment: int) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _moment(text: str) -> int:
-    """Read a time; one without a zone is UTC, as everywhere in a world."""
-    parsed = datetime.fromisoformat(text)
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())

@@ -229,6 +229,7 @@ class Issue(Record):
 
     table: ClassVar[str] = "issues"
     unique: ClassVar = (("repository_id", "number"),)
+    indexed: ClassVar = (("parent_id",), ("milestone_id",))
 
     repository_id: int
     number: int
@@ -315,6 +316,7 @@ class Assignee(Record):
 
     table: ClassVar[str] = "assignees"
     unique: ClassVar = (("issue_id", "user_id"),)
+    indexed: ClassVar = (("user_id",),)
 
     issue_id: int
     user_id: int

@@ -26,8 +26,8 @@ def fingerprint() -> int:
 
 
 def _definitions() -> Generator[str]:
-    yield "CREATE TABLE world (now INTEGER NOT NULL)"
-    yield f"INSERT INTO world VALUES ({EPOCH})"  # noqa: S608 - a number of ours
+    yield "CREATE TABLE world (now INTEGER NOT NULL, clock TEXT NOT NULL)"
+    yield f"INSERT INTO world VALUES ({EPOCH}, 'ticking')"  # noqa: S608 - a number of ours
     yield "CREATE TABLE git_refs (repository_id INTEGER PRIMARY KEY, refs TEXT NOT NULL)"
     yield (
         "CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor_id INTEGER, "

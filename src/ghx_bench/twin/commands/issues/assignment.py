@@ -25,8 +25,7 @@ def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
         held = act.database.one(Assignee, issue_id=current.id, user_id=user.id)
         if held:
             act.database.delete(held)
-            events.record(act, current, "unassigned", assignee_id=user.id)
-            current = events.touch(act, current)
+            current = events.happen(act, current, "unassigned", assignee_id=user.id)
     return current
 
 
@@ -52,8 +51,7 @@ def assign(act: Act, issue: Issue, users: Sequence[User], *, strict: bool) -> Is
         if act.database.count(Assignee, issue_id=current.id) >= MOST_ASSIGNEES:
             break
         act.database.insert(Assignee, issue_id=current.id, user_id=user.id)
-        events.record(act, current, "assigned", assignee_id=user.id)
-        current = events.touch(act, current)
+        current = events.happen(act, current, "assigned", assignee_id=user.id)
     return current
 
 

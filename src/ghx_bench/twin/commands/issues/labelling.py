@@ -27,8 +27,7 @@ def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         placed = act.database.one(IssueLabel, issue_id=current.id, label_id=label.id)
         if placed:
             act.database.delete(placed)
-            events.record(act, current, "unlabeled", label=_as_it_is(label))
-            current = events.touch(act, current)
+            current = events.happen(act, current, "unlabeled", label=_as_it_is(label))
     return current
 
 
@@ -55,8 +54,7 @@ def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         if act.database.count(IssueLabel, issue_id=current.id) >= MOST_LABELS:
             raise InvalidRefusal(f"An issue can have at most {MOST_LABELS} labels.")
         act.database.insert(IssueLabel, issue_id=current.id, label_id=label.id)
-        events.record(act, current, "labeled", label=_as_it_is(label))
-        current = events.touch(act, current)
+        current = events.happen(act, current, "labeled", label=_as_it_is(label))
     return current
 
 

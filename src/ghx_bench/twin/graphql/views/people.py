@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql.connections import Edge
 from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery, owned_repositories
+from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.queries import lookup
@@ -120,12 +121,14 @@ class OrganizationView(OwnerView):
 
     def team(self, slug: str) -> Any:
         """Return a team by its slug."""
+        require_scope(self.context.viewer, "team", "read:org")
         return self.context.show(self.context.database.one(Team, organization_id=self.subject.id, slug=slug))
 
     def teams(
         self, order_by: dict[str, str] | None = None, query: str | None = None, user_logins: list[str] | None = None
     ) -> list[Team]:
         """Return the teams."""
+        require_scope(self.context.viewer, "teams", "read:org")
         found = self.context.database.all(Team, organization_id=self.subject.id)
         if query:
             found = [one for one in found if query.lower() in one.name.lower() or query.lower() in one.slug.lower()]

@@ -67,6 +67,14 @@ class HeadEventView(EventView):
         """Return the base before it."""
         return self.data.get("from") or ""
 
+    def new_base(self) -> str:
+        """Return the base after it."""
+        return self.current_ref_name()
+
+    def old_base(self) -> str:
+        """Return the base before it."""
+        return self.previous_ref_name()
+
 
 class MergedEventView(EventView):
     """A pull request was merged."""
@@ -144,6 +152,7 @@ _VIEWS: dict[str, type[EventView]] = {
     "auto_merge_enabled": AutoMergeEventView,
     "auto_rebase_enabled": AutoMergeEventView,
     "auto_squash_enabled": AutoMergeEventView,
+    "automatic_base_change_succeeded": HeadEventView,
     "base_ref_changed": HeadEventView,
     "base_ref_deleted": HeadEventView,
     "closed": StateEventView,

@@ -2,10 +2,9 @@
 
 from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.queries.protections import protection_of
-from ghx_bench.twin.refusals import NotImplementedRefusal
+from ghx_bench.twin.refusals import NotImplementedRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
 from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.pagination import listed
 from ghx_bench.twin.rest.render import objects

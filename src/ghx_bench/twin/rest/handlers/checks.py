@@ -22,7 +22,7 @@ _CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success",
 
 def list_statuses(request: RestRequest) -> Answer:
     """List commit statuses for a reference."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     sha = located.commit(request, home, request.text("ref"))
     found = request.world.database.all(Status, repository_id=home.id, sha=sha, order="id DESC")
     return listed(request, found, lambda one: render.status(request.view, one))
@@ -30,7 +30,7 @@ def list_statuses(request: RestRequest) -> Answer:
 
 def get_combined_status(request: RestRequest) -> Answer:
     """Get the combined status for a specific reference."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     sha = located.commit(request, home, request.text("ref"))
     found = latest_statuses(request.world, home, sha)
     shown, headers = page_of(request, found)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.rest.answer import Answer, JsonObject
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.pagination import listed, page_of
 from ghx_bench.twin.rest.render import commits as render
@@ -23,10 +22,8 @@ DIFF, PATCH, SHA = (f"application/vnd.github.{kind}; charset=utf-8" for kind in 
 
 def list_commits(request: RestRequest) -> Answer:
     """List commits."""
-    home, query = located.repository(request), request.query
+    home, query = located.repository_with_commits(request), request.query
     git = request.world.git(home)
-    if not git.refs("refs/heads/"):
-        raise located.empty_repository()
     start = git.resolve(query.get("sha") or home.default_branch, home.default_branch)
     if start is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the name of {query.get('sha')!r}.")
@@ -44,7 +41,7 @@ def list_commits(request: RestRequest) -> Answer:
 
 def get_commit(request: RestRequest) -> Answer:
     """Get a commit."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     sha = located.commit(request, home, request.text("ref"))
     git, found = request.world.git(home), _commit(request, home, sha)
     parent = found.parents[0] if found.parents else None
@@ -59,7 +56,7 @@ def get_commit(request: RestRequest) -> Answer:
 
 def list_branches_at(request: RestRequest) -> Answer:
     """List branches for HEAD commit."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     sha = located.commit(request, home, request.text("commit_sha"))
     heads = request.world.git(home).refs("refs/heads/")
     names = [name.removeprefix("refs/heads/") for name, tip in heads.items() if tip == sha]
@@ -68,7 +65,7 @@ def list_branches_at(request: RestRequest) -> Answer:
 
 def list_pulls_with(request: RestRequest) -> Answer:
     """List pull requests associated with a commit."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     git, sha = request.world.git(home), located.commit(request, home, request.text("commit_sha"))
     found = request.world.database.all(Pull, repository_id=home.id, order="id DESC")
     chosen = [

@@ -7,9 +7,8 @@ from ghx_bench.twin.commands import contents
 from ghx_bench.twin.commands.contents import ContentChange
 from ghx_bench.twin.git.objects import TreeEntry
 from ghx_bench.twin.queries.composition import composition
-from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.rest.answer import Answer, JsonObject
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.handlers.signatures import signature
 from ghx_bench.twin.rest.render import objects as render

@@ -22,7 +22,7 @@ _MODES = ("100644", "100755", "040000", "160000", "120000")
 
 def get_ref(request: RestRequest) -> Answer:
     """Get a reference."""
-    home, name = located.repository(request), _full(request.text("ref"))
+    home, name = located.repository_with_commits(request), _full(request.text("ref"))
     sha = request.world.git(home).ref(name)
     if sha is None:
         raise NotFoundRefusal(f"Could not resolve to a ref with the name of {name}.")
@@ -31,7 +31,7 @@ def get_ref(request: RestRequest) -> Answer:
 
 def get_refs(request: RestRequest) -> Answer:
     """Get a reference, as older clients ask for it."""
-    home, name = located.repository(request), _full(request.text("ref"))
+    home, name = located.repository_with_commits(request), _full(request.text("ref"))
     git = request.world.git(home)
     if (sha := git.ref(name)) is not None:
         return Answer(body=render.ref(request.view, home, name, sha))
@@ -43,23 +43,21 @@ def get_refs(request: RestRequest) -> Answer:
 
 def list_refs(request: RestRequest) -> Answer:
     """List references, as older clients ask for them."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     found = list(request.world.git(home).refs().items())
-    if not found:
-        raise located.empty_repository()
     return listed(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
 def list_matching_refs(request: RestRequest) -> Answer:
     """List matching references."""
-    home = located.repository(request)
+    home = located.repository_with_commits(request)
     found = list(request.world.git(home).refs(_full(request.text("ref"))).items())
     return listed(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
 def create_ref(request: RestRequest) -> Answer:
     """Create a reference."""
-    home, body = located.repository(request), request.body()
+    home, body = located.repository_with_commits(request), request.body()
     body.require("ref", "sha")
     name, sha = body.required_text("ref"), body.required_text("sha")
     with request.acting() as act:
@@ -70,7 +68,7 @@ def create_ref(request: RestRequest) -> Answer:
 
 def update_ref(request: RestRequest) -> Answer:
     """Update a reference."""
-    home, name, body = located.repository(request), _full(request.text("ref")), request.body()
+    home, name, body = located.repository_with_commits(request), _full(request.text("ref")), request.body()
     sha, force = body.required_text("sha"), body.flag("force") or False
     with request.acting() as act:
         target = refs.update(act, home, ref=name, sha=sha, force=force)
@@ -79,7 +77,7 @@ def update_ref(request: RestRequest) -> Answer:
 
 def delete_ref(request: RestRequest) -> Answer:
     """Delete a reference."""
-    home, name = located.repository(request), _full(request.text("ref"))
+    home, name = located.repository_with_commits(request), _full(request.text("ref"))
     with request.acting() as act:
         refs.delete(act, home, ref=name)
     return NO_CONTENT
@@ -87,7 +85,7 @@ def delete_ref(request: RestRequest) -> Answer:
 
 def get_commit(request: RestRequest) -> Answer:
     """Get a commit object."""
-    home, sha = located.repository(request), request.text("commit_sha").lower()
+    home, sha = located.repository_with_commits(request), request.text("commit_sha").lower()
     found = request.world.git(home).commit(sha)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the sha of {sha}.")
@@ -96,7 +94,7 @@ def get_commit(request: RestRequest) -> Answer:
 
 def create_commit(request: RestRequest) -> Answer:
     """Create a commit."""
-    home, body = located.repository(request), request.body()
+    home, body = located.repository_with_commits(request), request.body()
     body.require("message", "tree")
     with request.acting() as act:
         made = objects.create_commit(
@@ -114,11 +112,9 @@ def create_commit(request: RestRequest) -> Answer:
 
 def get_tree(request: RestRequest) -> Answer:
     """Get a tree."""
-    home, name = located.repository(request), request.text("tree_sha")
+    home, name = located.repository_with_commits(request), request.text("tree_sha")
     git = request.world.git(home)
     commit = git.resolve(name, home.default_branch)
-    if commit is None and not git.refs("refs/heads/"):
-        raise located.empty_repository()
     try:
         root = git.entry(commit or name, "")
     except GitLookupError:
@@ -131,7 +127,7 @@ def get_tree(request: RestRequest) -> Answer:
 
 def create_tree(request: RestRequest) -> Answer:
     """Create a tree."""
-    home, body = located.repository(request), request.body()
+    home, body = located.repository_with_commits(request), request.body()
     body.require("tree")
     entries = [_entry(entry) for entry in body.objects("tree")]
     with request.acting() as act:
@@ -142,7 +138,7 @@ def create_tree(request: RestRequest) -> Answer:
 
 def get_blob(request: RestRequest) -> Answer:
     """Get a blob."""
-    home, sha = located.repository(request), request.text("file_sha").lower()
+    home, sha = located.repository_with_commits(request), request.text("file_sha").lower()
     content = request.world.git(home).blob(sha)
     if content is None:
         raise NotFoundRefusal(f"Could not resolve to a blob with the sha of {sha}.")
@@ -153,7 +149,7 @@ def get_blob(request: RestRequest) -> Answer:
 
 def create_blob(request: RestRequest) -> Answer:
     """Create a blob."""
-    home, body = located.repository(request), request.body()
+    home, body = located.repository_with_commits(request), request.body()
     text = body.required_text("content")
     encoding = body.choice("encoding", ("utf-8", "utf8", "base64")) or "utf-8"
     content = _decoded(text) if encoding == "base64" else text.encode()
@@ -165,7 +161,7 @@ def create_blob(request: RestRequest) -> Answer:
 
 def get_tag(request: RestRequest) -> Answer:
     """Get a tag."""
-    home, sha = located.repository(request), request.text("tag_sha").lower()
+    home, sha = located.repository_with_commits(request), request.text("tag_sha").lower()
     found = request.world.git(home).tag(sha)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a tag with the sha of {sha}.")
@@ -174,7 +170,7 @@ def get_tag(request: RestRequest) -> Answer:
 
 def create_tag(request: RestRequest) -> Answer:
     """Create a tag object."""
-    home, body = located.repository(request), request.body()
+    home, body = located.repository_with_commits(request), request.body()
     body.require("tag", "message", "object", "type")
     with request.acting() as act:
         made = objects.create_tag(

@@ -4,9 +4,8 @@ from typing import Any, cast
 
 from ghx_bench.twin.commands import issues
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.handlers.issues import label_names
 from ghx_bench.twin.rest.pagination import listed

@@ -3,8 +3,14 @@
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, Role, may
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
+from ghx_bench.twin.refusals import (
+    ConflictRefusal,
+    ForbiddenRefusal,
+    InvalidRefusal,
+    NotFoundRefusal,
+    PlainNotFoundRefusal,
+)
+from ghx_bench.twin.rest.errors import RenamedRefusal
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import (
     Comment,
@@ -21,8 +27,20 @@ from ghx_bench.twin.state.records import (
 
 
 def repository(request: RestRequest) -> Repository:
-    """Return the repository of `/repos/{owner}/{repo}`."""
-    return lookup.repository(request.world, request.viewer, request.text("owner"), request.text("repo"))
+    """Return the repository of `/repos/{owner}/{repo}`; under a name it had before, clients are sent on."""
+    owner, name = request.text("owner"), request.text("repo")
+    found = lookup.repository(request.world, request.viewer, owner, name)
+    if (request.view.user(found.owner_id).login.lower(), found.name.lower()) != (owner.lower(), name.lower()):
+        raise RenamedRefusal(found.id)
+    return found
+
+
+def repository_with_commits(request: RestRequest) -> Repository:
+    """Return the repository, whose git database is closed to everyone until it has a first commit."""
+    found = repository(request)
+    if not request.world.git(found).refs():
+        raise ConflictRefusal("Git Repository is empty.")
+    return found
 
 
 def repository_for(request: RestRequest, needed: Role, message: str = NEEDS_ADMIN) -> Repository:
@@ -103,11 +121,8 @@ def accounts(request: RestRequest, logins: list[str]) -> list[User]:
 
 def commit(request: RestRequest, home: Repository, expression: str) -> str:
     """Return the commit that a sha, branch or tag in the path names."""
-    git = request.world.git(home)
-    found = git.resolve(expression, home.default_branch)
+    found = request.world.git(home).resolve(expression, home.default_branch)
     if found is None:
-        if not git.refs("refs/heads/"):
-            raise empty_repository()
         raise InvalidRefusal(f"No commit found for SHA: {expression}")
     return found
 
@@ -118,8 +133,3 @@ def branch(request: RestRequest, home: Repository, name: str) -> str:
     if found is None:
         raise PlainNotFoundRefusal("Branch not found")
     return found
-
-
-def empty_repository() -> ConflictRefusal:
-    """Return what GitHub says where there are no commits yet."""
-    return ConflictRefusal("Git Repository is empty.")

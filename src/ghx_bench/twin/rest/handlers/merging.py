@@ -2,9 +2,8 @@
 
 from ghx_bench.twin.commands import objects, refs
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.errors import PlainNotFoundRefusal
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.render.commits import commit as render_commit
 from ghx_bench.twin.rest.request import RestRequest

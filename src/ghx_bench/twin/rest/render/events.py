@@ -3,17 +3,16 @@
 from typing import Any, cast
 
 from ghx_bench.twin.git.objects import Commit
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries.timeline import Happening, moments
 from ghx_bench.twin.rest.answer import JsonObject
 from ghx_bench.twin.rest.render import issues
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.render.reviews import review
 from ghx_bench.twin.rest.render.users import optional_user, simple_team
 from ghx_bench.twin.rest.render.view import View
-from ghx_bench.twin.state.records import Comment, Event, Issue, Pull, Repository, Review, Team
+from ghx_bench.twin.state.records import Comment, Event, Issue, Repository, Review, Team
 
 TIMELINE_ONLY = frozenset({"cross-referenced"})
-_Moment = tuple[str, int, JsonObject]
 
 
 def event(view: View, event: Event) -> JsonObject:
@@ -45,33 +44,29 @@ def event_with_issue(view: View, shown: Event) -> JsonObject:
 
 def timeline(view: View, issue: Issue) -> list[JsonObject]:
     """Render everything that happened to an issue or pull request, oldest first."""
-    moments: list[_Moment] = [_event_moment(view, one) for one in view.database.all(Event, issue_id=issue.id)]
-    moments += [_comment_moment(view, one) for one in view.database.all(Comment, issue_id=issue.id)]
-    if pull := view.database.one(Pull, issue_id=issue.id):
-        repository = view.repository(issue.repository_id)
-        moments += [_commit_moment(view, repository, one) for one in queries.commits(view.world, pull)]
-        moments += [_review_moment(view, one) for one in queries.submitted_reviews(view.world, pull)]
-    return [body for _, _, body in sorted(moments, key=lambda moment: moment[:2])]
+    repository = view.repository(issue.repository_id)
+    happened = (moment.item for moment in moments(view.world, view.viewer, issue))
+    return [_happening(view, repository, one) for one in happened if not _is_being_written(one)]
 
 
-def _event_moment(view: View, one: Event) -> _Moment:
-    if one.event == "cross-referenced":
-        return one.created_at, 3, _cross_reference(view, one)
-    return one.created_at, 3, event(view, one)
+def _is_being_written(item: Happening) -> bool:
+    """Tell whether it is a review that only its author sees, and not here."""
+    return isinstance(item, Review) and item.submitted_at is None
 
 
-def _comment_moment(view: View, one: Comment) -> _Moment:
-    body = issues.comment(view, one)
-    return one.created_at, 1, {**body, "event": "commented", "actor": body["user"]}
-
-
-def _commit_moment(view: View, repository: Repository, commit: Commit) -> _Moment:
-    return commit.committer.utc, 0, {**git_commit(view, repository, commit), "event": "committed"}
-
-
-def _review_moment(view: View, one: Review) -> _Moment:
-    body = review(view, one)
-    return one.submitted_at or one.created_at, 2, {**body, "state": one.state.lower(), "event": "reviewed"}
+def _happening(view: View, repository: Repository, item: Happening) -> JsonObject:
+    match item:
+        case Event(event="cross-referenced"):
+            return _cross_reference(view, item)
+        case Event():
+            return event(view, item)
+        case Comment():
+            body = issues.comment(view, item)
+            return {**body, "event": "commented", "actor": body["user"]}
+        case Review():
+            return {**review(view, item), "state": item.state.lower(), "event": "reviewed"}
+        case Commit():
+            return {**git_commit(view, repository, item), "event": "committed"}
 
 
 def _cross_reference(view: View, event: Event) -> JsonObject:

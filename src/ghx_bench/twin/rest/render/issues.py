@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from ghx_bench.twin.rest.answer import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
-from ghx_bench.twin.rest.render.texts import text_body
 from ghx_bench.twin.rest.render.users import optional_user, simple_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import (
@@ -68,7 +67,7 @@ def issue(view: View, issue: Issue) -> JsonObject:
     body |= _pull_marks(view, repository, issue, pull) if pull else _issue_marks(view, issue)
     return {
         **body,
-        **text_body(view, issue.body),
+        "body": issue.body,
         "closed_by": optional_user(view, issue.closed_by_id),
         "reactions": reactions.rollup(view, issue, url),
         "timeline_url": f"{url}/timeline",
@@ -92,7 +91,7 @@ def comment(view: View, comment: Comment) -> JsonObject:
         "user": optional_user(view, comment.author_id),
         "created_at": comment.created_at,
         "updated_at": comment.updated_at,
-        **text_body(view, comment.body),
+        "body": comment.body,
         "author_association": view.association(repository, view.user(comment.author_id)),
         "pin": None,
         "reactions": reactions.rollup(view, comment, url),

@@ -20,6 +20,8 @@ def _label(view: View, label: Label) -> JsonObject:
         "color": label.color,
         "default": label.default,
         "description": label.description,
+        "archived_at": None,  # the twin archives no labels
+        "archived_by": None,
     }
 
 

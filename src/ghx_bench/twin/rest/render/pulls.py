@@ -4,7 +4,6 @@ from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.rest.answer import JsonObject
 from ghx_bench.twin.rest.render import issues, labels
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
-from ghx_bench.twin.rest.render.texts import text_body
 from ghx_bench.twin.rest.render.users import optional_user, simple_team, simple_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import (
@@ -35,7 +34,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "locked": issue.locked,
         "title": issue.title,
         "user": optional_user(view, issue.author_id),
-        **text_body(view, issue.body),
+        "body": issue.body,
         "created_at": issue.created_at,
         "updated_at": issue.updated_at,
         "closed_at": issue.closed_at,

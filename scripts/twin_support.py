@@ -1,0 +1,132 @@
+"""Write what the twin supports into docs/twin.md: REST operations, GraphQL types and fields, and what answers 501.
+
+    python scripts/twin_support.py           write the page anew
+    python scripts/twin_support.py --check   say whether it is up to date
+
+Everything between `<!-- generated: NAME -->` and `<!-- end -->` comes from the code; the rest is written by hand.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLInterfaceType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLUnionType,
+)
+
+from ghx_bench.twin.graphql.published import published_names
+from ghx_bench.twin.graphql.schema import schema
+from ghx_bench.twin.rest.catalogue import documentation_url
+from ghx_bench.twin.rest.operations import OPERATIONS, Operation
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "twin.md"
+TWIN = ROOT / "src" / "ghx_bench" / "twin"
+SECTION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Write or check the page."""
+    written = PAGE.read_text(encoding="utf-8")
+    wanted = rendered(written)
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(None if written == wanted else f"{PAGE} is out of date: run python scripts/twin_support.py")
+    PAGE.write_text(wanted, encoding="utf-8")
+
+
+def rendered(page: str) -> str:
+    """Return the page with every generated section as the code has it now."""
+    return SECTION.sub(lambda found: f"{found[1]}\n{SECTIONS[found[2]]()}\n\n{found[3]}", page)
+
+
+def rest() -> str:
+    """List the REST operations, in groups."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in OPERATIONS:
+        groups.setdefault(operation.handler.__module__.rpartition(".")[2], []).append(operation)
+    lines = [f"{len(OPERATIONS)} operations; each leads to GitHub's own page on it."]
+    for name, operations in groups.items():
+        lines += ["", f"**{name.replace('_', ' ').capitalize()}**", "", "| operation | what it does |", "|---|---|"]
+        lines += [f"| [`{one.name}`]({documentation_url(one.name)}) | {one.summary} |" for one in operations]
+    return "\n".join(lines)
+
+
+def graphql() -> str:
+    """List the types of the GraphQL schema with their fields, and how many of GitHub's these are."""
+    types = [one for name, one in sorted(schema().type_map.items()) if not name.startswith("__")]
+    query, mutation = schema().type_map["Query"], schema().type_map["Mutation"]
+    lines = [f"**Queries** ({_counted(query)}): {_names(query)}", ""]
+    lines += [f"**Mutations** ({_counted(mutation)}): {_plain(getattr(mutation, 'fields', {}))}", ""]
+    objects = [one for one in types if isinstance(one, GraphQLObjectType | GraphQLInterfaceType)]
+    shown = [one for one in objects if one not in (query, mutation) and not _is_wrapper(one.name)]
+    lines += ["**Types and interfaces**", "", "| type | fields | names |", "|---|---|---|"]
+    lines += [f"| `{one.name}` | {_counted(one)} | {_names(one)} |" for one in shown]
+    lines += ["", "**Inputs**", "", "| input | fields |", "|---|---|"]
+    lines += [f"| `{one.name}` | {_plain(one.fields)} |" for one in types if isinstance(one, GraphQLInputObjectType)]
+    lines += ["", "**Enums and unions**", "", "| name | members |", "|---|---|"]
+    enums = [one for one in types if isinstance(one, GraphQLEnumType)]
+    unions = [one for one in types if isinstance(one, GraphQLUnionType)]
+    lines += [f"| `{one.name}` | {_plain(one.values)} |" for one in enums]
+    lines += [f"| `{one.name}` | {_plain({member.name: None for member in one.types})} |" for one in unions]
+    return "\n".join(lines)
+
+
+def missing() -> str:
+    """List what the parts that exist refuse with 501, as their messages say it."""
+    return "\n".join(f"- {text}" for text in sorted({*_refusals()}))
+
+
+def _is_wrapper(name: str) -> bool:
+    """Tell whether a type only wraps others: connections, edges and payloads go without saying."""
+    return name.endswith(("Connection", "Edge", "Payload"))
+
+
+def _counted(shown: GraphQLNamedType) -> str:
+    ours = getattr(shown, "fields", {})
+    theirs = published_names()["fields"].get(shown.name, {})
+    return f"{len(ours)} of {len({*ours, *theirs})}"
+
+
+def _names(shown: GraphQLNamedType) -> str:
+    """Return the fields, with the arguments of those that take any."""
+    fields = getattr(shown, "fields", {})
+    return ", ".join(
+        f"`{name}({', '.join(field.args)})`" if field.args else f"`{name}`" for name, field in sorted(fields.items())
+    )
+
+
+def _plain(names: dict[str, object]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _refusals() -> Iterator[str]:
+    for path in sorted(TWIN.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "NotImplementedRefusal" and node.args:
+                text = _text(node.args[0])
+                if text and text.startswith("The twin"):  # others are made up elsewhere
+                    yield text
+
+
+def _text(node: ast.expr) -> str | None:
+    """Return a text as it stands in the source, with dots where something is filled in."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(_text(value) or "..." for value in values)
+        case _:
+            return None
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"rest": rest, "graphql": graphql, "missing": missing}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What happened to an issue or pull request, in one order: events, comments, reviews and commits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ghx_bench.twin.git.objects import Commit
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.comparison import commits, git_of
+from ghx_bench.twin.queries.permissions import is_visible
+from ghx_bench.twin.queries.reviews import visible_reviews
+from ghx_bench.twin.state.records import Comment, Event, Issue, Pull, Repository, Review
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+Happening = Event | Comment | Review | Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One thing that happened, and when; many can happen in one second, so `seq` says in which order."""
+
+    at: str
+    seq: int
+    item: Happening
+
+
+def moments(world: World, viewer: Viewer | None, issue: Issue) -> list[Moment]:
+    """Return everything that a viewer may know of what happened, oldest first."""
+    database = world.database
+    events = database.all(Event, issue_id=issue.id)
+    found = _dated(world, [one for one in events if _is_known_to(world, viewer, one)])
+    found += _dated(world, database.all(Comment, issue_id=issue.id))
+    if pull := lookup.pull_of(world, issue):
+        found += _dated(world, visible_reviews(world, viewer, pull))
+        found += _arrivals(world, issue, pull)
+    return sorted(found, key=lambda moment: (moment.at, moment.seq))
+
+
+def _dated(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:
+    if not items:
+        return []
+    order = world.database.creations(type(items[0]), {one.id for one in items})
+    return [Moment(_when(one), order.get(one.id, 0), one) for one in items]
+
+
+def _when(item: Event | Comment | Review) -> str:
+    return (item.submitted_at if isinstance(item, Review) else None) or item.created_at
+
+
+def _arrivals(world: World, issue: Issue, pull: Pull) -> list[Moment]:
+    """Return the commits of a pull request by when it got them; what they say of their own time counts for nothing.
+
+    It got them when it was opened, or by the first push after which its head had them.
+    """
+    git, included = git_of(world, pull), commits(world, pull)
+    at, seq = issue.created_at, world.database.creations(Pull, {pull.id}).get(pull.id, 0)
+    arrived: dict[str, Moment] = {}
+    for push in world.database.changes_of(pull, "head_sha"):
+        for one in included:
+            if one.sha not in arrived and git.is_ancestor(one.sha, str(push.before)):
+                arrived[one.sha] = Moment(at, seq, one)
+        at, seq = push.at, push.seq
+    return [arrived.get(one.sha) or Moment(at, seq, one) for one in included]
+
+
+def _is_known_to(world: World, viewer: Viewer | None, event: Event) -> bool:
+    """Tell whether the viewer may know where a reference came from."""
+    source = event.data.get("source_issue_id")
+    if not isinstance(source, int):
+        return True
+    issue = world.database.get(Issue, source)
+    home = world.database.get(Repository, issue.repository_id) if issue else None
+    return home is not None and is_visible(world, viewer, home)
