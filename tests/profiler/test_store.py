@@ -253,7 +253,7 @@ def test_a_large_rows_file_is_read_one_row_at_a_time(tmp_path: Path) -> None:
         file.seek(1 << 40)  # a hole of a terabyte: reading it whole would end here
         file.write(b"\n")
 
-    rows = read_rows(large)
+    rows = read_rows(str(large))
 
     assert [next(rows).scenario_id for _ in range(3)] == [next(read_rows(large)).scenario_id] * 3
 

@@ -22,6 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def content_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_every_session_becomes_a_trajectory(
     here: Path, trajectory_model: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,18 +102,90 @@ def test_a_damaged_run_leaves_the_last_export_as_it_was(here: Path) -> None:
         (["run", "--format", "csv"], "--format"),
         (["nowhere", "--format", "atif"], "nowhere: not a run directory"),
         (["run", "--format", "atif", "--out", "run"], "run: this is a run"),
+        (["run", "--format", "atif", "--out", "run/sessions"], "run/sessions: here the run keeps its sessions"),
+        (["run", "--format", "otlp", "--out", "run/sessions/x"], "run/sessions/x: here the run keeps its sessions"),
+        (["run", "--format", "atif", "--out", "run/analysis"], "run/analysis: here the run keeps its analysis"),
+        (["run", "--format", "atif", "--out", "link"], "link: here the run keeps its sessions"),
+        (["run/rows.jsonl", "--format", "atif"], "run/rows.jsonl: this is a file of rows; name the run directory"),
         (["run", "--format", "atif", "--out", "run/run.json"], "run/run.json: Not a directory"),
         (["run", "--format", "otlp", "--out", "run/run.json"], "run/run.json: File exists"),
-        (["empty", "--format", "atif"], "empty: none of its 0 rows"),
+        (["empty", "--format", "atif"], "empty: it has no rows yet"),
+        (["empty", "--format", "otlp"], "empty: it has no rows yet"),
+        (["silent", "--format", "atif"], "silent: none of its rows has a session"),
     ],
 )
 def test_what_goes_wrong_is_one_line(
     arguments: list[str], says: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_run(here / "empty", [])
+    write_run(here / "silent", [a_row(sessionId="")])
+    (here / "link").symlink_to("run/sessions")
+    before = content_of(here)
 
     assert run(["export", *arguments]) == 2
 
     complaint = capsys.readouterr().err
     assert says in complaint
     assert complaint.count("\n") == 1
+    assert content_of(here) == before
+
+
+@pytest.mark.parametrize("format_", ["atif", "otlp"])
+def test_an_export_can_be_made_again_over_the_last(format_: str, here: Path) -> None:
+    assert run(["export", "run", "--format", format_, "--out", "there"]) == 0
+    before = content_of(here / "there")
+
+    assert run(["export", "run", "--format", format_, "--out", "there"]) == 0
+
+    assert content_of(here / "there") == before
+
+
+FOREIGN = {
+    "a trace": a_trace(ROWS[1]).to_bytes(),
+    "a trajectory of another tool": b'{"schema_version": "ATIF-v1.4", "steps": [], "extra": {}}',
+    "something else": b"my notes",
+    "nothing": b"",
+    "no text": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize(
+    ("format_", "name"), [("atif", "vendor%2Fmodel-1/mcp/pr-reply-001/0.json"), ("otlp", "spans.jsonl")]
+)
+def test_a_file_that_no_export_wrote_is_named_and_nothing_is_written(
+    format_: str, name: str, kind: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = here / "there" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(FOREIGN[kind])
+    before = content_of(here)
+
+    assert run(["export", "run", "--format", format_, "--out", "there"]) == 2
+
+    complaint = capsys.readouterr().err
+    assert f"there/{name}: no export wrote this file, and this one would overwrite it" in complaint
+    assert complaint.count("\n") == 1
+    assert content_of(here) == before
+
+
+def test_a_link_to_a_trace_is_not_written_through(here: Path) -> None:
+    trace = RunDirectory(here / "run").session(ROWS[0].cell)
+    path = here / "there" / "vendor%2Fmodel-1" / "ghx" / "pr-reply-001" / "0.json"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(trace)
+    before = trace.read_bytes()
+
+    assert run(["export", "run", "--format", "atif", "--out", "there"]) == 2
+
+    assert trace.read_bytes() == before
+
+
+def test_a_file_in_the_place_of_a_row_without_a_session_is_in_nobodys_way(here: Path) -> None:
+    path = here / "there" / "vendor%2Fmodel-1" / "mcp" / "pr-reply-001" / "1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("my notes")
+
+    assert run(["export", "run", "--format", "atif", "--out", "there"]) == 0
+
+    assert path.read_text() == "my notes"

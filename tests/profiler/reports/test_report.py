@@ -15,8 +15,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from report_runs import a_row, made_up_rows, write_run
 
+from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
 from ghx_bench.profiler.reports.document import Chart
+from ghx_bench.profiler.reports.errors import MissingFramesError
 from ghx_bench.profiler.reports.material import gather
 from ghx_bench.profiler.reports.report import _document
 from ghx_bench.profiler.reports.sections import metric_grids
@@ -362,18 +364,43 @@ def test_the_published_medians_come_out_exactly(tmp_path: Path) -> None:
     }
 
 
-def test_without_pyarrow_one_line_says_what_is_missing_and_with_it_the_frame_has_every_row(
+def test_without_pyarrow_a_frame_is_missed_only_where_it_was_asked_for_and_with_it_has_every_row(
     run: Path, tmp_path: Path
 ) -> None:
-    made = generate_report([run], generated_at=NOW, output_dir=tmp_path, formats=["data"])
+    made = generate_report([run], generated_at=NOW, output_dir=tmp_path / "data-alone", formats=["data"])
 
-    if find_spec("pyarrow") is None:
-        assert [("pyarrow" in note, "\n" in note) for note in made.notes] == [(True, False)]
-        assert not (tmp_path / "data" / "rows.parquet").exists()
-        return
-    parquet = import_module("pyarrow.parquet")
-    assert parquet.read_table(tmp_path / "data" / "rows.parquet").num_rows == 90
     assert made.notes == ()
+    if find_spec("pyarrow") is None:
+        with pytest.raises(MissingFramesError, match="frames"):
+            generate_report([run], generated_at=NOW, output_dir=tmp_path / "frame", formats=["html", "parquet"])
+        assert not (tmp_path / "data-alone" / "data" / "rows.parquet").exists()
+        assert not (tmp_path / "frame").exists()
+        return
+    generate_report([run], generated_at=NOW, output_dir=tmp_path / "frame", formats=["parquet"])
+    parquet = import_module("pyarrow.parquet")
+    for folder in ("data-alone", "frame"):
+        assert parquet.read_table(tmp_path / folder / "data" / "rows.parquet").num_rows == 90
+
+
+def test_a_report_is_made_now_unless_it_is_told_when(run: Path, tmp_path: Path) -> None:
+    before = timestamp(SystemClock().now())
+    made = generate_report([run], output_dir=tmp_path / "out", formats=["data"])
+
+    assert before <= made.summary["generatedAt"] <= timestamp(SystemClock().now())
+
+
+@pytest.mark.skipif(not COMPAT.is_dir(), reason="the files of the prior art are not here")
+def test_costs_of_0_in_the_recorded_rows_are_unknown_and_counted(tmp_path: Path) -> None:
+    made = generate_report(results=[COMPAT / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
+
+    summary: Any = made.summary
+    assert [told["costPerSuccess"]["estimate"] for told in summary["modes"].values()] == [None] * 3
+    assert {each for told in summary["modes"].values() for each in told["metrics"]} & {"cost_total_usd"} == set()
+    cost = [each for each in summary["comparisons"] if each["metric"] == "cost_total_usd"]
+    assert {each["verdict"] for each in cost} == {"not estimable"}
+    assert {(out["cause"], out["rows"]) for each in cost for out in each["perProtocol"]["leftOut"]} == {
+        ("not recorded", 5)
+    }
 
 
 def test_rows_of_several_runs_in_one_file_keep_a_page_each(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """The page of one session: everything that happened, failures marked."""
 
 from pathlib import Path
+from typing import Any
 
-from report_runs import a_row, a_trace
+import pytest
+from report_runs import a_row, a_trace, write_run
 
+from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.sessions import session_page, session_path
 
 FAILED = {"id": "replied", "description": "Every thread has a reply", "passed": False, "expected": 3, "actual": [1]}
@@ -54,3 +57,22 @@ def test_paths_stay_below_sessions_whatever_the_row_names() -> None:
         assert ".." not in path.parts
         assert not any(part.startswith(".") for part in path.parts)
         assert all(len(part) <= 160 for part in path.parts)
+
+
+@pytest.mark.parametrize(
+    ("choice", "says"), [("all", "2 of 3 rows have no session"), ("failures", "1 of 2 rows with a page has no session")]
+)
+def test_rows_without_a_session_are_counted(choice: Any, says: str, tmp_path: Path) -> None:
+    rows = [a_row(), a_row(iteration=1, sessionId=""), a_row(iteration=2, sessionId="", success=False)]
+    run = write_run(tmp_path / "run", rows)
+
+    made = generate_report([run], sessions=choice, formats=["html"])
+
+    assert says in (made.directory / "index.html").read_text()
+    assert made.pages == (3 if choice == "all" else 2)
+
+
+def test_a_report_in_which_every_row_has_a_session_does_not_count_them(tmp_path: Path) -> None:
+    made = generate_report([write_run(tmp_path / "run", [a_row()])], sessions="all", formats=["html"])
+
+    assert "no session" not in (made.directory / "index.html").read_text()

@@ -262,3 +262,29 @@ def test_files_of_the_same_name_are_called_after_their_folder_and_modes_are_coun
     assert "# Report on before, after" in report
     assert ": 2 modes in 2 runs, 4 scenarios" in report
     assert "ghx @ after vs ghx @ before" in report
+
+
+def test_a_run_that_planned_fewer_repetitions_lacks_none_if_it_is_complete(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", rows_of("a", day=1, scenarios=2, repetitions=6), run_id="a")
+    after = write_run(tmp_path / "b", rows_of("b", day=2, scenarios=2, repetitions=4), run_id="b")
+
+    summary = summary_of([before, after], out=tmp_path / "out")
+    verdicts = verdicts_in(report_of([before, after], out=tmp_path / "read"))
+
+    assert summary["missing"] == []
+    assert "lacks" not in verdicts
+    assert "repetitions" in verdicts
+
+
+def test_a_run_that_planned_fewer_repetitions_still_lacks_those_of_its_own_plan(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", rows_of("a", day=1, scenarios=2, repetitions=6), run_id="a")
+    rows = [
+        row
+        for row in rows_of("b", day=2, scenarios=2, repetitions=4)
+        if row.cell.iteration < 3 or row.scenario_id != "scenario-001" or row.mode != "ghx"
+    ]
+    after = write_run(tmp_path / "b", rows, run_id="b")
+
+    (missing,) = summary_of([before, after], out=tmp_path / "out")["missing"]
+
+    assert (missing["expected"], missing["found"], missing["comparedWith"]) == (4, 3, "plan")

@@ -1,6 +1,7 @@
 import pytest
 
 from ghx_bench.profiler.reports.wording import amount, percent, plural, reduction
+from ghx_bench.profiler.stats.magnitudes import natural_span_words, span_words
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,30 @@ def test_nearly_all_is_not_called_all(share: float, said: str) -> None:
 
 def test_one_is_not_many() -> None:
     assert (plural(1, "row"), plural(2, "row"), plural(0, "row")) == ("1 row", "2 rows", "0 rows")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "falls", "said"),
+    [
+        (5.2, 33.0, True, "5.2 to 33.0 % lower"),
+        (-551.6, -406.8, False, "406.8 to 551.6 % higher"),
+        (-5.2, 33.0, True, "5.2 % higher to 33.0 % lower"),
+        (-33.0, 5.2, False, "5.2 % lower to 33.0 % higher"),
+        (-0.01, 33.0, True, "0.0 to 33.0 % lower"),
+        (-33.0, 0.0, False, "0.0 to 33.0 % higher"),
+        (-0.01, 0.01, True, "0.0 to 0.0 % different"),
+        (40.0, 99.96, True, "40.0 to > 99.9 % lower"),
+        (-4_900.0, -2_900.0, False, "30 to 50 times as much"),
+        (-4_900.0, -400.0, False, "400.0 % higher to 50 times as much"),
+        (-4_900.0, 5.0, False, "5.0 % lower to 50 times as much"),
+    ],
+)
+def test_the_bounds_of_a_reduction_are_told_as_changes(low: float, high: float, falls: bool, said: str) -> None:
+    assert span_words(low, high, "percent", falls=falls) == said
+
+
+def test_bounds_in_a_metrics_own_unit_are_told_as_changes_too() -> None:
+    assert natural_span_words("latency_wall_ms", -20.5, -3, falls=False) == "3 to 20.5 ms higher"
+    assert natural_span_words("agent_turns", -1, 2, falls=True) == "1 higher to 2 lower"
+    assert natural_span_words("agent_turns", 1, 2, falls=True) == "1 to 2 lower"
+    assert span_words(5, 12, "percentage points", falls=True) == "5.0 to 12.0 percentage points lower"

@@ -10,11 +10,12 @@ from scipy import stats as reference
 from stats_rows import row, rows_of
 
 from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.reports.differences import smallest_effect_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.records import TargetResult
-from ghx_bench.profiler.stats.summary import summarize_modes
+from ghx_bench.profiler.stats.summary import summarize_metric, summarize_modes
 
 PLAN = AnalysisPlan(resamples=999)
 POPULATION = PLAN.model_copy(update={"target": "population"})
@@ -230,7 +231,9 @@ def test_no_amount_is_reduced_by_more_than_all_of_it() -> None:
 
     assert found.intention_to_treat.suite.raw.high > 2.375
     assert (found.high, found.mde) == (100, None)
-    assert "Not even the largest possible reduction" in found.words
+    assert found.raw.mde > found.headline.center_b
+    assert "No reduction would have been shown with a chance of 80 %, for nothing can be lower than 0" in found.words
+    assert f"; an increase of {found.raw.mde:.4g} USD would have been." in found.words
 
 
 def test_more_than_every_success_is_not_called_detectable() -> None:
@@ -254,7 +257,10 @@ def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
     assert (found.verdict, suite.raw.reduction) == ("worse", -1)
     assert suite.raw.low < suite.raw.high < 0
     assert found.raw == found.headline.suite.raw
-    assert "1 USD higher (95 % interval of the reduction -1.429 to -0.5714 USD; p = 0.001)" in found.words
+    assert "1 USD higher (95 % interval 0.5714 to 1.429 USD higher; p = 0.001)" in found.words
+    assert 0 < found.raw.mde < 1
+    assert smallest_effect_of("cost_total_usd", suite, "percent").startswith("an increase of $0.")
+    assert "largest possible" not in (suite.reason or "")
 
 
 def test_the_smallest_effect_is_told_in_the_metrics_own_unit_too_where_raw_values_are_compared() -> None:
@@ -311,7 +317,7 @@ def test_beyond_a_factor_of_twenty_a_change_is_told_as_a_multiple() -> None:
 
     words = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).words
 
-    assert "latency_wall_ms is 98.1 million times as much (95 % interval of the reduction 103 million to 93.6" in words
+    assert "latency_wall_ms is 98.1 million times as much (95 % interval 93.6 million to 103 million times" in words
     assert " %;" not in words
     assert "> 99.9 % lower" in compare_modes(rows, "b", "a", "latency_wall_ms", PLAN).words
 
@@ -796,3 +802,30 @@ def test_all_rows_failed_is_an_answer_and_not_an_accident() -> None:
 
     assert success.verdict == tokens.verdict == "not estimable"
     assert success.per_protocol.n == tokens.intention_to_treat.n == 0
+
+
+def test_an_interval_has_the_direction_of_its_sentence() -> None:
+    rows = rows_of({"a": noisy(574, seed=1), "b": noisy(100, seed=2)})
+    more, less = (compare_modes(rows, *pair, "latency_wall_ms", PLAN) for pair in (("a", "b"), ("b", "a")))
+
+    assert f"higher (95 % interval {-more.high:.1f} to {-more.low:.1f} % higher; p" in more.words
+    assert f"lower (95 % interval {less.low:.1f} to {less.high:.1f} % lower; p" in less.words
+
+
+def test_a_cost_of_0_that_an_older_package_wrote_for_tokens_is_unknown_and_counted() -> None:
+    def rows(**fields: object) -> list[ProfileRow]:
+        return [
+            row(mode, "s1", n, tokens_active=100 + n, cost_total_usd=0, **fields) for mode in "ab" for n in range(3)
+        ]
+
+    old, ours = (compare_modes(rows(**fields), "a", "b", "cost_total_usd", PLAN) for fields in ({}, {"version": 1}))
+
+    assert old.headline.suite.reason == "cost_total_usd is not known in any row of either mode"
+    assert [(each.cause, each.rows) for each in old.headline.left_out] == [("not recorded", 3)] * 2
+    assert "cost_total_usd is 0 in every row" in (ours.headline.suite.reason or "")
+
+
+def test_a_row_that_spent_no_tokens_may_have_cost_nothing() -> None:
+    free = [row("a", "s1", n, tokens_active=0, cost_total_usd=0) for n in range(3)]
+
+    assert summarize_metric(free, "a", "cost_total_usd").n == 3

@@ -53,7 +53,7 @@ def test_repetitions_are_enough_where_scenarios_agree() -> None:
 
     needed = planned.repetitions_at_current_scenarios
     assert needed > 2
-    assert planned.advice.startswith(f"Add repetitions: {needed} of the present 10 scenarios")
+    assert planned.advice.startswith(f"Add repetitions: {needed} of each of the present 10 scenarios")
     assert f"Or add scenarios: {planned.scenarios_at_current_repetitions}" in planned.advice
 
 
@@ -334,3 +334,39 @@ def test_a_larger_effect_never_needs_more(effect: float, within: float, between:
 
     needed = {option.repetitions: option.scenarios for option in large.options}
     assert all(needed[option.repetitions] <= option.scenarios for option in small.options)
+
+
+@pytest.mark.parametrize("plan", [AnalysisPlan(), POPULATION])
+def test_every_usual_number_of_repetitions_is_an_option_or_says_why_not(plan: AnalysisPlan) -> None:
+    components = assumed_amounts(within_cv=3.0, between_sd=0.5)
+
+    planned = plan_sample_size(0.75, components, plan, metric="tokens_active")
+
+    numbers = [each.repetitions for each in (*planned.options, *planned.left_out)]
+    assert sorted(numbers) == [1, 2, 3, 5, 8, 10, 15, 20, 30, 50]
+    assert planned.options
+    assert planned.left_out[0].repetitions == 1
+    assert all(each.reason for each in planned.left_out)
+
+
+def test_one_repetition_is_left_out_on_these_scenarios_and_the_reason_is_the_noise() -> None:
+    components = assumed_amounts(within_cv=0.3, between_sd=0.1)
+
+    suite, population = (
+        plan_sample_size(20, components, plan, metric="tokens_active") for plan in (AnalysisPlan(), POPULATION)
+    )
+
+    assert [(each.repetitions, "how repetitions vary" in each.reason) for each in suite.left_out] == [(1, True)]
+    assert population.left_out == ()
+
+
+def test_one_scenario_and_one_repetition_are_not_told_in_the_plural() -> None:
+    components = assumed_amounts(within_cv=0.3, between_sd=0.1, scenarios=1, repetitions=5)
+    single = assumed_amounts(within_cv=0.3, between_sd=0.1, scenarios=6, repetitions=1)
+
+    one = plan_sample_size(5, components, AnalysisPlan(), metric="tokens_active").advice
+    few = plan_sample_size(10, single, POPULATION, metric="tokens_active").advice
+
+    needed = plan_sample_size(5, components, AnalysisPlan(), metric="tokens_active").repetitions_at_current_scenarios
+    assert f"{needed:,} of the one scenario ({needed:,} rows a mode)" in one
+    assert "with the present 1 repetition (" in few

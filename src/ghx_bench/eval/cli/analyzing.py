@@ -70,12 +70,24 @@ def _source(
     if (run is None) == (sessions is None):
         raise InputError("name either a run directory or, with --sessions, a folder of traces")
     if run is not None:
+        _check_run(run)
         folder, output = run / "sessions", output_dir or run / "analysis"
     else:
         folder, output = sessions or Path(), output_dir or Path("analysis")
         _check_sessions(folder)
     _check_output(output, folder)
     return folder, sessions_in(folder) if run is None else sessions_of_run(run), output
+
+
+def _check_run(run: Path) -> None:
+    """Refuse a folder that is no run: nothing is written into it unasked."""
+    if (run / "run.json").exists():
+        return
+    reason = f"{run}: not a run directory, it holds no run.json"
+    if not run.is_dir():
+        raise InputError(reason)
+    traces = run / "sessions" if (run / "sessions").is_dir() else run
+    raise InputError(f"{reason}; with --sessions {traces} its traces are analyzed, and findings go to --output-dir")
 
 
 def _check_sessions(folder: Path) -> None:

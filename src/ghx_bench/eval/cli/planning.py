@@ -26,7 +26,13 @@ from ghx_bench.profiler.stats.noise import (
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
 from ghx_bench.profiler.stats.records import VarianceComponents
-from ghx_bench.profiler.stats.sample_size import SamplePlan, in_per_cent, plan_sample_size
+from ghx_bench.profiler.stats.sample_size import (
+    DesignLeftOut,
+    DesignOption,
+    SamplePlan,
+    in_per_cent,
+    plan_sample_size,
+)
 
 _PAIR = 2
 
@@ -180,16 +186,21 @@ def _lines(found: SamplePlan, basis: str) -> Iterator[str]:
     yield ""
     if found.options:
         yield "repetitions  scenarios  rows per mode     chance"
-        for option in found.options:
-            yield (
-                f"{option.repetitions:>11}  {option.scenarios:>9,}  {option.rows_per_mode:>13,}  "
-                f"{in_per_cent(option.power):>9}"
-            )
+        for design in sorted((*found.options, *found.left_out), key=lambda each: each.repetitions):
+            yield _line(design)
         yield ""
     if found.current_power is not None and found.current_power < found.power:
         yield f"The pilot's own size would have shown it with a chance of {in_per_cent(found.current_power)}."
     yield from found.notes
     yield found.advice
+
+
+def _line(design: DesignOption | DesignLeftOut) -> str:
+    if isinstance(design, DesignLeftOut):
+        return f"{design.repetitions:>11}       none  ({design.reason})"
+    return (
+        f"{design.repetitions:>11}  {design.scenarios:>9,}  {design.rows_per_mode:>13,}  {in_per_cent(design.power):>9}"
+    )
 
 
 def _as_one_of(comparisons: int) -> str:

@@ -1,36 +1,30 @@
 """What `ghx-bench profile` does once its command line is read."""
 
-import json
-import os
 import shlex
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import anyio
 from pydantic import Field, ValidationError
-from rich.console import Console
 
 from ghx_bench._base.commandline import INTERRUPTED
-from ghx_bench._base.errors import InputError, ungrouped
+from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.exits import NOT_ALL_MEASURED
-from ghx_bench.eval.cli.glance import glance_table
-from ghx_bench.eval.cli.interruption import interruptible
+from ghx_bench.eval.cli.measuring import measure, show
 from ghx_bench.eval.targets import load_target
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.errors import RunMismatchError
-from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.profile import Profile
-from ghx_bench.profiler.progress import JsonLog, choose_observer
-from ghx_bench.profiler.reports.glance import glance_at
 from ghx_bench.profiler.section import Distinct, Name
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import read_record
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.record import RunRecord, read_record
 from ghx_bench.profiler.suite import SuiteResult
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,40 +62,22 @@ def run_order(order: Order) -> int:
             result = _run(order, profile, config)
     except KeyboardInterrupt:
         return INTERRUPTED
-    _show(result, as_json=order.as_json)
+    show(result, as_json=order.as_json)
     return NOT_ALL_MEASURED if result.failed else 0
 
 
 def _run(order: Order, profile: Profile[Any], config: ProfileConfig) -> SuiteResult:
-    directories: list[Path] = []
-
-    def remember(event: Event) -> None:
-        if isinstance(event, RunStarted):
-            directories.append(event.directory)
-
-    def say_how_to_resume() -> None:
-        print("interrupted", file=sys.stderr)  # noqa: T201 - the command line
-        for directory in directories:
-            command = shlex.join(["ghx-bench", "profile", order.target, "--resume", str(directory)])
-            print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)  # noqa: T201 - the same
-
-    try:
-        with ExitStack() as displays, ungrouped():
-            observers = [remember, *_observers(order, displays)]
-            return anyio.run(
-                interruptible,
-                lambda: profile.run(config, observers=observers, resume=order.resume),
-                say_how_to_resume,
-            )
-    except KeyboardInterrupt:
-        say_how_to_resume()
-        raise
+    return measure(
+        lambda observers: profile.run(config, observers=observers, resume=order.resume),
+        log_json=order.log_json,
+        resume_command=lambda directory: ["ghx-bench", "profile", order.target, "--resume", str(directory)],
+    )
 
 
 def _config_of(order: Order, profile: Profile[Any]) -> ProfileConfig:
     """Start from the run that is resumed, or the file, or the profile's own; flags override each."""
     if order.resume is not None:
-        return _resumed_config(order).with_overrides(order.flags)
+        return _resumed_config(order.resume, order, profile).with_overrides(order.flags)
     if order.config is None:
         return profile.default_config().with_overrides(order.flags)
     file = load_config(order.config, ProfileFile)
@@ -112,38 +88,39 @@ def _given(order: Order) -> Mapping[str, object]:
     return {flag: value for flag, value in order.flags.items() if value is not None}
 
 
-def _resumed_config(order: Order) -> ProfileConfig:
+def _resumed_config(run: Path, order: Order, profile: Profile[Any]) -> ProfileConfig:
     if order.config is not None:
         raise InputError("--config goes with a new run; a resumed one has its settings in its run.json")
-    record = read_record(RunDirectory(order.resume or Path()).record)
+    record = read_record(RunDirectory(run).record)
+    if "provider" in record.config:  # an evaluation names its agent in its settings, a profile in its file
+        command = shlex.join(["ghx-bench", "resume", str(run)])
+        raise RunMismatchError(f"{run}: this run was made by an evaluation; resume it with `{command}`")
+    if differences := tuple(_foreign_parts(record, profile)):
+        command = f"ghx-bench profile FILE --resume {shlex.quote(str(run))}"
+        raise RunMismatchError(
+            f"{run}: this run was made by another profile ({'; '.join(differences)}); resume it with that one, "
+            f"`{command}`, or start a new run"
+        )
     try:
         return ProfileFile.model_validate(record.config)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "/".join(map(str, first["loc"]))
-        raise RunMismatchError(
-            f"{order.resume}: its settings are of another version ({where}: {first['msg']})"
-        ) from None
+        raise RunMismatchError(f"{run}: its settings are of another version ({where}: {first['msg']})") from None
 
 
-def _observers(order: Order, displays: ExitStack) -> list[Observer]:
-    observers: list[Observer] = []
-    if order.log_json != "-":
-        observers.append(displays.enter_context(choose_observer(sys.stderr, environment=os.environ)))
-    if order.log_json is not None:
-        observers.append(displays.enter_context(JsonLog.open(order.log_json)))
-    return observers
-
-
-def _show(result: SuiteResult, *, as_json: bool) -> None:
-    glances = glance_at(read_rows(RunDirectory(result.directory).rows))
-    if as_json:
-        modes = {mode: glance.to_wire() for mode, glance in glances.items()}
-        counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
-        print(json.dumps({"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes}))  # noqa: T201 - this command's output
-        return
-    console = Console()
-    console.print(glance_table(glances))
-    failed = f", {result.failed} could not be measured" if result.failed else ""
-    measured = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
-    console.print(f"\n{measured}{failed}: {result.directory}", markup=False, highlight=False)
+def _foreign_parts(record: RunRecord, profile: Profile[Any]) -> Iterator[str]:
+    """Yield what a run has that the profile does not: then another one made it."""
+    agent = profile.instruments.provider.name
+    if record.provider != agent:
+        yield f"agent {record.provider!r}, here {agent!r}"
+    planned = {"scenario": record.matrix.scenario_ids, "mode": record.matrix.modes}
+    here = {
+        "scenario": {scenario.id for scenario in profile.scenarios},
+        "mode": {mode.name for mode in profile.modes},
+    }
+    for what, names in planned.items():
+        absent = [name for name in names if name not in here[what]]
+        yield from (f"{what} {name!r} is not here" for name in absent[:_MOST_NAMED])
+        if len(absent) > _MOST_NAMED:
+            yield f"{len(absent) - _MOST_NAMED} more"

@@ -11,7 +11,7 @@ def report(
     results: list[Path] | None = None,
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
     sessions: Literal["failures", "all", "none"] = "failures",
-    format: list[Literal["html", "markdown", "data"]] | None = None,  # noqa: A002 - the flag's name
+    format: list[Literal["html", "markdown", "data", "parquet"]] | None = None,  # noqa: A002 - the flag's name
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Write what runs have shown, as pages for people and files for programs.
@@ -25,9 +25,9 @@ def report(
     output_dir
         Where the report goes; `report` in the first run directory unless given, or here where only rows are named.
     sessions
-        Which sessions get a page: failures and a sample of successes, all, or none.
+        Which rows get a page with their session: failures and a sample of successes, all, or none.
     format
-        What to write; repeat for several. Everything unless given.
+        What to write; repeat for several. Everything unless given, Parquet only where pyarrow is installed.
     json
         Print the summary as JSON.
     """

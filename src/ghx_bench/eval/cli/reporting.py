@@ -5,7 +5,6 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench.profiler.reports.folder import FORMATS, Format
 from ghx_bench.profiler.reports.report import ReportResult, generate_report
 from ghx_bench.profiler.reports.tally import SessionChoice
@@ -28,7 +27,6 @@ def write_report(
         output_dir=output_dir or (None if runs else Path("report")),
         sessions=sessions,
         formats=formats or FORMATS,
-        generated_at=timestamp(SystemClock().now()),
     )
     for note in made.notes:
         print(f"note: {note}", file=sys.stderr)  # noqa: T201 - the command line

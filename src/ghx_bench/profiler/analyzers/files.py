@@ -25,6 +25,7 @@ from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.files import write_file
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
 
 ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_HOC_ANALYZERS)
@@ -128,12 +129,13 @@ def examine(
 ) -> SessionAnalysisBundle | Problem:
     """Analyze one session, and write nothing."""
     try:
-        trace = SessionTrace.model_validate_json(session.path.read_bytes())
-        return _bundle(session, trace, analyzers)
+        return _bundle(session, parse_trace(session.path.read_bytes()), analyzers)
     except OSError as error:
         return _unreadable(error, session.path)
-    except ValidationError as error:
-        return _invalid(session.path, error, "no trace of a session", "restore the file, or take it away")
+    except NoTraceError as error:
+        return Problem(
+            file=str(session.path), reason=f"no trace of a session ({error.reason})", suggestion=error.remedy
+        )
     except Exception as error:  # noqa: BLE001 - plugin call
         return Problem(file=str(session.path), reason=f"could not be analyzed ({describe_error(error)})")
 

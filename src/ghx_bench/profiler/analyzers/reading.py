@@ -83,8 +83,14 @@ class Reading:
     def turns(self) -> tuple[Round, ...] | None:
         """The turns; `None` where the trace does not tell them apart."""
         turns = tuple(each for each in self.rounds if each.is_turn)
-        nothing_happened = not self.rounds and not self.trace.summary.total_turns
+        nothing_happened = not self.rounds and self.trace.summary.total_turns == 0
         return turns if turns or nothing_happened else None
+
+    @property
+    def tells_something(self) -> bool:
+        """Whether there is anything to go by: an event, a turn, or at least how many there were."""
+        summary = self.trace.summary
+        return bool(self.rounds) or summary.total_turns is not None or summary.total_tool_calls is not None
 
     @property
     def happenings(self) -> Iterator[Happening]:
@@ -97,9 +103,9 @@ class Reading:
         return tuple(each for each in self.happenings if isinstance(each, Call))
 
     @property
-    def total_calls(self) -> int:
-        """How many tool calls there were; an agent may tell how many without telling which."""
-        return max(len(self.calls), self.trace.summary.total_tool_calls or 0)
+    def total_calls(self) -> int | None:
+        """How many tool calls there were; an agent may tell how many without telling which, or nothing at all."""
+        return max(len(self.calls), self.trace.summary.total_tool_calls or 0) if self.tells_something else None
 
     @property
     def tells_fates(self) -> bool:

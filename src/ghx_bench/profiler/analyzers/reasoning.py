@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.findings import listed, number, ratio, result, word
+from ghx_bench.profiler.analyzers.findings import listed, number, ratio, result, shown, word
 from ghx_bench.profiler.analyzers.reading import Call, Reading, read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
@@ -69,7 +69,8 @@ class ReasoningAnalyzer:
             "confusion_signals": listed(map(_shortened, signals)),
         }
         percent = "unknown" if density.value is None else f"{100 * density.value:.1f}%"
-        summary = f"{len(thoughts)} reasoning events, {len(signals)} confusion signals"
+        counts = (shown(len(each) if reading.tells_something else None) for each in (thoughts, signals))
+        summary = "{} reasoning events, {} confusion signals".format(*counts)
         return result(self.name, findings, f"Reasoning density: {percent}, {summary}")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.analyzers.efficiency import longest_stretch_without_progress
-from ghx_bench.profiler.analyzers.findings import listed, result, word
+from ghx_bench.profiler.analyzers.findings import listed, result, shown, word
 from ghx_bench.profiler.analyzers.reading import Call, Reading, read_session
 from ghx_bench.profiler.analyzers.tokens import result_characters
 from ghx_bench.profiler.evidence import Evidence
@@ -49,9 +49,9 @@ class StrategyAnalyzer:
             "strategy_steps": listed(kind.format(length) for kind, length in phases),
             "optimality_notes": listed(notes),
         }
-        return result(
-            self.name, findings, f"Strategy: {strategy or 'unknown'}, {len(phases)} phases, {len(notes)} notes"
-        )
+        counts = (shown(len(each) if reading.tells_something else None) for each in (phases, notes))
+        summary = f"Strategy: {strategy or 'unknown'}, {{}} phases, {{}} notes".format(*counts)
+        return result(self.name, findings, summary)
 
 
 def _phases(reading: Reading) -> Iterator[tuple[str, int]]:

@@ -62,6 +62,8 @@ def _sum_of(events: Iterable[ReasoningEvent] | Iterable[TextOutputEvent]) -> int
 
 
 def _characters(reading: Reading) -> dict[str, int]:
+    if not reading.tells_something:
+        return {}
     happenings = list(reading.happenings)
     return {
         "toolRequests": sum(_length(call.event.input) for call in reading.calls),

@@ -48,9 +48,13 @@ class ToolPatternAnalyzer:
             "redundant_calls": redundant,
             "failed_then_retried": retried,
         }
-        patterns = f"{len(redundant.rows)} redundant patterns, {len(retried.rows)} retry patterns"
-        summary = f"{reading.total_calls} tool calls, {shown(unique)} unique tools, {patterns}"
+        patterns = f"{_lines(redundant, reading)} redundant patterns, {_lines(retried, reading)} retry patterns"
+        summary = f"{shown(reading.total_calls)} tool calls, {shown(unique)} unique tools, {patterns}"
         return result(self.name, findings, summary)
+
+
+def _lines(found: TableFinding, reading: Reading) -> str:
+    return shown(len(found.rows) if reading.tells_something else None)
 
 
 def _redundant(reading: Reading) -> TableFinding:

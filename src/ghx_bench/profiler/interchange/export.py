@@ -1,7 +1,7 @@
 """Writing the sessions of a run in the formats of others."""
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,13 @@ from pydantic_core import to_json
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
+from ghx_bench.profiler.interchange.origin import is_spans, is_trajectory
 from ghx_bench.profiler.interchange.otel import to_otlp
-from ghx_bench.profiler.reports.sources import Source, open_sources
+from ghx_bench.profiler.reports.sources import Source, open_run
+from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.files import write_file
+from ghx_bench.profiler.trace import SessionTrace
 
 ExportFormat = Literal["atif", "otlp"]
 
@@ -45,15 +48,57 @@ def export_run(run: Path, format: ExportFormat, *, output_dir: Path | None = Non
 
     As `atif` every session is a file of its own, named like its cell; as `otlp` every row is a line of one file.
     """
-    (source,) = open_sources([run], [])
+    source = open_run(run)
     directory = output_dir or source.directory.path / "export" / format
-    if RunDirectory(directory).record.exists():
-        raise ExportDirectoryError(f"{directory}: this is a run; name another folder with --output-dir")
+    _check_folder(directory, source)
+    if next(iter(source.rows()), None) is None:
+        raise NothingToExportError(f"{run}: it has no rows yet; run it first")
     with _writing(directory):
+        _check_files(directory, source, format)
         done = _write_atif(source, directory) if format == "atif" else _write_otlp(source, directory)
     if not done.files and not done.problems:
-        raise NothingToExportError(f"{run}: none of its {done.rows} rows has a session that can be read")
+        raise NothingToExportError(f"{run}: none of its rows has a session")
     return done
+
+
+def _check_folder(directory: Path, source: Source) -> None:
+    """Refuse the folders in which runs keep what an export is made from, or what is made from the same."""
+    if RunDirectory(directory).record.exists():
+        raise ExportDirectoryError(f"{directory}: this is a run; name another folder with --output-dir")
+    for name in ("sessions", "analysis", "report"):
+        if directory.resolve().is_relative_to((source.directory.path / name).resolve()):
+            raise ExportDirectoryError(
+                f"{directory}: here the run keeps its {name}; name another folder with --output-dir"
+            )
+
+
+def _check_files(directory: Path, source: Source, format: ExportFormat) -> None:  # noqa: A002 - the flag's name
+    """Refuse to overwrite a file that no export wrote, before anything is written."""
+    if format == "otlp":
+        _check_file(directory / SPANS, is_spans)
+        return
+    files = source.side_files()
+    for row in source.rows():
+        path = _atif_path(directory, row)
+        if path.exists() and isinstance(files.trace(row), SessionTrace):
+            _check_file(path, is_trajectory)
+
+
+def _check_file(path: Path, is_ours: Callable[[bytes], bool]) -> None:
+    if path.is_file():
+        with path.open("rb") as file:
+            if is_ours(file.readline()):
+                return
+    elif not path.exists():
+        return
+    raise ExportDirectoryError(
+        f"{path}: no export wrote this file, and this one would overwrite it; "
+        "take it away, or name another folder with --output-dir"
+    )
+
+
+def _atif_path(directory: Path, row: ProfileRow) -> Path:
+    return directory / row.cell.path.with_name(f"{row.cell.path.name}.json")
 
 
 def _write_atif(source: Source, directory: Path) -> Exported:
@@ -71,7 +116,7 @@ def _write_atif(source: Source, directory: Path) -> Exported:
             case trace:
                 agent = AgentInfo(name=row.provider, model=row.model)
                 document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
-                write_file(directory / row.cell.path.with_name(f"{row.cell.path.name}.json"), _bytes(document))
+                write_file(_atif_path(directory, row), _bytes(document))
                 written += 1
     return Exported(directory=directory, files=written, rows=rows, sessions=written, problems=tuple(problems))
 

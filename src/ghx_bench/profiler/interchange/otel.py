@@ -18,9 +18,11 @@ from ghx_bench.profiler.interchange.moments import (
     windows_of_calls,
     windows_of_turns,
 )
+from ghx_bench.profiler.interchange.origin import SCOPE
 from ghx_bench.profiler.interchange.spend import completion_tokens, prompt_tokens
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
+from ghx_bench.profiler.store.credible import known_cost
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn
 
 _INTERNAL, _CLIENT = 1, 3
@@ -34,7 +36,7 @@ def to_otlp(row: ProfileRow, trace: SessionTrace | None, *, version: str = "unkn
 
     Without a trace it is the workflow alone, with its verdict. Texts, arguments and results are left out.
     """
-    scope: JsonObject = {"name": "ghx_bench", "version": version}
+    scope: JsonObject = {"name": SCOPE, "version": version}
     resource = _attributes({"service.name": "ghx-bench", "service.version": version})
     spans: list[JsonValue] = [*_spans(row, trace)]
     return {
@@ -101,9 +103,9 @@ def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
         "ghx_bench.iteration": row.iteration,
         "ghx_bench.success": row.success,
         "ghx_bench.completion_reason": row.completion_reason,
-        "ghx_bench.cost.usd": _float(row.cost.total_usd),
+        "ghx_bench.cost.usd": _float(known_cost(row).total_usd),
     }
-    failure = None if row.error is None else str(row.cause or row.error_code or "_OTHER")
+    failure = None if row.error is None else str(row.known_cause or row.error_code or "_OTHER")
     return _span(
         f"invoke_workflow {row.scenario_id}",
         place,

@@ -43,7 +43,7 @@ def arrange(sources: Sequence[Source]) -> Arrangement:
         if one.modes & other.modes and (common := one.run_ids & other.run_ids):
             raise NothingToReportError(
                 f"{other.source.rows_path}: has rows of run {min(common)}, as {one.source.rows_path} does; "
-                "a run says nothing about itself, name it once"
+                "a run cannot be compared with itself, name each run once"
             )
     if not any(one.modes & other.modes for one, other in combinations(glimpses, 2)):
         return Arrangement(sources=tuple(sources))

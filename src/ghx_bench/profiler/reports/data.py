@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from ghx_bench.profiler.reports.columns import Columns, spelled
-from ghx_bench.profiler.reports.errors import unwritable
+from ghx_bench.profiler.reports.errors import MissingFramesError, unwritable
 from ghx_bench.profiler.reports.escaping import csv_text
 
 Value = str | int | float | bool | None
@@ -36,7 +36,6 @@ _NAMES = (
     "checkpointsPassed",
     "checkpointsTotal",
 )
-NO_FRAMES = "data/rows.parquet was left out: install pyarrow for it (ghx-bench[frames])"
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -48,8 +47,8 @@ def write_file(path: Path, content: str | bytes) -> None:
         raise unwritable(path, error) from error
 
 
-def write_rows(folder: Path, columns: Columns) -> str | None:
-    """Write one line for each row as CSV, as JSON and, where pyarrow is installed, as Parquet; or say it is not."""
+def write_rows(folder: Path, columns: Columns) -> None:
+    """Write one line for each row as CSV and as JSON."""
     names = (*_NAMES, *columns.observations.metrics)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +60,6 @@ def write_rows(folder: Path, columns: Columns) -> str | None:
             file.writelines(_json_lines(names, columns))
     except OSError as error:
         raise unwritable(folder, error) from error
-    return _write_parquet(folder / "rows.parquet", names, columns)
 
 
 def write_summary(path: Path, summary: Mapping[str, JsonValue]) -> None:
@@ -122,9 +120,20 @@ def _json_lines(names: tuple[str, ...], columns: Columns) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _write_parquet(path: Path, names: tuple[str, ...], columns: Columns) -> str | None:
-    if find_spec("pyarrow") is None:
-        return NO_FRAMES
+def has_frames() -> bool:
+    """Say whether Parquet can be written."""
+    return find_spec("pyarrow") is not None
+
+
+def require_frames() -> None:
+    """Refuse to go on where Parquet was asked for and cannot be written."""
+    if not has_frames():
+        raise MissingFramesError("--format parquet needs pyarrow: install it with `pip install 'ghx-bench[frames]'`")
+
+
+def write_frame(path: Path, columns: Columns) -> None:
+    """Write the rows as Parquet."""
+    names = (*_NAMES, *columns.observations.metrics)
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     lines = list(_lines(columns))
@@ -132,4 +141,3 @@ def _write_parquet(path: Path, names: tuple[str, ...], columns: Columns) -> str 
     buffer = io.BytesIO()
     parquet.write_table(arrow.table(table), buffer)
     write_file(path, buffer.getvalue())
-    return None

@@ -43,7 +43,8 @@ def smallest_effect_of(metric: str, result: TargetResult, unit: Unit) -> str:
     if result.mde is not None:
         return reduction(result.mde, unit)
     if result.raw is not None and result.raw.mde is not None:
-        return amount(metric, result.raw.mde)
+        smallest = amount(metric, result.raw.mde)
+        return smallest if result.reason is None else f"an increase of {smallest}; nothing can be lower than 0"
     return _NOT_ESTIMABLE if result.verdict == _NOT_ESTIMABLE else result.reason or "cannot be told"
 
 

@@ -3,7 +3,9 @@
 ```
 InputError
 └── NothingToReportError     no run and no rows were named, or they hold no row
+    └── NoRunError           a folder that was named as a run holds no run.json
 OperationError
+├── MissingFramesError       Parquet was asked for, and what writes it is not installed
 └── ReportDirectoryError     the report cannot be written where it was asked for
 ```
 """
@@ -20,10 +22,22 @@ class NothingToReportError(InputError):
     code: ClassVar[str] = "NOTHING_TO_REPORT"
 
 
+class NoRunError(NothingToReportError):
+    """A folder that was named as a run is none."""
+
+    code: ClassVar[str] = "NO_RUN"
+
+
 class ReportDirectoryError(OperationError):
     """The report cannot be written where it was asked for."""
 
     code: ClassVar[str] = "REPORT_DIRECTORY"
+
+
+class MissingFramesError(OperationError):
+    """Parquet was asked for, and what writes it is not installed."""
+
+    code: ClassVar[str] = "MISSING_FRAMES"
 
 
 def unwritable(path: Path, error: OSError) -> ReportDirectoryError:

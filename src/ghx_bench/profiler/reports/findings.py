@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghx_bench.profiler.analysis import (
+    AnalysisResult,
     Finding,
     ListFinding,
     NumberFinding,
@@ -86,8 +87,11 @@ class Findings:
         self.sessions[mode] += 1
         self.foreign[mode] += is_foreign
         for analyzer, result in bundle.results.items():
+            tells_nothing = _tells_nothing(result)
             for key, finding in result.findings.items():
-                self.tallies[analyzer, key].setdefault(mode, FindingTally()).add(finding)
+                tally = self.tallies[analyzer, key].setdefault(mode, FindingTally())
+                if not (tells_nothing and isinstance(finding, ListFinding | TableFinding)):
+                    tally.add(finding)
 
     @property
     def origin(self) -> str:
@@ -125,6 +129,14 @@ class Findings:
     def _line(self, name: tuple[str, str], modes: Sequence[str]) -> tuple[str, ...]:
         tallies = self.tallies[name]
         return f"{name[0]}: {name[1].replace('_', ' ')}", *(str(tallies.get(mode, FindingTally())) for mode in modes)
+
+
+def _tells_nothing(result: AnalysisResult) -> bool:
+    """Say whether no number and no word is known, and every list is empty: then these are not known either."""
+    listed = [each for each in result.findings.values() if isinstance(each, ListFinding | TableFinding)]
+    others = [each for each in result.findings.values() if not isinstance(each, ListFinding | TableFinding)]
+    are_empty = not any(each.values if isinstance(each, ListFinding) else each.rows for each in listed)
+    return bool(others) and are_empty and all(each.value is None for each in others)
 
 
 def _difference(tallies: dict[str, FindingTally]) -> float:

@@ -9,8 +9,9 @@ from typing import IO, Literal, Self
 from ghx_bench.profiler.reports.data import write_file
 from ghx_bench.profiler.reports.errors import unwritable
 
-Format = Literal["html", "markdown", "data"]
+Format = Literal["html", "markdown", "data", "parquet"]
 FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
+"""What is written unless something else is asked for; `data` has a Parquet file too, where that can be written."""
 
 LIST = "files.txt"
 """Names every file that reports have written here, one a line: what may be removed when a report is made again."""
@@ -19,6 +20,7 @@ _OWN: dict[Format, re.Pattern[str]] = {
     "html": re.compile(r"index\.html|sessions/(?:[^/]+/)*[^/]+\.html"),
     "markdown": re.compile(r"report\.md|analysis\.md|charts/[^/]+\.svg"),
     "data": re.compile(r"data/(?:results\.csv|results\.json|summary\.json|rows\.parquet)"),
+    "parquet": re.compile(r"data/rows\.parquet"),
 }
 
 

@@ -1,11 +1,12 @@
 """Results at a glance: one line for each mode, over its measured rows."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.credible import known_metrics
 
 GLANCE_METRICS = ("latency_wall_ms", "tokens_active", "tool_calls_total", "agent_turns", "cost_total_usd")
 
@@ -15,6 +16,7 @@ class ModeGlance:
     """The rows of one mode, counted; the median of a metric is over the measured rows where it is known."""
 
     mode: str
+    metrics: Sequence[str] = GLANCE_METRICS
     measured: int = 0
     successes: int = 0
     unmeasured: int = 0
@@ -27,8 +29,8 @@ class ModeGlance:
             return
         self.measured += 1
         self.successes += row.success is True
-        known = row.known_metrics
-        for metric in GLANCE_METRICS:
+        known = known_metrics(row)
+        for metric in self.metrics:
             if metric in known:
                 self.values[metric].append(known[metric])
 
@@ -43,7 +45,7 @@ class ModeGlance:
 
     def to_wire(self) -> dict[str, object]:
         """Return the line as JSON."""
-        medians = {metric: {"p50": self.median(metric), "n": self.known(metric)} for metric in GLANCE_METRICS}
+        medians = {metric: {"p50": self.median(metric), "n": self.known(metric)} for metric in self.metrics}
         return {
             "measured": self.measured,
             "notMeasured": self.unmeasured,
@@ -52,9 +54,9 @@ class ModeGlance:
         }
 
 
-def glance_at(rows: Iterable[ProfileRow]) -> dict[str, ModeGlance]:
+def glance_at(rows: Iterable[ProfileRow], metrics: Sequence[str] = GLANCE_METRICS) -> dict[str, ModeGlance]:
     """Sum up the rows by mode, in the order the modes appear."""
     glances: dict[str, ModeGlance] = {}
     for row in rows:
-        glances.setdefault(row.mode, ModeGlance(row.mode)).add(row)
+        glances.setdefault(row.mode, ModeGlance(row.mode, metrics)).add(row)
     return glances

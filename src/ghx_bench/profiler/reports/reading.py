@@ -106,7 +106,7 @@ class Reading:
         trace = files.trace(row)
         self._readable(trace)
         self.write_page(path, session_page(row, trace, mode=shown.mode))
-        self.pages.append(_page_of(path, source, shown))
+        self.pages.append(_page_of(path, source, shown, has_session=trace is not None))
 
     def _unused(self, path: str) -> str:
         """Return a path that no page has: a file put together from several runs has several rows for one cell."""
@@ -133,7 +133,7 @@ def parts_of(mode: str) -> tuple[str, str]:
     return name, label
 
 
-def _page_of(path: str, source: Source, row: ProfileRow) -> SessionPage:
+def _page_of(path: str, source: Source, row: ProfileRow, *, has_session: bool) -> SessionPage:
     return SessionPage(
         path=path,
         source=source.label,
@@ -142,4 +142,5 @@ def _page_of(path: str, source: Source, row: ProfileRow) -> SessionPage:
         model=row.model,
         iteration=row.iteration,
         outcome=outcome_of(row),
+        has_session=has_session,
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench.profiler.reports.conclusions import banner, differences, glance, verdicts
 from ghx_bench.profiler.reports.conditions import conditions
-from ghx_bench.profiler.reports.data import write_rows, write_summary
+from ghx_bench.profiler.reports.data import has_frames, require_frames, write_frame, write_rows, write_summary
 from ghx_bench.profiler.reports.document import Document, Section, Table, Text
 from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
 from ghx_bench.profiler.reports.folder import FORMATS, Format, ReportFolder
@@ -50,7 +51,7 @@ def generate_report(
     runs: Sequence[Path] = (),
     *,
     results: Sequence[Path] = (),
-    generated_at: str,
+    generated_at: str | None = None,
     output_dir: Path | None = None,
     sessions: SessionChoice = "failures",
     formats: Collection[Format] = FORMATS,
@@ -58,8 +59,11 @@ def generate_report(
     """Write a report on run directories and files of rows; several runs with common modes are compared.
 
     Goes to `report/` in the first run unless `output_dir` names another folder. The same rows make the same bytes;
-    `generated_at` is the one thing that comes from outside. Reads files alone, and fetches nothing.
+    `generated_at`, now unless given, is the one thing that comes from outside. Reads files alone, and fetches nothing.
     """
+    generated_at = generated_at or timestamp(SystemClock().now())
+    if "parquet" in formats:
+        require_frames()
     sources = open_sources(runs, results)
     with ReportFolder(_directory(output_dir, runs), formats) as folder:
         material = gather(sources, choice=sessions if "html" in formats else "none", write_page=folder.write)
@@ -67,8 +71,8 @@ def generate_report(
         summary = summary_of(material, grids, generated_at=generated_at)
         if "html" in formats or "markdown" in formats:
             _write_documents(folder, _document(material, grids, generated_at), material, formats)
-        left_out = _write_data(folder, material, summary) if "data" in formats else None
-    remarks = (*material.notes, material.findings.gap if material.findings.commands else None, left_out)
+        _write_data(folder, material, summary, formats)
+    remarks = (*material.notes, material.findings.gap if material.findings.commands else None)
     return ReportResult(
         directory=folder.path,
         rows=len(material.observations),
@@ -78,15 +82,17 @@ def generate_report(
     )
 
 
-def _write_data(folder: ReportFolder, material: Material, summary: Mapping[str, JsonValue]) -> str | None:
-    """Write the files for programs, and say what was left out."""
-    for name in ("results.csv", "results.json"):
-        folder.claim(f"data/{name}")
-    left_out = write_rows(folder.path / "data", material.columns)
-    if left_out is None:
-        folder.claim("data/rows.parquet")
-    write_summary(folder.claim("data/summary.json"), summary)
-    return left_out
+def _write_data(
+    folder: ReportFolder, material: Material, summary: Mapping[str, JsonValue], formats: Collection[Format]
+) -> None:
+    """Write the files for programs; the frame also where it was not asked for, if it can be written."""
+    if "data" in formats:
+        for name in ("results.csv", "results.json"):
+            folder.claim(f"data/{name}")
+        write_rows(folder.path / "data", material.columns)
+        write_summary(folder.claim("data/summary.json"), summary)
+    if has_frames() and ("data" in formats or "parquet" in formats):
+        write_frame(folder.claim("data/rows.parquet"), material.columns)
 
 
 def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:

@@ -245,11 +245,19 @@ def _sessions(material: Material) -> Iterator[Block]:
             headers=("list", "pages"),
             rows=((Link("all pages", "sessions/index.html"), f"{len(material.pages):,}"),),
         )
+    if silent := sum(not each.has_session for each in material.pages):
+        rows = plural(len(material.pages), "row")
+        shown = "" if material.tally.choice == "all" else " with a page"
+        have = "has" if silent == 1 else "have"
+        yield Note(f"{silent:,} of {rows}{shown} {have} no session: the page tells what the row does.")
     if material.tally.choice == "failures":
         missing = material.tally.failures_without_page
         have = "has" if missing == 1 else "have"
         more = f" {plural(missing, 'more failure')} of the same modes and scenarios {have} none." if missing else ""
-        yield Note(f"Failures and one success of each mode and scenario have a page.{more} --sessions all writes all.")
+        yield Note(
+            f"Failures and one success of each mode and scenario have a page.{more} --sessions all writes one for "
+            "every row."
+        )
 
 
 def metric_grids(material: Material) -> dict[str, Grid]:

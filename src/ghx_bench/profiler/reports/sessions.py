@@ -16,6 +16,7 @@ from ghx_bench.profiler.reports.page import page
 from ghx_bench.profiler.reports.tally import why_failed
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, metric_name
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.credible import known_metrics
 from ghx_bench.profiler.toolcalls import has_succeeded
 from ghx_bench.profiler.trace import (
     ErrorEvent,
@@ -44,6 +45,8 @@ class SessionPage:
     model: str
     iteration: int
     outcome: str
+    has_session: bool
+    """Whether a session lies beside the row; without one the page tells what the row knows."""
 
 
 def session_path(row: ProfileRow, *, below: str | None) -> str:
@@ -78,7 +81,7 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     yield "<main>"
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
-    known = row.known_metrics
+    known = known_metrics(row)
     numbers = ((metric_name(metric), amount(metric, known.get(metric))) for metric in _METRICS)
     yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
 

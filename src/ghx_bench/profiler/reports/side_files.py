@@ -1,7 +1,7 @@
 """Sessions and findings that lie beside rows, in the layout of a run or in that of the older packages."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -15,6 +15,7 @@ from ghx_bench.profiler.analyzers.files import SessionFile, examine, sessions_in
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
 
 T = TypeVar("T", SessionTrace, SessionAnalysisBundle)
@@ -64,7 +65,9 @@ class SideFiles:
         if not self.has_findings or not _is_inside(row):
             return None
         older = (f"{row.mode}-iter-{row.iteration}", f"{row.mode}-iter-{row.iteration}-analysis")
-        found = self._first(SessionAnalysisBundle, self._directory.analysis(row.cell), self._findings, older, row)
+        found = self._first(
+            SessionAnalysisBundle.model_validate_json, self._directory.analysis(row.cell), self._findings, older, row
+        )
         if found is None:
             return None
         path, bundle = found
@@ -99,15 +102,15 @@ class SideFiles:
         if not self.has_sessions or not _is_inside(row):
             return None
         older = (f"{row.mode}-iter-{row.iteration}",)
-        return self._first(SessionTrace, self._directory.session(row.cell), self._sessions, older, row)
+        return self._first(parse_trace, self._directory.session(row.cell), self._sessions, older, row)
 
     def _first(
-        self, kind: type[T], usual: Path, folder: Path, older: tuple[str, ...], row: ProfileRow
+        self, parse: Callable[[bytes], T], usual: Path, folder: Path, older: tuple[str, ...], row: ProfileRow
     ) -> tuple[Path, T | Problem] | None:
         """Return the first file that is this row's; a damaged one only if there is no other."""
         damaged: tuple[Path, Problem] | None = None
         for path in (usual, *_older(folder, row.scenario_id, older)):
-            found = _read(kind, path)
+            found = _read(parse, path)
             if isinstance(found, Problem):
                 damaged = damaged or (path, found)
             elif found is not None and self._belongs(found.session_id, row, path == usual):
@@ -133,19 +136,20 @@ def _is_inside(row: ProfileRow) -> bool:
     return all(_SAFE.fullmatch(name) for name in (row.mode, row.scenario_id))
 
 
-def _read(kind: type[T], path: Path) -> T | Problem | None:
+def _read(parse: Callable[[bytes], T], path: Path) -> T | Problem | None:
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return parse(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         return Problem(file=str(path), reason=error.strerror or str(error), suggestion="make it readable")
+    except NoTraceError as error:
+        return Problem(file=str(path), reason=f"does not hold a session ({error.reason})", suggestion=error.remedy)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = "".join(f"/{part}" for part in first["loc"])
-        what = "a session" if kind is SessionTrace else "findings"
         return Problem(
             file=str(path),
-            reason=f"does not hold {what} ({where or 'all of it'}: {first['msg']})",
+            reason=f"does not hold findings ({where or 'all of it'}: {first['msg']})",
             suggestion="restore the file, or take it away",
         )

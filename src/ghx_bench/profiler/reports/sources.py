@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ghx_bench.profiler.errors import RunDirectoryError
-from ghx_bench.profiler.reports.errors import NothingToReportError
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -50,13 +50,15 @@ class Source:
 
 def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source, ...]:
     """Open run directories and files of rows; labels tell them apart."""
-    sources = [*map(_open_run, runs), *map(_open_rows, results)]
+    sources = [*map(_open_named, runs), *map(_open_rows, results)]
     if not sources:
         raise NothingToReportError("name a run directory, or a file of rows with --results")
     paths = Counter(source.rows_path.resolve() for source in sources)
     for path, times in paths.items():
         if times > 1:
-            raise NothingToReportError(f"{path}: named {times} times; a run says nothing about itself, name it once")
+            raise NothingToReportError(
+                f"{path}: named {times} times; a run cannot be compared with itself, name each run once"
+            )
     return _told_apart([replace(source, label=_as_label(source.label)) for source in sources])
 
 
@@ -84,12 +86,36 @@ def _by_folder(source: Source) -> Source:
     return replace(source, label=_as_label(folder) if folder else source.label)
 
 
-def _open_run(path: Path) -> Source:
+def _open_named(path: Path) -> Source:
+    """Open what was named as a run; a file of rows, or a folder with one, is named by a flag."""
+    if path.is_file():
+        if _holds_rows(path):
+            raise NothingToReportError(f"{path}: this is a file of rows; name it with --results")
+        raise NothingToReportError(f"{path}: this is a file; name a run directory, or a file of rows with --results")
+    try:
+        return open_run(path)
+    except NoRunError as error:
+        raise NothingToReportError(f"{error}; name a file of rows with --results") from error
+
+
+def open_run(path: Path) -> Source:
+    """Open a run directory."""
     directory = RunDirectory(path)
+    if path.is_file() and _holds_rows(path):
+        raise NothingToReportError(f"{path}: this is a file of rows; name the run directory that it is of")
+    if not directory.record.exists():
+        raise NoRunError(f"{path}: not a run directory, it holds no {directory.record.name}")
     record = read_record(directory.record)
     if not directory.rows.exists():
         raise NothingToReportError(f"{path}: the run has no {directory.rows.name} yet; run it first")
     return Source(label=record.run_id, rows_path=directory.rows, directory=directory, record=record)
+
+
+def _holds_rows(path: Path) -> bool:
+    try:
+        return next(read_rows(path), None) is not None
+    except (BadRowsError, RunDirectoryError):
+        return False
 
 
 def _open_rows(path: Path) -> Source:

@@ -1,5 +1,7 @@
 """Reductions in words that can be read at any size: per cent up to a factor of twenty, multiples beyond."""
 
+from collections.abc import Callable
+
 from ghx_bench.profiler.stats.records import Unit
 
 _LARGEST_FACTOR = 20
@@ -30,6 +32,23 @@ def interval_words(low: float, high: float, unit: Unit) -> str:
             return f"{low:z.1f} to {reduction_words(high, unit)}"
 
 
+def span_words(low: float, high: float, unit: Unit, *, falls: bool) -> str:
+    """Return the bounds of a reduction as changes: `406.8 to 551.6 % higher`, `5.2 % higher to 33.0 % lower`.
+
+    The direction is told once where both bounds have it, and the bound nearer to no change comes first. Otherwise
+    the one that agrees with the sentence comes last: the lower one where the estimate `falls`.
+    """
+    if unit == "percent" and (most := _factor(low)) is not None:
+        least = _factor(high)
+        return f"{change_words(high, unit) if least is None else _count(least)} to {_count(most)} times as much"
+    return _span(low, high, falls=falls, say=lambda value: reduction_words(value, unit))
+
+
+def natural_span_words(metric: str, low: float, high: float, *, falls: bool) -> str:
+    """Return the bounds of a reduction as changes in the metric's own unit."""
+    return _span(low, high, falls=falls, say=lambda value: natural_words(metric, value))
+
+
 def change_words(value: float, unit: Unit) -> str:
     """Return a change with its direction: `12.3 % lower`, `98 million times as much`."""
     if unit == "percent" and _factor(value) is not None:
@@ -40,7 +59,7 @@ def change_words(value: float, unit: Unit) -> str:
 
 def direction_words(value: float, amount: str) -> str:
     """Return an amount with the direction of the reduction; neither way where it rounds to nothing."""
-    if not any(digit in amount for digit in "123456789"):
+    if not _is_told(amount):
         return f"{amount} different"
     return f"{amount} {'lower' if value > 0 else 'higher'}"
 
@@ -49,6 +68,23 @@ def natural_words(metric: str, value: float) -> str:
     """Return a value in the metric's own unit."""
     unit = " ms" if metric.endswith("_ms") else " USD" if metric.endswith("_usd") else ""
     return f"{value:z.4g}{unit}"
+
+
+def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) -> str:
+    """Put two bounds of a reduction into words, with one unit and one direction where they share it."""
+    lower, upper = (bound if _is_told(say(abs(bound))) else 0.0 for bound in (low, high))
+    if lower < 0 < upper:
+        ends = (lower, upper) if falls else (upper, lower)
+        return " to ".join(direction_words(bound, say(abs(bound))) for bound in ends)
+    near, far = sorted((abs(lower), abs(upper)))
+    number, _, unit = say(near).partition(" ")
+    shares_unit = bool(unit) and say(far).endswith(f" {unit}")
+    return f"{number if shares_unit else say(near)} to {direction_words(lower + upper, say(far))}"
+
+
+def _is_told(amount: str) -> bool:
+    """Say whether an amount did not round to nothing."""
+    return any(digit in amount for digit in "123456789")
 
 
 def _factor(reduction_pct: float) -> float | None:

@@ -50,7 +50,9 @@ def pilot_components(
 ) -> VarianceComponents:
     """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least.
 
-    For `suite` one scenario is enough: how scenarios differ does not matter there.
+    `a` is the mode whose effect is to be shown, `b` the one it is held against, of which per cent are taken; `metric`
+    is the name of a metric, or `success`. For the target `suite` one scenario is enough: how scenarios differ does not
+    matter there.
     """
     observations = observe(rows)
     observations.require_modes(a, b)

@@ -163,7 +163,10 @@ class RawDifference(WireModel):
     low: float | None
     high: float | None
     mde: float | None
-    """The smallest reduction that this sample would have shown with the planned power."""
+    """The smallest difference that this sample would have shown with the planned power.
+
+    Where it is more than B's mean, of what cannot be lower than 0, it is an increase: `reason` says so.
+    """
 
 
 class TargetResult(WireModel):

@@ -6,6 +6,7 @@ from math import inf
 from ghx_bench.profiler.stats.arrays import finite_or_none
 from ghx_bench.profiler.stats.distributions import detectable_shift
 from ghx_bench.profiler.stats.equivalence import equivalence_p
+from ghx_bench.profiler.stats.magnitudes import natural_words
 from ghx_bench.profiler.stats.multiplicity import matching_alpha
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
@@ -76,7 +77,7 @@ def target_result(finding: Finding, adjusted: Adjusted) -> TargetResult:
         confidence=1 - level,
         p=p,
         p_adjusted=adjusted.p,
-        mde=None if shift is None else finding.reading.percent(shift),
+        mde=finding.reading.percent(shift) if shift is not None and finding.reading.can_be(shift) else None,
         method=curve.method,
         raw=_raw(finding, (low, high), shift),
         equivalence=equivalence,
@@ -160,9 +161,13 @@ def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[floa
         why = "there is one scenario without repetitions" if error is None else "no repetition varies"
         return None, f"The smallest effect it could have shown cannot be told: {why}."
     shift = error[0] * detectable_shift(error[1], alpha, plan.power)
-    if not finding.reading.can_be(shift):
-        return (
-            None,
-            f"Not even the largest possible reduction would have been shown with a chance of {100 * plan.power:.3g} %.",
-        )
-    return shift, None
+    if finding.reading.can_be(shift):
+        return shift, None
+    chance = f"with a chance of {100 * plan.power:.3g} %"
+    if finding.reading.is_rate:
+        return None, f"Not even the largest possible reduction would have been shown {chance}."
+    increase = natural_words(finding.question.metric, shift)
+    return shift, (
+        f"No reduction would have been shown {chance}, for nothing can be lower than 0; an increase of {increase} "
+        "would have been."
+    )

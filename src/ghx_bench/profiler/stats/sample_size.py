@@ -29,6 +29,13 @@ class DesignOption(WireModel):
     power: float
 
 
+class DesignLeftOut(WireModel):
+    """A number of repetitions with which no number of scenarios reaches the wanted power, and why."""
+
+    repetitions: Count
+    reason: str
+
+
 class SamplePlan(WireModel):
     """How many scenarios and repetitions an effect needs, and what to add."""
 
@@ -47,6 +54,8 @@ class SamplePlan(WireModel):
     """Share of the present noise that only more scenarios can reduce; for `suite` it is 0."""
     current_power: float | None
     options: tuple[DesignOption, ...]
+    left_out: tuple[DesignLeftOut, ...]
+    """The usual numbers of repetitions that are not among the options."""
     scenarios_at_current_repetitions: Count | None
     repetitions_at_current_scenarios: Count | None
     """`None` where no number is enough, or nothing is there yet."""
@@ -77,7 +86,8 @@ def plan_sample_size(
     )
     if not design.between + design.within:
         raise BadSampleError(f"repetitions of {metric} do not vary: without noise nothing can be tested or planned")
-    options = tuple(_options(design, plan.power))
+    designs = tuple(_designs(design, plan.power))
+    options = tuple(each for each in designs if isinstance(each, DesignOption))
     return SamplePlan(
         metric=metric,
         target=plan.target,
@@ -90,6 +100,7 @@ def plan_sample_size(
         between_share=design.between_share,
         current_power=design.current_power,
         options=options,
+        left_out=tuple(each for each in designs if isinstance(each, DesignLeftOut)),
         scenarios_at_current_repetitions=_scenarios_needed(design, plan.power),
         repetitions_at_current_scenarios=_repetitions_needed(design, plan.power),
         notes=tuple(_notes(components, plan.target)),
@@ -212,17 +223,27 @@ class _Design:
         return self.lacks_shuffles or ways < log(2 / self.alpha) - _ROUNDING
 
 
-def _options(design: _Design, power: float) -> Iterable[DesignOption]:
-    """Yield, for usual numbers of repetitions, the fewest scenarios that are enough."""
+def _designs(design: _Design, power: float) -> Iterable[DesignOption | DesignLeftOut]:
+    """Yield, for usual numbers of repetitions, the fewest scenarios that are enough, or why none are."""
     for repetitions in _REPETITIONS:
         scenarios = _fewest(lambda count, each=repetitions: design.power(count, each) >= power)
-        if scenarios is not None:
+        if scenarios is None:
+            yield DesignLeftOut(repetitions=repetitions, reason=_why_no_scenarios(design, repetitions))
+        else:
             yield DesignOption(
                 scenarios=scenarios,
                 repetitions=repetitions,
                 rows_per_mode=scenarios * repetitions,
                 power=design.power(scenarios, repetitions),
             )
+
+
+def _why_no_scenarios(design: _Design, repetitions: int) -> str:
+    if design.target == "suite" and repetitions == 1:
+        return "one repetition does not show how repetitions vary, which on these scenarios is all the noise there is"
+    if design.lacks_shuffles:
+        return f"{design.resamples:,} shuffles cannot show a p-value of {design.alpha:.2g}"
+    return f"even {_MOST:,} scenarios have a chance of {in_per_cent(design.power(_MOST, repetitions))} only"
 
 
 def _scenarios_needed(design: _Design, power: float) -> int | None:
@@ -258,12 +279,11 @@ def _advice(design: _Design, power: float) -> str:
 def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -> str:
     """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
-        f"{scenarios:,} with the present {design.repetitions} repetitions "
+        f"{scenarios:,} with the present {_counted(design.repetitions, 'repetition')} "
         f"({scenarios * design.repetitions:,} rows a mode)"
     )
-    more_repetitions = repetitions and (
-        f"{repetitions:,} of the present {design.scenarios} scenarios ({repetitions * design.scenarios:,} rows a mode)"
-    )
+    each = "the one scenario" if design.scenarios == 1 else f"each of the present {design.scenarios:,} scenarios"
+    more_repetitions = repetitions and (f"{repetitions:,} of {each} ({repetitions * design.scenarios:,} rows a mode)")
     if scenarios and repetitions:
         if repetitions * design.scenarios <= 2 * scenarios * design.repetitions:
             return f"Add repetitions: {more_repetitions} are enough. Or add scenarios: {more_scenarios}."
@@ -273,6 +293,10 @@ def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -
     if scenarios:
         return f"Add scenarios: {more_scenarios} are enough; {_why_not_repetitions(design)}."
     return "Add scenarios and repetitions, as one of the options says: neither is enough alone."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _why_not_repetitions(design: _Design) -> str:

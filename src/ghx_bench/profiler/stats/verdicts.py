@@ -7,9 +7,10 @@ from typing import assert_never
 from ghx_bench.profiler.stats.magnitudes import (
     change_words,
     direction_words,
-    interval_words,
+    natural_span_words,
     natural_words,
     reduction_words,
+    span_words,
 )
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
@@ -100,7 +101,7 @@ def _change(metric: str, result: TargetResult, unit: Unit) -> str:
 
 
 def _evidence(metric: str, result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
-    bounds = _interval(result.low, result.high, result.confidence, unit)
+    bounds = _interval(result.low, result.high, result.confidence, unit, falls=(result.reduction_pct or 0) > 0)
     if result.reduction_pct is None and result.raw is not None:
         bounds = _raw_interval(metric, result.raw, result.confidence)
     return f"{bounds}; {_p(result.p)}{_adjusted(result.p_adjusted, adjustment)}"
@@ -110,12 +111,12 @@ def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
     label = _label(confidence)
     if raw.low is None or raw.high is None:
         return f"{label} without bounds"
-    return f"{label} {raw.low:z.4g} to {natural_words(metric, raw.high)}"
+    return f"{label} {natural_span_words(metric, raw.low, raw.high, falls=raw.reduction > 0)}"
 
 
 def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
     found = result.equivalence
-    bounds = _interval(found.low, found.high, found.confidence, unit)
+    bounds = _interval(found.low, found.high, found.confidence, unit, falls=(result.reduction_pct or 0) > 0)
     return f"{bounds}; of equivalence {_p(found.p)}{_adjusted(found.p_adjusted, adjustment)}"
 
 
@@ -123,14 +124,15 @@ def _adjusted(p: float | None, adjustment: Adjustment) -> str:
     return "" if adjustment == "none" else f", after {FAMILY_NAMES[adjustment]} {_p(p)}"
 
 
-def _interval(low: float | None, high: float | None, confidence: float, unit: Unit) -> str:
+def _interval(low: float | None, high: float | None, confidence: float, unit: Unit, *, falls: bool) -> str:
+    """Return the interval in the direction of the sentence that it stands in."""
     if low is None or high is None:
         return f"{_label(confidence)} without bounds"
-    return f"{_label(confidence)} {interval_words(low, high, unit)}"
+    return f"{_label(confidence)} {span_words(low, high, unit, falls=falls)}"
 
 
 def _label(confidence: float) -> str:
-    return f"{100 * confidence:.3g} % interval of the reduction"
+    return f"{100 * confidence:.3g} % interval"
 
 
 def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
@@ -142,7 +144,7 @@ def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
 def _could_have_shown(question: Question, result: TargetResult, unit: Unit) -> str:
     if result.mde is not None:
         smallest = reduction_words(result.mde, unit)
-    elif result.raw is not None and result.raw.mde is not None:
+    elif result.raw is not None and result.raw.mde is not None and result.reason is None:
         smallest = natural_words(question.metric, result.raw.mde)
     else:
         return result.reason or "The smallest effect it could have shown cannot be told."

@@ -15,12 +15,12 @@ from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
 from ghx_bench.profiler.store.files import sync_directory, unusable
 
 
-def read_rows(path: Path) -> Iterator[ProfileRow]:
+def read_rows(path: Path | str) -> Iterator[ProfileRow]:
     """Yield the rows of a file, one at a time; a last line torn by a crash is left out.
 
     Raises `BadRowsError` for a damaged line elsewhere, naming it.
     """
-    for line in scan_lines(path):
+    for line in scan_lines(Path(path)):
         if line.row is not None:
             yield line.row
 
