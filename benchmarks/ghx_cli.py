@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from _figures import Budget, Figure, show
-from ghx_bench.twin.cli.worlds import open_world, person
+from ghx_bench.twin.seed.opening import open_world, person
 from ghx_bench.twin.server.running import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))

@@ -44,9 +44,11 @@ What a capability does not know it refuses, with the nearest name that it knows.
 each step. A step may use what an earlier one gave:
 
 ```console
-$ ghx chain '[{"task":"pr.threads.list","input":{"prNumber":7}},
-              {"task":"pr.threads.reply","input":{"threadId":"{{steps.0.data.items.0.id}}","body":"Done."}},
-              {"task":"pr.threads.resolve","input":{"threadId":"{{steps.0.data.items.0.id}}"}}]'
+$ ghx chain --steps - <<'JSON'
+[{"task":"pr.threads.list","input":{"prNumber":7}},
+ {"task":"pr.threads.reply","input":{"threadId":"{{steps.0.data.items.0.id}}","body":"Done."}},
+ {"task":"pr.threads.resolve","input":{"threadId":"{{steps.0.data.items.0.id}}"}}]
+JSON
 ```
 
 Steps happen as if one after the other: what reads sees every change before it, and none after it. Steps that need not

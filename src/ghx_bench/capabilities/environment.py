@@ -67,6 +67,8 @@ def _api_url(host: str, scheme: str) -> str:
 
 def _address(environ: Mapping[str, str], variable: str) -> str:
     value = environ[variable].strip().rstrip("/")
+    if "@" in value.partition("://")[2].partition("/")[0]:
+        raise InputError(f"{variable} holds a user name or password; leave it out, the token goes into GITHUB_TOKEN")
     if not value.startswith(("http://", "https://")) or any(each.isspace() for each in value):
         raise InputError(f"{variable} is {value!r}, which is no address; write https://api.{GITHUB} or leave it out")
     return value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, UnreachableError
 
-_PASSING = frozenset({502, 503, 504})
+_PASSING = frozenset({500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

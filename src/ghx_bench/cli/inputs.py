@@ -84,7 +84,7 @@ def with_repository(
     if not {"owner", "name"} <= set(entry.signature.required):
         return named
     whole = full_name(named["repo"]) if isinstance(named.get("repo"), str) else None
-    if whole and "owner" not in named:
+    if whole and named.get("owner", whole[0]) == whole[0]:
         del named["repo"]
         return {**named, "owner": whole[0], "name": whole[1]}
     if named.keys() & {"owner", "name", "repo"}:
