@@ -17,8 +17,8 @@ BENCH_FLAGS =
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/setup.done ## Set up and measure a small agent, offline
-	$(BIN)/python examples/profile_my_agent.py
+demo: .venv/setup.done ## Set up and run the default scenarios in three modes, offline
+	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
 
 test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff format --check

@@ -13,6 +13,7 @@ from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.interchange import AgentInfo, to_atif
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.testing import sample_trace
 
@@ -226,7 +227,7 @@ def test_of_many_sessions_the_table_shows_those_with_most_errors(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     traces(here / "old", *(f"{number:03d}.json" for number in range(60)))
-    (here / "old" / "055.json").write_text('{"sessionId": "quiet"}')
+    (here / "old" / "055.json").write_text('{"sessionId": "quiet", "events": []}')
     (here / "old" / "059.json").write_bytes(
         json.dumps({"sessionId": "bad", "events": [{"type": "error", "message": "lost"}] * 9}).encode()
     )
@@ -262,6 +263,9 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(here: Path) -> None:
         (["run", "--sessions", "old"], "name either a run directory or, with --sessions"),
         (["nowhere"], "nowhere: not a run directory"),
         (["young"], "young: the run has no sessions yet"),
+        (["bare"], "bare: not a run directory, it holds no run.json; with --sessions bare/sessions its traces"),
+        (["old"], "old: not a run directory, it holds no run.json; with --sessions old its traces"),
+        (["run/run.json"], "run/run.json: not a run directory"),
         (["--sessions", "nowhere"], "nowhere is no folder"),
         (["--sessions", "run"], "run is a run directory"),
         (["--sessions", "empty"], "empty: there are no sessions in it"),
@@ -277,6 +281,7 @@ def test_what_goes_wrong_is_one_line(
     write_run(here / "run", made_up_rows(modes=["ghx"], scenarios=1, repetitions=2))
     write_run(here / "young", [])
     traces(here / "old", "a.json")
+    traces(here / "bare" / "sessions", "a.json")
     (here / "empty").mkdir()
     before = content_of(here)
 
@@ -303,3 +308,44 @@ def test_exactly_the_three_calls_that_got_404_though_flagged_a_success_are_found
     for quiet in ("ghx-iter-0", "mcp-iter-0"):
         other: Any = errors[quiet]
         assert other["error"]["findings"]["errors_encountered"]["value"] == 0
+
+
+FINDINGS = {"sessionId": "s", "scenarioId": "pr-001", "mode": "ghx", "model": "m", "results": {}}
+NO_TRACES = {
+    "findings": (FINDINGS, "no trace of a session (it has none of events, turns and summary)"),
+    "an id alone": ({"sessionId": "s"}, "no trace of a session (it has none of events, turns and summary)"),
+    "atif": (to_atif(sample_trace(), agent=AgentInfo(name="a")), "no trace of a session (it is an ATIF trajectory)"),
+    "atif of others": ({"schema_version": "ATIF-v1.4", "steps": []}, "(it is an ATIF trajectory); import it with"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_TRACES)
+def test_a_file_that_is_no_trace_is_named_and_does_not_count_as_a_session(
+    kind: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, says = NO_TRACES[kind]
+    traces(here / "old", "a.json")
+    (here / "old" / "b.json").write_text(json.dumps(content))
+
+    assert run(["analyze", "--sessions", "old"]) == 2
+
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: old/b.json: ")
+    assert says in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out.splitlines()[-1] == "1 session analyzed, 1 could not be: analysis"
+    assert not (here / "analysis" / "b.json").exists()
+
+
+def test_of_a_session_that_tells_nothing_nothing_is_known(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    traces(here / "old", "told.json")
+    (here / "old" / "empty.json").write_text('{"sessionId": "s", "events": [], "turns": [], "summary": {}}')
+    idle = {"sessionId": "s", "events": [], "turns": [], "summary": {"totalTurns": 0, "totalToolCalls": 0}}
+    (here / "old" / "idle.json").write_text(json.dumps(idle))
+
+    assert run(["analyze", "--sessions", "old", "--json"]) == 0
+
+    empty, idle, _ = json.loads(capsys.readouterr().out)["sessions"]
+    assert set(empty["findings"].values()) == {None}
+    assert all("unknown" in said and "0" not in said for said in empty["summaries"].values())
+    assert [idle["findings"][name] for name in ("errors_encountered", "total_turns", "unique_tools_used")] == [0, 0, 0]

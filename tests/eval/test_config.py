@@ -23,7 +23,7 @@ def test_a_file_of_the_older_tools_loads_unchanged(shared: Path) -> None:
     assert (config.provider.id, config.provider.port) == ("opencode", 3001)
     assert [(model.id, model.label) for model in config.models] == [("openai/gpt-5.3-codex", "Codex 5.3")]
     assert config.fixtures.repo == "aryeko/ghx-bench-fixtures"
-    assert config.fixtures.manifest == Path("fixtures/latest.json")
+    assert config.fixtures.manifest == shared / "compat" / "fixtures" / "latest.json"  # beside the file that names it
     assert config.fixtures.seed_if_missing
     assert config.fixtures.reseed_between_modes
     assert config.notes() == ("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",)

@@ -83,7 +83,7 @@ def test_a_first_scenario_in_an_empty_folder(shell: Shell) -> None:
     )
     assert shell("check") == 0
     assert shell.out == "1 scenario: no problems\n"
-    assert shell("list", "scenarios") == 0
+    assert shell("list", "scenarios", "scenarios") == 0
     assert shell.out == (
         "id             category  difficulty  checks  name\npr-review-001  pr        basic       1       Pr review\n"
     )
@@ -170,7 +170,6 @@ def test_a_draft_never_replaces_a_file(shell: Shell) -> None:
         (["new", "scenari", "a-001"], "scenari"),
         (["check"], "nothing to check in '.'; `ghx-bench new scenario pr-review-001` writes a first scenario"),
         (["check", "empty"], "nothing to check in 'empty'"),
-        (["list", "scenarios"], "there is no folder 'scenarios' here; name another, or write a first scenario with"),
         (["list", "scenarios", "nowhere"], "nowhere: there is no such file"),
         (["list", "scenarios", "empty", "--tag", "x"], "no tag 'x'; known: none"),
         (["schema"], "requires an argument"),
@@ -476,7 +475,7 @@ def test_the_older_tools_files_are_fine(shared: Path) -> None:
         ("pr-a-001.json", [], "scenario"),
         ("scenarios/x.json", None, "scenario"),
         ("scenarios/deep/x.json", {}, "scenario"),
-        ("scenarios/x.solution.yaml", {}, None),
+        ("scenarios/x.solution.yaml", {}, "solution"),
         ("x.json", {"seedId": 1, "fixtures": 2}, "manifest"),
         ("x.yaml", {"modes": []}, "configuration"),
         ("eval.config.yaml", [], "configuration"),
@@ -581,21 +580,32 @@ def test_the_list_can_be_narrowed(shell: Shell) -> None:
         assert shell("list", "scenarios", *flags) == 0
         return [line.split()[0] for line in shell.out.splitlines()[1:]]
 
-    assert listed() == ["a-001", "b-001"]
-    assert listed("--tag", "x") == ["a-001"]
-    assert listed("--category", "issue", "--category", "pr") == ["a-001", "b-001"]
-    assert listed("--difficulty", "advanced") == ["b-001"]
+    assert listed("scenarios") == ["a-001", "b-001"]
+    assert listed("scenarios", "--tag", "x") == ["a-001"]
+    assert listed("scenarios", "--category", "issue", "--category", "pr") == ["a-001", "b-001"]
+    assert listed("scenarios", "--difficulty", "advanced") == ["b-001"]
     assert listed("scenarios/b-001.json") == ["b-001"]
     assert "\x1b" not in shell.out
     assert shell("list", "scenarios", "--tag", "x", "--difficulty", "advanced") == 0
     assert shell.out == "no scenarios\n"
 
 
+def test_the_list_has_what_comes_with_the_package_behind_the_projects_own(shell: Shell) -> None:
+    shell.write("scenarios/a-001.json", scenario("a-001"))
+    shell.write("scenarios/mine.json", scenario("issue-triage-001", name="Mine"))
+
+    assert shell("list", "scenarios", "--json") == 0
+    names = {each["id"]: each["name"] for each in json.loads(shell.out)}
+    assert list(names)[:2] == ["a-001", "issue-triage-001"]
+    assert names["issue-triage-001"] == "Mine"
+    assert names["pr-merge-ready-001"] == "Merge what is ready"
+
+
 def test_the_list_as_json(shell: Shell) -> None:
     fixture = {"repo": "o/r", "requires": ["pr"], "bindings": {}}
     shell.write("scenarios/a-001.json", scenario("a-001", tags=["x"], fixture=fixture))
 
-    assert shell("list", "scenarios", "--json") == 0
+    assert shell("list", "scenarios", "scenarios", "--json") == 0
     assert json.loads(shell.out) == [
         {
             "id": "a-001",

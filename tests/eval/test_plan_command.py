@@ -33,6 +33,7 @@ def test_assumptions_are_enough_to_plan_with(capsys: pytest.CaptureFixture[str])
     assert "(alpha 0.05; assumed" in said
     assert "assumed: repetitions vary by 30 %)" in said
     assert "          5          6             30       82 %" in said
+    assert "          1       none  (one repetition does not show how repetitions vary" in said
 
 
 def test_a_smaller_effect_needs_more(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +107,7 @@ def test_a_pilot_that_always_went_the_same_way_is_no_certainty(
     said = capsys.readouterr().out
     assert says in said
     assert "in 24 rows of the mode compared with; two successes and two failures are added" in said
-    assert "Add repetitions: 14 of the present 6 scenarios" in said
+    assert "Add repetitions: 14 of each of the present 6 scenarios" in said
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,10 @@ def test_json_says_all_that_people_are_told(
     for option in found["options"]:
         shown = [f"{option[key]:,}" for key in ("repetitions", "scenarios", "rowsPerMode")]
         assert any(line[:3] == shown for line in lines)
+    left_out = found["leftOut"] if found["options"] else []
+    assert isinstance(left_out, list)
+    for each in left_out:
+        assert f"{each['repetitions']:>11}       none  ({each['reason']})" in said
     for text in (found["basis"], found["advice"], *found["notes"]):
         assert text in said
     assert not [key for key in keys_of(found) if "_" in key]

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.config import EvalConfig
 
 AGENT = """
 from contextlib import asynccontextmanager
@@ -105,7 +107,7 @@ def test_cells_that_could_not_be_measured_end_with_3_and_are_left_out_of_the_tab
     done = ghx_bench(tmp_path, "profile", "agent.py:offline", "--no-warmup", "--repetitions", "1")
 
     assert done.returncode == 3
-    assert "one   0/0, 1 not measured   unknown" in done.stdout
+    assert "one   0/0, 1 not measured" in done.stdout
     assert "2 could not be measured" in done.stdout
 
 
@@ -205,3 +207,60 @@ def test_resuming_needs_no_flags_because_the_run_knows_them(tmp_path: Path) -> N
 
     assert done.returncode == 0
     assert len((run / "rows.jsonl").read_text().splitlines()) == 6
+
+
+OTHERS = {
+    "another agent": ("profile", "other", "agent 'tiny', here 'other'"),
+    "other scenarios": ("profile", "third", "scenario 'a-001' is not here; scenario 'b-001' is not here"),
+    "other modes": ("third", "fourth", "mode 'one' is not here"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_resuming_the_run_of_another_profile_says_so_and_how_it_is_resumed(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    maker, taker, words = OTHERS[case]
+    (tmp_path / "agent.py").write_text(AGENT + MORE)
+    assert run(["profile", f"agent.py:{maker}", "--repetitions", "1"]) == 0
+    [made] = (tmp_path / "results").iterdir()
+    before = (made / "run.json").read_bytes()
+    capsys.readouterr()
+
+    assert run(["profile", f"agent.py:{taker}", "--resume", str(made)]) == 2
+
+    said = capsys.readouterr().err
+    assert f"{made}: this run was made by another profile ({words})" in said
+    assert f"`ghx-bench profile FILE --resume {made}`" in said
+    assert said.count("\n") == 1
+    assert (made / "run.json").read_bytes() == before
+
+
+MORE = """
+class Other(Agent):
+    name = "other"
+
+other = Profile(
+    scenarios=profile.scenarios, modes=profile.modes, instruments=Instruments(provider=Other(), scorer=Fine())
+)
+third = Profile(scenarios=[scenario("c-001")], modes=profile.modes, instruments=profile.instruments)
+fourth = Profile(scenarios=third.scenarios, modes=[Mode(name="two")], instruments=profile.instruments)
+"""
+
+
+def test_resuming_the_run_of_an_evaluation_names_the_command_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+    config = EvalConfig(modes=("baseline",)).model_dump(mode="json")
+    write_run(tmp_path / "run", [a_row("baseline")], provider="reference", config=config)
+
+    assert run(["profile", "agent.py", "--resume", "run"]) == 2
+
+    said = capsys.readouterr().err
+    assert "run: this run was made by an evaluation; resume it with `ghx-bench resume run`" in said
+    assert said.count("\n") == 1

@@ -52,6 +52,10 @@ def test_which_sessions_get_pages_can_be_chosen(here: Path, capsys: pytest.Captu
     [
         ([], "name a run directory"),
         (["nowhere"], "nowhere: not a run directory"),
+        (["run/rows.jsonl"], "run/rows.jsonl: this is a file of rows; name it with --results"),
+        (["run/run.json"], "run/run.json: this is a file; name a run directory, or a file of rows with --results"),
+        (["bare"], "bare: not a run directory, it holds no run.json; name a file of rows with --results"),
+        (["run", "run"], "named 2 times; a run cannot be compared with itself, name each run once"),
         (["--results", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--results", "run"], "run: --results takes a file of rows"),
         (["run", "--out", "run"], "run: this is a run"),
@@ -65,6 +69,7 @@ def test_what_goes_wrong_is_one_line(
     arguments: list[str], says: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "broken.jsonl").write_text("{}\n{}\n")
+    (here / "bare").mkdir()
     write_run(here / "badplan", [], analysis={"target": "moon"})
 
     assert run(["report", *arguments]) == 2

@@ -122,12 +122,12 @@ def use(example: Any, folder: Path) -> str:
         (folder / "a.yaml").write_text(yaml.safe_dump(example))
         load_eval_scenarios(folder)
         return "scenario"
-    if "checkpoints" in example:
-        fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number"}}
+    if "checkpoints" in example or "extensions" in example:
+        fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number", "pr_number": "i.number"}}
+        part = {"assertions": example} if "checkpoints" in example else example
         base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
-        scenario = EvalScenario.model_validate({**base, "assertions": example})
-        assert list(find_errors(scenario, Known())) == []
-        return "checkpoints"
+        assert list(find_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
+        return "extensions" if part is example else "checkpoints"
     if "type" in example:
         CONDITION.validate_python(example)
         return "condition"
@@ -144,7 +144,7 @@ def use(example: Any, folder: Path) -> str:
 def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:
     used = [use(example, tmp_path) for example in examples()]
 
-    assert sorted(used) == ["checkpoints", "condition", "configuration", "manifest", "scenario", "sets"]
+    assert sorted(used) == ["checkpoints", "condition", "configuration", "extensions", "manifest", "scenario", "sets"]
 
 
 CELL = re.compile(r"\| `(\{.*?\})` \| `(.*?)` \| (true|false) \|")

@@ -111,6 +111,7 @@ def has_target(name: str) -> bool:
 
 def complaint_about_ours(command: str, arguments: list[str]) -> str | None:
     """Ask the command itself for the help on these arguments, and look for its flags there."""
+    arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments  # behind it is another's command
     flags = [word.split("=")[0] for word in arguments if word.startswith("--")]
     until_flags = list(arguments[: next((i for i, word in enumerate(arguments) if word.startswith("-")), None)])
     wide = os.environ | {"COLUMNS": "200"}

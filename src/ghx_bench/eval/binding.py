@@ -1,7 +1,7 @@
 """A scenario for one iteration: its variables replaced by where the fixtures really are."""
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
@@ -49,11 +49,25 @@ def bind_fixture_variables(
 
     The scenario given is not changed. Whatever cannot be resolved is raised together, as one `BindingError`.
     """
+    return bind(scenario, manifest, extra).scenario
+
+
+class Bound(NamedTuple):
+    """A scenario with its variables replaced, and what each of them stood for."""
+
+    scenario: EvalScenario
+    values: Mapping[str, JsonValue]
+
+
+def bind(
+    scenario: EvalScenario, manifest: FixtureManifest | None, extra: Mapping[str, JsonValue] | None = None
+) -> Bound:
+    """Bind a scenario as `bind_fixture_variables` does, and keep the values for whoever has to know them."""
     binder = _Binder(scenario, manifest, dict(extra or {}))
     bound = binder.bind()
     if binder.findings:
         raise BindingError.about(f"scenario {scenario.id}", binder.findings)
-    return bound
+    return Bound(bound, binder.values)
 
 
 class _Binder:
@@ -64,6 +78,11 @@ class _Binder:
         self._scenario = scenario
         self._manifest = manifest
         self._values: dict[str, JsonValue] = extra
+
+    @property
+    def values(self) -> Mapping[str, JsonValue]:
+        """The variables known so far."""
+        return self._values
 
     def bind(self) -> EvalScenario:
         scenario, changes = self._scenario, dict[str, object]()

@@ -3,15 +3,22 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator
+from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
 from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.eval.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
+from ghx_bench.eval.mode_definitions import ModeDefinition
+from ghx_bench.eval.mode_entries import take_modes_apart
 from ghx_bench.eval.repository import RepositoryName
+from ghx_bench.eval.scenario_targets import Target
 from ghx_bench.profiler.config import Folder, ProfileConfig, load_config
 from ghx_bench.profiler.section import Flag, Section, Text
+
+DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
+"""The modes of a run without a configuration."""
 
 _TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
 
@@ -41,6 +48,9 @@ class FixtureChoice(Section):
     )
     manifest: Folder = Field(
         default=Path("fixtures/latest.json"), description="The file that says where each fixture is."
+    )
+    folders: tuple[Folder, ...] = Field(
+        default=(), description="Folders with fixture files of the project's own.", examples=[["fixtures"]]
     )
     seed_if_missing: Flag = Field(default=False, description="Create the fixtures if there is no manifest yet.")
     reseed_between_modes: Flag = Field(default=False, description="Reset the fixtures before each mode.")
@@ -74,6 +84,9 @@ class EvalConfig(ProfileConfig):
         "--reseed-between-modes": ("fixtures", "reseed_between_modes"),
         "--author-token-env": ("fixtures", "author_token_env"),
         "--scorers": ("scorers",),
+        "--scenario-dir": ("scenario_dirs",),
+        "--target": ("target",),
+        "--analysis-target": ("analysis", "target"),
     }
 
     schema_url: str | None = Field(
@@ -81,13 +94,77 @@ class EvalConfig(ProfileConfig):
     )
     provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
+    target: Target = Field(default="twin", description="Where agents work: on the embedded server, or on github.com.")
+    mode_definitions: tuple[ModeDefinition, ...] = Field(
+        default=(),
+        description="Modes of the project's own that can be named; one described under modes is not repeated here.",
+    )
+    mode_files: tuple[Folder, ...] = Field(
+        default=(),
+        description="Files with modes of the project's own, each called as its mode is.",
+        examples=[["modes/mine.yaml"]],
+    )
+    scenario_dirs: tuple[Folder, ...] = Field(
+        default=(),
+        description="Folders with scenarios of the project's own, beside those that come with the package.",
+        examples=[["scenarios"]],
+    )
     scorers: Folder | None = Field(
         default=None,
         description="A Python file with the project's own scorers for `custom` conditions, in a dict called SCORERS.",
         examples=["scorers.py"],
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_modes_apart(cls, values: object) -> object:
+        return take_modes_apart(cast("dict[str, object]", values)) if isinstance(values, dict) else values
+
+    def beside(self, folder: Path) -> Self:
+        """Return this configuration with the files and folders it names taken from a folder."""
+        changes: dict[str, object] = {}
+        if self.mode_definitions:
+            changes["mode_definitions"] = tuple(each.beside(folder) for each in self.mode_definitions)
+        if self.mode_files:
+            changes["mode_files"] = tuple(folder / each for each in self.mode_files)
+        if self.scorers is not None:
+            changes["scorers"] = folder / self.scorers
+        if self.scenario_dirs:
+            changes["scenario_dirs"] = tuple(folder / each for each in self.scenario_dirs)
+        fixtures = {"manifest": folder / self.fixtures.manifest}
+        if self.fixtures.folders:
+            changes["fixtures"] = self.fixtures.model_copy(
+                update={**fixtures, "folders": tuple(folder / each for each in self.fixtures.folders)}
+            )
+        else:
+            changes["fixtures"] = self.fixtures.model_copy(update=fixtures)
+        return self.model_copy(update=changes)
+
 
 def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
-    """Read an evaluation's configuration; raise `DocumentError` with everything wrong with it."""
-    return load_config(path, EvalConfig)
+    """Read an evaluation's configuration; raise `DocumentError` with everything wrong with it.
+
+    Files and folders that it names are looked for beside it, except for where results go.
+    """
+    return load_config(path, EvalConfig).beside(Path(path).parent)
+
+
+def project_config(path: Path | None = None) -> EvalConfig:
+    """Return the configuration in a file, or in that of the current folder; without any, the built-in modes.
+
+    The folders `scenarios` and `fixtures` beside it are looked into as well, unless it names others.
+    """
+    if path is None and Path(CONFIG_FILE).is_file():
+        path = Path(CONFIG_FILE)
+    config = EvalConfig(modes=DEFAULT_MODES) if path is None else load_eval_config(path)
+    return _with_own_folders(config, Path() if path is None else path.parent)
+
+
+def _with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
+    changes: dict[str, object] = {}
+    scenarios, fixtures = folder / SCENARIOS_FOLDER, folder / FIXTURES_FOLDER
+    if "scenario_dirs" not in config.model_fields_set and scenarios.is_dir():
+        changes["scenario_dirs"] = (scenarios,)
+    if "folders" not in config.fixtures.model_fields_set and fixtures.is_dir():
+        changes["fixtures"] = config.fixtures.model_copy(update={"folders": (fixtures,)})
+    return config.model_copy(update=changes)

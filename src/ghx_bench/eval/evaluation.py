@@ -28,6 +28,7 @@ from ghx_bench.eval.likeness import is_like, is_same
 from ghx_bench.eval.paths import MISSING, Found, items_of, look_up
 from ghx_bench.eval.patterns import matches
 from ghx_bench.eval.templates import as_text
+from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.errors import UnknownNameError
 
 CustomScorer = Callable[[JsonValue, Mapping[str, JsonValue]], bool]
@@ -109,7 +110,10 @@ def _ask(condition: Custom, data: JsonValue, scorers: Mapping[str, CustomScorer]
     scorer = scorers.get(condition.scorer)
     if scorer is None:
         raise UnknownNameError("custom scorer", condition.scorer, known=scorers)
-    verdict = cast("object", scorer(data, condition.params))
+    try:
+        verdict = cast("object", scorer(data, condition.params))
+    except Exception as error:  # plugin call: a project's own code may raise anything
+        raise BadConditionError(f"custom scorer {condition.scorer!r} failed: {describe_error(error)}") from error
     if not isinstance(verdict, bool):
         said = f"custom scorer {condition.scorer!r} returned {verdict!r}"
         raise BadConditionError(f"{said}; it must return True or False")

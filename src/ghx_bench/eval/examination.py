@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
 from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
+from ghx_bench.eval.allowance import mistakes_in_allowance, patterns_of
 from ghx_bench.eval.folders import CONFIG_FILE
 from ghx_bench.eval.paths import steps_of
 from ghx_bench.eval.references import check_references
 from ghx_bench.eval.repository import is_repository
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario
+from ghx_bench.eval.scenario_targets import mistakes_in_targets
 from ghx_bench.eval.scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
 from ghx_bench.eval.templates import CHECKPOINTS, Tokens, in_braces, names_in, near_misses_in
@@ -54,6 +56,8 @@ def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
         yield from _check_scorers(checkpoint, place, known)
         yield from _check_fixed_texts(checkpoint, place)
     yield from check_references(scenario.assertions.checkpoints, uses)
+    yield from mistakes_in_allowance(scenario, variable_names(scenario).union(known.variables))
+    yield from mistakes_in_targets(scenario)
 
 
 def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -165,6 +169,7 @@ def _doubt_bindings(scenario: EvalScenario) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
     used = {use.name for use in uses_in(texts_of(scenario))}.union(names_in(scenario.fixture.repo))
+    used |= {name for pattern in patterns_of(scenario) or () for name in names_in(pattern)}
     if used & {OWNER, REPO_NAME}:
         used.add(REPO)
     for name, path in scenario.fixture.bindings.items():

@@ -24,6 +24,7 @@ PathLike = str | os.PathLike[str]
 SUFFIXES = (".json", ".yaml", ".yml")
 SETS_NAME = "scenario-sets"
 FIXTURES_FOLDER = "fixtures"
+SCENARIOS_FOLDER = "scenarios"
 CONFIG_NAME = "eval.config"
 CONFIG_FILE = f"{CONFIG_NAME}.yaml"
 

@@ -1,4 +1,4 @@
-"""Everything wrong with a project's files: scenarios, sets, manifests and configurations, each and together."""
+"""Everything wrong with a project's files: scenarios, sets, fixtures, manifests, configurations; alone and together."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,12 +18,15 @@ from ghx_bench._base.documents import (
 )
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, pointer_of, shortened
+from ghx_bench.agents.solution import SUFFIX, SolutionFile
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.examination import Known, find_doubts
+from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.folders import CONFIG_FILE, PathLike, documents_in
 from ghx_bench.eval.kinds import Kind, kind_by_name, kind_of, mentions_ours
 from ghx_bench.eval.loader import read_scenario, repeated_id
 from ghx_bench.eval.manifest import FixtureManifest
+from ghx_bench.eval.mode_inspection import mode_problems
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.scorers import scorer_names
 from ghx_bench.eval.sets import read_sets
@@ -117,11 +120,31 @@ class _Inspector:
             self._sets.update(sets.names())
             self._result.problems += self._check_sets(document, sets)
         self._result.problems += self._check_choices()
+        self._check_fixtures()
         for _ in self._validated("manifest", partial(validate_document, model=FixtureManifest)):
             pass  # nothing else depends on it
+        self._check_solutions()
         for found in (self._result.problems, self._result.doubts):
             found.sort(key=lambda each: (each.file, each.line or 0, each.column or 0))
         return self._result
+
+    def _check_solutions(self) -> None:
+        for document, _ in self._validated("solution", partial(validate_document, model=SolutionFile)):
+            id_ = document.path.name.removesuffix(SUFFIX)
+            if id_ not in self._scenarios:
+                said = f"there is no scenario {id_!r} that this could be a solution of"
+                hint = did_you_mean(id_, self._scenarios, otherwise="a solution has the name of its scenario")
+                self._result.doubts.append(problem(document, "", said, hint))
+
+    def _check_fixtures(self) -> None:
+        seen: dict[str, Path] = {}
+        for document, fixture in self._validated("fixture", read_fixture):
+            first = seen.setdefault(fixture.name, document.path)
+            if first != document.path:
+                self._result.problems.append(repeated_name(document, fixture.name, first))
+            if document.path.stem != fixture.name:
+                said = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
+                self._result.doubts.append(problem(document, "/name", said, "call both the same"))
 
     def _check_configurations(self, beside: Path | None) -> Known:
         """Check the configurations; return what scenarios may name because of them."""
@@ -129,6 +152,7 @@ class _Inspector:
         for document, config in self._validated("configuration", partial(validate_document, model=EvalConfig)):
             self._configs.append((document, config))
             self._result.doubts += [Problem(file=str(document.path), reason=note) for note in config.notes()]
+            self._result.problems += mode_problems(document, config)
             names |= self._scorers_of(document, config)
 
         @cache
@@ -210,7 +234,7 @@ class _Inspector:
 
 def _unrecognised(document: Document) -> Problem:
     told = (
-        "a scenario has 'prompt' and 'assertions', a manifest 'seedId' and 'fixtures', a configuration 'modes', "
-        "and sets are lists of scenario ids by name"
+        "a scenario has 'prompt' and 'assertions', a fixture 'name' and 'issues' or 'pulls', a manifest 'seedId' and "
+        "'fixtures', a configuration 'modes', and sets are lists of scenario ids by name"
     )
     return problem(document, "", "it cannot be told what this file is", told)

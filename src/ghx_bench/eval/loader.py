@@ -34,6 +34,7 @@ class UnknownScenariosError(UnknownNameError):
 
     def __init__(self, names: Sequence[str], *, known: Collection[str]) -> None:
         super().__init__("scenario", names[0], known=known)
+        self.names, self.known = tuple(names), frozenset(known)
         if len(names) > 1:
             self.args = (f"no scenarios {listed(names)}; known: {listed(sorted(known)) or 'none'}",)
 

@@ -6,9 +6,12 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from ghx_bench.agents.solution import SolutionFile
 from ghx_bench.capabilities.ids import CAPABILITY_IDS
 from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.fixtures.document import FixtureDocument
 from ghx_bench.eval.manifest import FixtureManifest
+from ghx_bench.eval.mode_definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.sets import SCHEMA_KEY
 from ghx_bench.profiler.scenario import ScenarioSets
@@ -16,7 +19,7 @@ from ghx_bench.profiler.scenario import ScenarioSets
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
-SchemaName = Literal["scenario", "sets", "manifest", "config"]
+SchemaName = Literal["scenario", "sets", "fixture", "manifest", "solution", "mode", "config"]
 
 
 def json_schema(name: SchemaName) -> Schema:
@@ -59,12 +62,37 @@ def _sets() -> Schema:
     return {**_schema_of(ScenarioSets), "properties": {SCHEMA_KEY: note}}
 
 
+def _fixture() -> Schema:
+    schema = _schema_of(FixtureDocument)
+    schema["anyOf"] = [{"required": ["issues"]}, {"required": ["pulls"]}]
+    return schema
+
+
+_MODE_FILE = {"type": "string", "pattern": r"\.(?:json|ya?ml)$", "description": "A file with a mode."}
+
+
+def _mode() -> Schema:
+    schema = _schema_of(ModeDefinition)
+    _allow_presets(schema)
+    return schema
+
+
+def _allow_presets(definition: Schema) -> None:
+    """Let the name of a preset stand for an MCP server, as it may."""
+    servers: dict[str, Schema] = definition["properties"]["mcp_servers"]["patternProperties"]
+    for pattern, server in servers.items():
+        servers[pattern] = {"anyOf": [{"enum": list(PRESETS)}, server]}
+
+
 def _config() -> Schema:
     """Describe a configuration, with the short forms that are read as well."""
     schema = _schema_of(EvalConfig)
     parts: dict[str, Schema] = schema["$defs"]
     models: Schema = schema["properties"]["models"]
     models["items"] = {"anyOf": [{"type": "string", "minLength": 1}, models["items"]]}
+    modes: Schema = schema["properties"]["modes"]
+    modes["items"] = {"anyOf": [modes["items"], _MODE_FILE, {"$ref": "#/$defs/ModeDefinition"}]}
+    _allow_presets(parts["ModeDefinition"])
     parts["FixtureChoice"]["properties"]["repo"]["anyOf"].append({"const": ""})
     parts["Output"]["properties"]["log_level"]["enum"].append("warn")
     execution: Schema = parts["Execution"]["properties"]
@@ -79,6 +107,9 @@ def _config() -> Schema:
 _SCHEMAS: dict[SchemaName, tuple[str, Callable[[], Schema]]] = {
     "scenario": ("A scenario of ghx-bench", _scenario),
     "sets": ("The scenario sets of ghx-bench", _sets),
+    "fixture": ("A fixture of ghx-bench", _fixture),
     "manifest": ("A fixture manifest of ghx-bench", lambda: _schema_of(FixtureManifest)),
+    "solution": ("A solution of a ghx-bench scenario", lambda: _schema_of(SolutionFile)),
+    "mode": ("A mode of ghx-bench", _mode),
     "config": ("The configuration of ghx-bench", _config),
 }

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from gh_client import BUNDLED, MISSING, SYSTEM, GhClient, bundled_gh, system_gh
 
+from ghx_bench.twin.commands import pulls
 from ghx_bench.twin.pytest_plugin import GitHubTwin
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.opening import open_world
 from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 SEED = Path(__file__).with_name("widgets.yaml")
@@ -19,8 +22,11 @@ SEED = Path(__file__).with_name("widgets.yaml")
 
 @pytest.fixture(scope="session")
 def widgets() -> Generator[World]:
-    """The world that all tests here start from."""
+    """The world that all tests here start from: octo has reviewed #7 and is asked to do so again."""
     with open_world(SEED) as world:
+        pull = lookup.pull(world, lookup.repository(world, None, "acme", "widgets"), 7)
+        with world.acting(Viewer(user=lookup.user(world, "hubot"))) as act:
+            pulls.request_reviews(act, pull, users=[lookup.user(world, "octo")])
         yield world
 
 

@@ -1,4 +1,4 @@
-"""`ghx-bench check`: everything wrong with scenarios, sets, manifests and configurations."""
+"""`ghx-bench check`: everything wrong with scenarios, sets, fixtures, manifests and configurations."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ def check(
     strict: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Say everything that is wrong with scenarios, sets, manifests and configurations.
+    """Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ FOUND_PROBLEMS = 2
 _PLURALS = {
     "scenario": "scenarios",
     "sets": "files of sets",
+    "fixture": "fixtures",
     "manifest": "manifests",
+    "solution": "solutions",
     "configuration": "configurations",
     "other file": "other files",
     "problem": "problems",

@@ -34,18 +34,25 @@ _COLUMNS = (
     _Column("active tokens p50", "tokens_active", lambda value: f"{value:,.0f}"),
     _Column("tool calls p50", "tool_calls_total", lambda value: f"{value:,g}"),
     _Column("turns p50", "agent_turns", lambda value: f"{value:,g}"),
+    _Column("API calls p50", "api_calls", lambda value: f"{value:,g}"),
     _Column("cost p50", "cost_total_usd", lambda value: f"${value:,.4f}"),
 )
 
+SHOWN_METRICS = tuple(column.metric for column in _COLUMNS)
+"""What the table shows, as far as anybody knows it."""
+
 
 def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
-    """Return one line for each mode: its successes, and the medians of what is known."""
-    table = Table("mode", "success", box=None, pad_edge=False, header_style="bold")
-    for column in _COLUMNS:
+    """Return one line for each mode: its successes, and the medians of what is known in any of them."""
+    columns = [column for column in _COLUMNS if any(glance.known(column.metric) for glance in glances.values())]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("mode", "success"):
+        table.add_column(title, no_wrap=True)
+    for column in columns:
         table.add_column(column.title, justify="right")
     for mode in sorted(glances):
         glance = glances[mode]
-        table.add_row(escape(mode), _success(glance), *(column.cell(glance) for column in _COLUMNS))
+        table.add_row(escape(mode), _success(glance), *(column.cell(glance) for column in columns))
     return table
 
 

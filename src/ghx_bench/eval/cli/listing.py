@@ -18,7 +18,7 @@ def list_scenarios(
     Parameters
     ----------
     paths
-        Files and folders of scenarios; the folder `scenarios` unless given.
+        Files and folders of scenarios; unless given, those of this folder's project and the built-in ones.
     tag
         Only scenarios with this tag; repeat for several.
     category

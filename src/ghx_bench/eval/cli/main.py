@@ -11,6 +11,23 @@ app = command_line(
     "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
 )
 app.command(
+    "ghx_bench.eval.cli.run:run",
+    name="run",
+    help="Run scenarios with an agent in every mode, and report what came of it.",
+)
+app.command(
+    "ghx_bench.eval.cli.run:resume",
+    name="resume",
+    help="Run the cells that an interrupted run has left.",
+)
+app.command("ghx_bench.eval.cli.show:show", name="show", help="Show a run, or one of its cells.")
+app.command(
+    "ghx_bench.eval.cli.doctor:doctor",
+    name="doctor",
+    help="Say what is missing on this machine, and how to get it.",
+)
+app.command("ghx_bench.eval.cli.init:init", name="init", help="Write a project that runs at once.")
+app.command(
     "ghx_bench.eval.cli.profile:profile",
     name="profile",
     help="Measure an agent of your own, described in a Python file.",
@@ -18,7 +35,7 @@ app.command(
 app.command(
     "ghx_bench.eval.cli.check:check",
     name="check",
-    help="Say everything that is wrong with scenarios, sets, manifests and configurations.",
+    help="Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.",
 )
 app.command(
     "ghx_bench.eval.cli.schema:schema",
@@ -47,6 +64,12 @@ app.command(
 )
 app.command(listing := App(name="list", help="List what there is to run."))
 listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios.")
+app.command(fixture := App(name="fixture", help="Make, look at, put back and take away what scenarios need on GitHub."))
+fixture.command("ghx_bench.eval.cli.fixture:list_fixtures", name="list", help="List the fixtures there are.")
+fixture.command("ghx_bench.eval.cli.fixture:seed", name="seed", help="Let fixtures be there, and write down where.")
+fixture.command("ghx_bench.eval.cli.fixture:status", name="status", help="Say what has become of fixtures.")
+fixture.command("ghx_bench.eval.cli.fixture:reset", name="reset", help="Put fixtures back to what they were.")
+fixture.command("ghx_bench.eval.cli.fixture:cleanup", name="cleanup", help="Close and remove all that is a fixture's.")
 app.command(new := App(name="new", help="Write first drafts of files."))
 new.command("ghx_bench.eval.cli.new:new_scenario", name="scenario", help="Write the first draft of a scenario.")
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.config import project_config
 from ghx_bench.eval.examination import Known
-from ghx_bench.eval.kinds import SCENARIOS_FOLDER
 from ghx_bench.eval.loader import LoadedScenario, Names, load_scenario_files, narrow
 
 _HEADER = ("id", "category", "difficulty", "checks", "name")
@@ -15,10 +15,7 @@ _HEADER = ("id", "category", "difficulty", "checks", "name")
 
 def show_scenarios(paths: Sequence[Path], tags: Names, category: Names, difficulty: Names, *, as_json: bool) -> int:
     """Load the scenarios, and print those that were asked for."""
-    if not paths and not Path(SCENARIOS_FOLDER).is_dir():
-        hint = "name another, or write a first scenario with `ghx-bench new scenario pr-review-001`"
-        raise InputError(f"there is no folder {SCENARIOS_FOLDER!r} here; {hint}")
-    loaded = load_scenario_files(paths or [SCENARIOS_FOLDER], known=Known(scorers=None))
+    loaded = load_scenario_files(paths, known=Known(scorers=None)) if paths else Catalogue(project_config()).every()
     kept = narrow([each.scenario for each in loaded], tags=tags, category=category, difficulty=difficulty)
     ids = {scenario.id for scenario in kept}
     chosen = [each for each in loaded if each.scenario.id in ids]

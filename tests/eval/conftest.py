@@ -1,0 +1,21 @@
+"""Runs that several tests look at, made once."""
+
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench
+from once import once
+
+
+@pytest.fixture(scope="session")
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a `ghx-bench run` as it comes: all built-in scenarios and modes, the reference agent."""
+
+    def run(folder: Path) -> None:
+        flags = ("--repetitions", "1", "--skip-warmup", "--max-concurrency", "4", "--json", "--log-json", "log.jsonl")
+        done = ghx_bench(folder, "run", *flags)
+        (folder / "stderr").write_text(done.stderr)
+        assert done.returncode == 0, done.stderr
+        (folder / "stdout").write_text(done.stdout)
+
+    return once(tmp_path_factory, "reference-run", run)

@@ -1,0 +1,103 @@
+"""Scenarios of others, unmodified: they run on the embedded GitHub, pass when they are solved, and fail when not."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+
+from ghx_bench.eval.config import load_eval_config
+
+IDS = {"issue-to-pr-lifecycle-wf-001", "issue-triage-and-assign-wf-001", "pr-reply-threads-wf-001"}
+
+SOLUTIONS = {
+    # GitHub lets nobody request changes of their own pull request; the one who opened it can only comment.
+    "issue-to-pr-lifecycle-wf-001": """
+version: 1
+modes:
+  baseline:
+    - shell: gh issue view {{issue_number}} --repo {{repo}}
+    - shell: >-
+        gh pr create --repo {{repo}} --head {{head_branch}} --base {{base_branch}} --title "Retry downloads"
+        --body "Fixes #{{issue_number}}"
+    - shell: gh pr list --repo {{repo}} --head {{head_branch}} --json number
+      save: opened
+    - shell: gh pr review {{opened.0.number}} --repo {{repo}} --request-changes --body "Name the constant."
+      expect_failure: true
+    - shell: gh pr review {{opened.0.number}} --repo {{repo}} --comment --body "Name the constant."
+""",
+    "issue-triage-and-assign-wf-001": """
+version: 1
+modes:
+  baseline:
+    - shell: gh issue view {{issue_number}} --repo {{repo}}
+    - shell: gh label list --repo {{repo}}
+    - shell: gh issue edit {{issue_number}} --repo {{repo}} --add-label performance
+    - shell: gh issue comment {{issue_number}} --repo {{repo}} --body "High priority, since every search is slow."
+""",
+    "pr-reply-threads-wf-001": """
+version: 1
+modes:
+  baseline:
+    - shell: >-
+        gh api graphql -F owner={{owner}} -F name={{repo_name}} -F number={{pr_number}} -f query='query($owner: String!,
+        $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { pullRequest(number: $number) {
+        reviewThreads(first: 50) { nodes { id isResolved comments(first: 1) { nodes { databaseId } } } } } } }'
+        --jq '[.data.repository.pullRequest.reviewThreads.nodes[] | select(.isResolved | not)]'
+      save: threads
+    - for_each: threads
+      as: thread
+      do:
+        - shell: >-
+            gh api repos/{{repo}}/pulls/{{pr_number}}/comments/{{thread.comments.nodes.0.databaseId}}/replies
+            -f body="Check the input first."
+""",
+}
+
+
+@pytest.fixture
+def project(shared: Path, tmp_path: Path) -> Path:
+    """A folder with the scenarios as they are, our solutions beside them, and the configuration as it is."""
+    shutil.copytree(shared / "compat" / "scenarios", tmp_path / "scenarios")
+    shutil.copy(shared / "compat" / "eval.config.yaml", tmp_path)
+    return write_files(tmp_path, {f"scenarios/{id_}.solution.yaml": text for id_, text in SOLUTIONS.items()})
+
+
+FLAGS = ("--mode", "baseline", "--scenario-set", "full", "--repetitions", "1", "--skip-warmup", "--no-report", "--json")
+
+
+def test_scenarios_of_others_pass_when_they_are_solved(project: Path) -> None:
+    told = printed(ghx_bench(project, "run", *FLAGS, "--agent", "reference", "--max-concurrency", "2"))
+
+    rows = rows_of(run_in(project))
+    assert {row.scenario_id: row.success for row in rows} == dict.fromkeys(IDS, True)
+    config = load_eval_config(project / "eval.config.yaml")
+    assert tuple({row.model for row in rows}) == config.model_ids
+    assert told["modes"]["baseline"]["successes"] == 3
+    bound = [row.extensions["stage"]["repo"] for row in rows]  # type: ignore[index, call-overload]
+    assert set(bound) == {config.fixtures.repo}, "the configured repository is made on the twin"
+
+
+def test_scenarios_of_others_fail_when_nothing_is_done(project: Path) -> None:
+    done = ghx_bench(project, "run", *FLAGS, "--agent", "nop")
+
+    assert printed(done)["measured"] == 3
+    assert {row.scenario_id: row.success for row in rows_of(run_in(project))} == dict.fromkeys(IDS, False)
+    assert "note: execution.timeout_default_ms is not used" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--mode", "baseline"], "no agent 'opencode'; known: nop, reference, replay"),
+        (["--agent", "nop", "--mode", "mcp"], "mode 'mcp': github-mcp-server: not found on this machine; install"),
+    ],
+)
+def test_what_a_configuration_of_others_asks_for_and_is_not_there_is_told(
+    flags: list[str], says: str, project: Path
+) -> None:
+    done = ghx_bench(project, "run", *flags)
+
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,403 @@
+"""The modes of a run: what a real shell finds in each, what is written about them, and modes of users."""
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+
+from ghx_bench._base.errors import DocumentError, InputError
+from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.eval.config import EvalConfig, load_eval_config
+from ghx_bench.eval.inspection import inspect_files
+from ghx_bench.eval.mode_definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
+from ghx_bench.eval.modes import Modes, ToolServerError, definitions_of, open_modes
+from ghx_bench.eval.schemas import json_schema
+from ghx_bench.eval.toolbox import COMMON, MissingToolError, find_tool
+from ghx_bench.profiler.contracts import ModeResolver
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.testing import ModeResolverContract
+from ghx_bench.twin.pytest_plugin import GitHubTwin
+
+CALCULATOR = str(Path(__file__).parents[1] / "support" / "calculator_mcp.py")
+CALC = {"command": sys.executable, "args": [CALCULATOR]}
+
+
+def defined(**keys: Any) -> ModeDefinition:
+    return ModeDefinition.model_validate(keys)
+
+
+@asynccontextmanager
+async def modes_of(*definitions: ModeDefinition, **environ: str) -> AsyncGenerator[Modes]:
+    async with open_modes(definitions, environ={**os.environ, **environ}) as modes:
+        yield modes
+
+
+def found_by_a_real_shell(mode: Mode, tools: Iterable[str]) -> set[str]:
+    command = f"for tool in {' '.join(tools)}; do command -v $tool >/dev/null && echo $tool; done; true"
+    shell = Path(mode.environment["PATH"], "bash")
+    ran = subprocess.run([shell, "-c", command], env=dict(mode.environment), capture_output=True, check=True, text=True)
+    return set(ran.stdout.split())
+
+
+OTHERS = ("gh", "ghx", "ghx-bench", "ghx-twin", "hub", "curl", "wget", "python", "python3", "node", "npx", "perl")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("name", "own"), [("baseline", {"gh"}), ("ghx", {"ghx"}), ("mcp", set()), ("bare", set())])
+async def test_a_real_shell_finds_the_tools_of_its_mode_and_none_of_another(name: str, own: set[str]) -> None:
+    mcp = defined(name="mcp", mcp_servers={"github": CALC})  # in place of GitHub's own, which a machine may lack
+    async with modes_of(mcp, defined(name="bare")) as modes:
+        mode = await modes.resolve(name)
+
+        assert found_by_a_real_shell(mode, OTHERS) == own
+        assert found_by_a_real_shell(mode, ["bash", "git", "sh", "cat", "sed"]) == {"bash", "git", "sh", "cat", "sed"}
+
+
+@pytest.mark.anyio
+async def test_the_tools_of_a_mode_work_from_its_folder(tmp_path: Path) -> None:
+    async with modes_of() as modes:
+        baseline = await modes.resolve("baseline")
+        environment = {**baseline.environment, "HOME": str(tmp_path)}
+        command = "git init -q repo && cd repo && git status --short | cat && gh --version"
+        ran = await anyio.run_process(["bash", "-c", command], env=environment, cwd=tmp_path)
+
+    assert ran.stdout.startswith(b"gh version ")
+    assert (tmp_path / "repo" / ".git").is_dir()
+
+
+def test_no_common_program_is_a_way_to_github_but_git() -> None:
+    assert not {"gh", "ghx", "curl", "wget", "ssh", "python3", "node", "perl", "nc"} & set(COMMON)
+
+
+@pytest.mark.anyio
+async def test_the_versions_of_its_tools_are_written_about_a_mode() -> None:
+    async with modes_of() as modes:
+        facts: list[Any] = [(await modes.resolve(name)).facts for name in ("baseline", "ghx")]
+
+    told = [{tool["name"]: tool["version"] for tool in each["tools"]} for each in facts]
+    assert [set(each) for each in told] == [{"gh", "git"}, {"ghx", "git"}]
+    assert all(version and version[0].isdigit() for each in told for version in each.values())
+
+
+@pytest.mark.anyio
+async def test_the_name_and_version_of_its_servers_are_written_about_a_mode() -> None:
+    async with modes_of(defined(name="mine", mcp_servers={"calc": CALC})) as modes:
+        mine = await modes.resolve("mine")
+
+    assert mine.facts["mcp_servers"] == {"calc": {"name": "calculator", "version": "1.2.3"}}
+    assert set(ToolSet.of(mine).mcp_servers) == {"calc"}
+
+
+@pytest.mark.anyio
+async def test_the_folders_of_a_run_are_private_and_gone_with_it() -> None:
+    async with modes_of() as modes:
+        folder = Path((await modes.resolve("baseline")).environment["PATH"])
+        run = folder.parents[1]
+        assert run.stat().st_mode & 0o077 == 0
+
+    assert not run.exists()
+
+
+@pytest.mark.anyio
+async def test_the_settings_of_a_mode_are_the_same_in_every_run_so_that_it_can_be_resumed() -> None:
+    settings: list[Any] = []
+    for _ in range(2):
+        async with modes_of(defined(name="mine", tools=["gh"], mcp_servers={"calc": CALC})) as modes:
+            settings.append((await modes.resolve("mine")).settings)
+
+    assert settings[0] == settings[1]
+    assert settings[0]["tools"] == ["gh"]
+
+
+@pytest.mark.anyio
+async def test_a_mode_of_the_users_adds_to_the_one_it_extends(tmp_path: Path) -> None:
+    helper = tmp_path / "helper"
+    helper.write_text("#!/bin/sh\necho helping\n")
+    helper.chmod(0o755)
+    mine = defined(
+        name="mine",
+        extends="baseline",
+        tools=[str(helper)],
+        instructions="Use helper.",
+        environment={"HELPER_KEY": "${SECRET_KEY}", "PLAIN": "1"},
+    )
+    async with modes_of(mine, defined(name="younger", extends="mine", shell=False), SECRET_KEY="s3") as modes:
+        mode, younger = await modes.resolve("mine"), await modes.resolve("younger")
+        ran = await anyio.run_process(["helper"], env=mode.environment)
+
+        assert ran.stdout == b"helping\n"
+        assert found_by_a_real_shell(mode, ["gh", "ghx", "helper"]) == {"gh", "helper"}
+        assert (mode.environment["HELPER_KEY"], mode.environment["PLAIN"]) == ("s3", "1")
+        assert mode.instructions == "Use helper."
+        assert modes.lineage("younger") == ("younger", "mine", "baseline")
+        assert (ToolSet.of(mode).shell, ToolSet.of(younger).shell) == (True, False)
+        assert younger.instructions == "Use helper."
+
+
+@pytest.mark.anyio
+async def test_secrets_of_a_mode_are_in_its_environment_only() -> None:
+    async with modes_of(defined(name="mine", environment={"KEY": "${SECRET_KEY}"}), SECRET_KEY="s3cr3t") as modes:
+        mine = await modes.resolve("mine")
+
+    assert mine.environment["KEY"] == "s3cr3t"
+    assert "s3cr3t" not in repr((mine.settings, mine.facts, mine.instructions))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("definition", "error", "message"),
+    [
+        (
+            {"tools": ["no-such-tool"]},
+            MissingToolError,
+            "mode 'mine': no-such-tool: not found on this machine; install it",
+        ),
+        ({"tools": ["./nowhere/tool"]}, MissingToolError, "mode 'mine': ./nowhere/tool: not found on this machine"),
+        (
+            {"mcp_servers": {"x": {"command": "no-such-server"}}},
+            MissingToolError,
+            "mode 'mine': no-such-server: not found on this machine; install it, or correct the command",
+        ),
+        (
+            {"mcp_servers": {"calc": {**CALC, "args": [CALCULATOR, "--broken"]}}},
+            ToolServerError,
+            "mode 'mine': the MCP server 'calc' (",
+        ),
+        (
+            {"mcp_servers": {"far": {"url": "http://127.0.0.1:9/mcp"}}},
+            ToolServerError,
+            "mode 'mine': the MCP server 'far' (http://127.0.0.1:9/mcp) does not come up: ",
+        ),
+        (
+            {"environment": {"KEY": "${GHX_BENCH_NOT_SET}"}},
+            InputError,
+            "mode 'mine' needs the environment variable GHX_BENCH_NOT_SET, which is not set",
+        ),
+        ({"extends": "basline"}, UnknownNameError, "no mode 'basline'; did you mean 'baseline'? known: "),
+        ({"extends": "mine"}, InputError, "mode 'mine' extends itself: mine extends mine"),
+    ],
+)
+async def test_what_a_mode_needs_and_does_not_get_is_one_line(
+    definition: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    async with modes_of(defined(name="mine", **definition)) as modes:
+        with pytest.raises(error) as caught:
+            await modes.resolve("mine")
+
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"mcp"}))
+def test_a_built_in_mode_cannot_be_redefined(name: str) -> None:
+    with pytest.raises(InputError, match=f"mode '{name}' is built in; give yours another name, with `extends: {name}`"):
+        Definitions([defined(name=name)])
+
+
+def test_the_servers_of_all_modes_are_known_by_name() -> None:
+    modes = Modes(Definitions([defined(name="mine", mcp_servers={"calc": CALC})]), Path("unused"), {})
+
+    assert modes.server_names == {"calc", "ghx", "github"}
+    assert modes.names == ("baseline", "ghx", "ghx-mcp", "mcp", "mine")
+
+
+def test_our_own_server_is_started_by_our_own_interpreter_and_takes_no_module_from_the_agents_folder() -> None:
+    server = BUILT_IN["ghx-mcp"].mcp_servers["ghx"]
+
+    assert server.words == (sys.executable, "-P", "-m", "ghx_bench.cli.main", "mcp")
+    assert server.environment == {}
+
+
+@pytest.mark.anyio
+async def test_a_preset_can_be_named_and_leads_a_server_to_the_sessions_github(tmp_path: Path) -> None:
+    fake = tmp_path / "github-mcp-server"
+    fake.symlink_to(sys.executable)
+    mine = defined(name="mine", mcp_servers={"hub": "github"})
+    server = mine.mcp_servers["hub"].in_session({"GITHUB_TOKEN": "t", "GITHUB_SERVER_URL": "http://127.0.0.1:1"})
+
+    assert server.words == ("github-mcp-server", "stdio")
+    assert server.environment["GITHUB_HOST"] == "http://127.0.0.1:1"
+    assert server.environment["GITHUB_PERSONAL_ACCESS_TOKEN"] == "t"
+
+
+# -- in configurations
+
+
+def load(folder: Path, text: str) -> EvalConfig:
+    path = folder / "eval.config.yaml"
+    path.write_text(text)
+    return load_eval_config(path)
+
+
+def test_modes_can_be_named_described_and_kept_in_files(tmp_path: Path) -> None:
+    (tmp_path / "modes").mkdir()
+    (tmp_path / "modes" / "filed.yaml").write_text("name: filed\nextends: ghx\ntools: [../bin/helper]\n")
+    config = load(
+        tmp_path,
+        """\
+        modes:
+          - baseline
+          - name: mine
+            extends: baseline
+            tools: [./helper, gh]
+            mcp_servers: {hub: npm, calc: {command: bin/calc}}
+          - modes/filed.yaml
+        """.replace("\n        ", "\n").strip(),
+    )
+
+    assert config.modes == ("baseline", "mine", "filed")
+    mine, filed = definitions_of(config)
+    assert (mine.name, filed.name) == ("mine", "filed")
+    assert mine.tools == (str(tmp_path / "helper"), "gh")
+    assert mine.mcp_servers["calc"].command == str(tmp_path / "bin" / "calc")
+    assert mine.mcp_servers["hub"].command == "npx"
+    assert [os.path.normpath(tool) for tool in filed.tools] == [str(tmp_path / "bin" / "helper")]
+
+
+def test_a_flag_can_name_a_mode_that_the_file_describes() -> None:
+    config = EvalConfig.model_validate({"modes": ["ghx", {"name": "mine"}], "mode_definitions": [{"name": "spare"}]})
+
+    chosen = config.override(mode=("mine", "spare"))
+
+    assert chosen.modes == ("mine", "spare")
+    assert [each.name for each in definitions_of(chosen)] == ["spare", "mine"]
+
+
+def test_a_configuration_with_modes_of_its_own_survives_being_written_down() -> None:
+    config = EvalConfig.model_validate({"modes": [{"name": "mine", "mcp_servers": {"hub": "npm"}}, "baseline"]})
+
+    assert EvalConfig.model_validate(config.model_dump(mode="json", exclude_unset=True)) == config
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{name: mine, tols: [gh]}", "1:22: /modes/0/tols: unknown key 'tols'; did you mean 'tools'?"),
+        ("{extends: baseline}", "1:9: /modes/0: missing key 'name'; add it: the name of the mode"),
+        ("{name: a b}", "1:16: /modes/0/name: 'a b' does not have the form of 'mine'"),
+        (
+            "{name: m, mcp_servers: {x: gitub}}",
+            "1:36: /modes/0/mcp_servers/x: no preset 'gitub'; did you mean 'github'?",
+        ),
+        ("{name: m, mcp_servers: {x: {}}}", "1:36: /modes/0/mcp_servers/x: the server has neither 'command' nor 'url'"),
+        ("{name: m, tools: gh}", "1:26: /modes/0/tools: expected a list, got the string 'gh'"),
+        ("3", "1:9: /modes/0: expected a string, got the number 3"),
+    ],
+)
+def test_each_fault_in_a_described_mode_is_one_line(tmp_path: Path, entry: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path, f"modes: [{entry}]")
+
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{tmp_path}/eval.config.yaml:{message}")
+
+
+def test_a_name_given_twice_is_refused_however_it_is_given(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="'mine' is given twice"):
+        load(tmp_path, "modes: [{name: mine}, mine]")
+
+
+def test_a_file_is_called_as_its_mode_is(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("name: yours\n")
+    with pytest.raises(DocumentError, match=r"the file is called 'mine\.yaml' and the mode 'yours'"):
+        definitions_of(load(tmp_path, "modes: [mine.yaml]"))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match=r"mine\.yaml: there is no such file"):
+        definitions_of(load(tmp_path, "modes: [mine.yaml]"))
+
+
+class TestModes(ModeResolverContract):
+    def make_resolver(self) -> ModeResolver:
+        return Held()
+
+    def known_modes(self) -> Iterable[str]:
+        return ["baseline", "ghx", "calc"]
+
+
+class Held:
+    """One set of modes for the whole suite, since each of its rules makes a resolver of its own."""
+
+    modes: Modes | None = None
+
+    async def resolve(self, name: str) -> Mode:
+        if Held.modes is None:
+            raise RuntimeError("the fixture below opens them")
+        return await Held.modes.resolve(name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _held(tmp_path_factory: pytest.TempPathFactory) -> Iterable[None]:
+    own = [defined(name="calc", mcp_servers={"calc": CALC})]
+    Held.modes = Modes(Definitions(own), tmp_path_factory.mktemp("modes"), os.environ)
+    yield
+    Held.modes = None
+
+
+@pytest.mark.anyio
+async def test_a_node_program_with_githubs_address_built_in_is_led_to_the_sessions_github(
+    github_twin: GitHubTwin,
+) -> None:
+    code = """
+    const ask = (url, options) => fetch(url, options).then((answer) => answer.json());
+    const headers = {authorization: `Bearer ${process.env.GITHUB_TOKEN}`};
+    const address = "https://api.github.com/user";
+    Promise.all([ask(address, {headers}), ask(new URL(address), {headers}), ask(new Request(address, {headers}))])
+      .then((users) => console.log(users.map((user) => user.login).join()));
+    """
+    node = find_tool("node", os.environ)
+    assert node is not None, "the development dependencies bring it"
+    preset = PRESETS["npm"].in_session({"GITHUB_TOKEN": github_twin.token, "GITHUB_API_URL": github_twin.url})
+    ran = await anyio.run_process([str(node), "-e", code], env=preset.environment)
+
+    assert ran.stdout.decode().strip() == ",".join([github_twin.user] * 3)
+
+
+# -- in `ghx-bench check` and for editors
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("modes: [baseline, {name: mine, extends: baseline}, mine2.yaml]", []),
+        ("modes: [basline]", ["/modes/0: no mode 'basline'; did you mean 'baseline'? known: "]),
+        ("modes: [{name: a, extends: b}]", ["/modes/0: no mode 'b'; known: "]),
+        ("modes: [{name: ghx}]", ["/modes: mode 'ghx' is built in; give yours another name"]),
+        ("modes: [broken.yaml]", ["broken.yaml:1:16: /extens: unknown key 'extens'; did you mean 'extends'?"]),
+    ],
+)
+def test_check_finds_what_is_wrong_with_modes(tmp_path: Path, text: str, messages: list[str]) -> None:
+    (tmp_path / "mine2.yaml").write_text("name: mine2\n")
+    (tmp_path / "broken.yaml").write_text("{name: broken, extens: ghx}\n")
+    config = tmp_path / "eval.config.yaml"
+    config.write_text(text)
+
+    problems = inspect_files([], config=config).problems
+
+    assert len(problems) == len(messages)
+    assert all(message in str(problem) for message, problem in zip(messages, problems, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_fine"),
+    [
+        ({"modes": ["baseline", "modes/mine.yaml", {"name": "x", "mcp_servers": {"hub": "npm"}}]}, True),
+        ({"modes": [{"name": "x", "mcp_servers": {"hub": "nmp"}}]}, False),
+        ({"modes": [{"tools": ["gh"]}]}, False),
+        ({"modes": [3]}, False),
+    ],
+)
+def test_editors_know_the_ways_to_write_a_mode(value: Any, is_fine: bool) -> None:
+    assert jsonschema.Draft202012Validator(json_schema("config")).is_valid(value) is is_fine
+    for mode in value["modes"]:
+        if isinstance(mode, dict):
+            assert jsonschema.Draft202012Validator(json_schema("mode")).is_valid(mode) is is_fine

@@ -1,0 +1,71 @@
+"""Recorded sessions made again in a fresh world."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval.recordings import recordings_of
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.trace import SessionTrace
+
+CELL = Cell(model="none", mode="baseline", scenario_id="pr-reply-threads-001", iteration=0)
+
+
+def trace_of(run: Path, cell: Cell) -> SessionTrace:
+    return SessionTrace.model_validate_json(RunDirectory(run).session(cell).read_bytes())
+
+
+def test_a_recorded_run_is_replayed_on_a_fresh_world(reference_run: Path, tmp_path: Path) -> None:
+    recorded = run_in(reference_run)
+    config = f"""
+modes: [baseline, ghx-mcp]
+scenarios: {{ids: [pr-reply-threads-001, repo-release-notes-001]}}
+execution: {{repetitions: 1, warmup: false, max_concurrency: 4}}
+provider: {{id: replay, options: {{run: "{recorded}"}}}}
+"""
+    write_files(tmp_path, {"eval.config.yaml": config})
+
+    told = printed(ghx_bench(tmp_path, "run", "--no-report", "--json"))
+
+    assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"baseline": 2, "ghx-mcp": 2}
+    for row in rows_of(run_in(tmp_path)):
+        first, again = trace_of(recorded, row.cell), trace_of(run_in(tmp_path), row.cell)
+        assert [(call.name, call.input) for call in again.tool_calls] == [
+            (call.name, call.input) for call in first.tool_calls
+        ]
+        assert again.tool_calls != ()
+        assert row.provider == "replay"
+
+
+def test_a_recording_is_that_of_the_same_cell(reference_run: Path) -> None:
+    find = recordings_of({"run": str(run_in(reference_run))})
+
+    assert find(CELL) == trace_of(run_in(reference_run), CELL)
+    assert find(Cell(model="none", mode="baseline", scenario_id="pr-reply-threads-001", iteration=7)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, "name the run whose sessions are to be replayed"),
+        ({"run": 7}, "name the run whose sessions are to be replayed"),
+        ({"run": "nowhere"}, "nowhere is not the folder of a run"),
+    ],
+)
+def test_what_is_no_run_is_refused(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        recordings_of(options)
+
+
+def test_a_recording_that_cannot_be_read_is_told_with_its_file(reference_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes((run_in(reference_run) / "run.json").read_bytes())
+    path = RunDirectory(tmp_path).session(CELL)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"sessionId": ')
+
+    with pytest.raises(InputError, match=r"pr-reply-threads-001/0\.json: "):
+        recordings_of({"run": str(tmp_path)})(CELL)

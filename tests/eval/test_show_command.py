@@ -1,0 +1,165 @@
+"""`ghx-bench show`, `doctor` and `init`, as somebody meets them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench, printed, run_in
+
+from ghx_bench.eval.cli.main import run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_run_is_shown_cell_by_cell(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", str(run_in(reference_run))]) == 0
+
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith(": reference, complete, 24 of 24 cells")
+    assert len(lines) == 24
+    assert sorted(lines) == lines
+    shown = next(line for line in lines if line.startswith("ghx-mcp/issue-triage-001/0"))
+    assert "passed" in shown
+    assert "5/5 checkpoints" in shown
+    assert "4 tool calls" in shown
+
+
+def test_a_run_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", str(run_in(reference_run)), "--json"]) == 0
+
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 24
+    assert {row["mode"] for row in rows} == {"baseline", "ghx", "ghx-mcp"}
+
+
+@pytest.mark.parametrize("name", ["baseline/issue-triage-001/0", "none/baseline/issue-triage-001/0"])
+def test_a_cell_is_shown_with_its_checkpoints_and_its_conversation(
+    name: str, reference_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["show", str(run_in(reference_run)), name]) == 0
+
+    out = capsys.readouterr().out
+    assert out.startswith("none/baseline/issue-triage-001/0: passed\n")
+    assert "  [x] labelled: " in out
+    assert "  [x] no-collateral-damage: " in out
+    assert "-- turn 1\n" in out
+    assert "gh issue edit" in out
+    assert "says: It is labelled" in out
+
+
+def test_a_cell_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", str(run_in(reference_run)), "ghx/issue-triage-001/0", "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["row"]["success"] is True
+    assert told["trace"]["sessionId"] == told["row"]["sessionId"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("ghx/issue-triage-01/0", "has no cell 'ghx/issue-triage-01/0'; did you mean 'ghx/issue-triage-001/0'?"),
+        ("issue-triage-001/0", "'issue-triage-001/0' names 3 cells; say which: baseline/issue-triage-001/0, ghx/"),
+        ("../../etc/passwd", "has no cell '../../etc/passwd'"),
+    ],
+)
+def test_a_cell_that_is_not_there_is_told_in_one_line(
+    name: str, says: str, reference_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["show", str(run_in(reference_run)), name]) == 2
+
+    err = capsys.readouterr().err
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_wrong_and_unmeasured_cells_say_why(
+    reference_run: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(run_in(reference_run), here / "copy")
+    rows = [json.loads(line) for line in (here / "copy" / "rows.jsonl").read_text().splitlines()]
+    wrong, unmeasured = rows[:2]
+    detail = {**wrong["checkpointDetails"][0], "passed": False, "actual": {"state": "OPEN"}, "expected": "state == 1"}
+    wrong |= {"success": False, "checkpointsPassed": 0, "checkpointDetails": [detail]}
+    unmeasured |= {"success": None, "error": "GitHub was away", "errorCode": "X", "cause": "environment"}
+    (here / "copy" / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    assert run(["show", "copy"]) == 0
+    out = capsys.readouterr().out
+    assert f"    {detail['description']}\n" in out
+    assert "not measured" in out
+    assert "    GitHub was away\n" in out
+    cell = f"{wrong['mode']}/{wrong['scenarioId']}/0"
+    assert run(["show", "copy", cell]) == 0
+    assert '      expected state == 1; got {"state": "OPEN"}\n' in capsys.readouterr().out
+
+
+def test_the_doctor_finds_what_the_embedded_run_needs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--json"]) == 0
+
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert {name for name, each in found.items() if each["state"] == "ok"} >= {"python", "git", "bash", "gh", "ghx"}
+    assert found["configuration"]["remedy"] == "ghx-bench init writes one"
+    assert here
+
+
+def test_the_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "doctor", "--target", "github", extra={"PATH": str(tmp_path)})
+
+    assert done.returncode == 1
+    lines = {line.split()[1]: line for line in done.stdout.splitlines()}
+    assert lines["git"].startswith("MISSING git")
+    assert "install git" in lines["git"]
+    assert "set GITHUB_TOKEN" in lines["token"]
+    assert "fixtures.author_token_env" in lines["second"]
+
+
+def test_the_doctor_looks_for_both_identities(tmp_path: Path) -> None:
+    config = "modes: [baseline]\nfixtures: {repo: o/r, author_token_env: AUTHOR}\n"
+    (tmp_path / "eval.config.yaml").write_text(config)
+    secrets = {"GITHUB_TOKEN": "ghp_one", "AUTHOR": "ghp_other"}
+
+    done = ghx_bench(tmp_path, "doctor", "--target", "github", extra=secrets)
+    same = ghx_bench(tmp_path, "doctor", "--target", "github", extra={**secrets, "AUTHOR": "ghp_one"})
+
+    assert done.returncode == 0, done.stdout
+    assert "ghp_" not in done.stdout + same.stdout
+    assert same.returncode == 1
+    assert "is the agent's own token" in same.stdout
+
+
+def test_the_doctor_reads_the_configuration(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "eval.config.yaml").write_text("mods: [baseline]\n")
+
+    assert run(["doctor"]) == 1
+    assert "eval.config.yaml:1:1: /mods: unknown key" in capsys.readouterr().out
+
+
+def test_a_new_project_runs_at_once(tmp_path: Path) -> None:
+    written = ghx_bench(tmp_path, "init", "mine")
+    checked = ghx_bench(tmp_path / "mine", "check", "--strict")
+    told = printed(ghx_bench(tmp_path / "mine", "run", "--repetitions", "1", "--no-report", "--json"))
+
+    assert written.stdout.endswith("Run it: cd mine && ghx-bench run\n")
+    assert checked.returncode == 0, checked.stdout
+    assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"baseline": 1, "ghx": 1, "mine": 1}
+
+
+def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "eval.config.yaml").write_text("mine\n")
+
+    assert run(["init"]) == 2
+    assert "eval.config.yaml is there already; nothing was written" in capsys.readouterr().err
+    assert [each.name for each in here.iterdir()] == ["eval.config.yaml"]
+
+
+def test_a_place_that_cannot_be_written_to_is_told_in_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "file").write_text("")
+
+    assert run(["init", "file/project"]) == 2
+    assert "cannot be written: " in capsys.readouterr().err

@@ -1,0 +1,16 @@
+"""The embedded GitHub keeps the rules of lifecycles."""
+
+from eval_stage import lifecycle_for, scenario
+
+from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.eval.staging import TwinLifecycle
+from ghx_bench.profiler.testing import LifecycleContract
+
+
+class TestTwinLifecycle(LifecycleContract):
+    def make_lifecycle(self) -> TwinLifecycle:
+        return lifecycle_for(self.make_scenario())
+
+    def make_scenario(self) -> EvalScenario:
+        fixture = {"repo": "{{fixture_repo}}", "requires": ["issue_for_triage"], "bindings": {}}
+        return scenario(prompt="p", fixture=fixture)
