@@ -64,7 +64,7 @@ def test_a_cell_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixt
     ("name", "says"),
     [
         ("ghx/issue-triage-01/0", "has no cell 'ghx/issue-triage-01/0'; did you mean 'ghx/issue-triage-001/0'?"),
-        ("issue-triage-001/0", "'issue-triage-001/0' names 3 cells; say which: baseline/issue-triage-001/0, ghx/"),
+        ("issue-triage-001/0", "'issue-triage-001/0' names 3 cells; say which: baseline/issue-triage-001/0, ghx-mcp/"),
         ("../../etc/passwd", "has no cell '../../etc/passwd'"),
     ],
 )

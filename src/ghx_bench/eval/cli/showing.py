@@ -76,7 +76,7 @@ def _named(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
         return found[0]
     names = _names(rows)
     if found:
-        told = ", ".join(names[_name(row)] for row in found[:_MOST_NAMES])
+        told = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
         raise InputError(f"{name!r} names {len(found)} cells; say which: {told}")
     hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
