@@ -15,8 +15,8 @@ from ghx_bench.agents.shell import run_in_shell
 from ghx_bench.eval.binding import BindingError
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO
 from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.staging import TwinLifecycle, required_fixtures
-from ghx_bench.profiler.evidence import Stage
+from ghx_bench.eval.staging import TwinLifecycle, keep_path, required_fixtures
+from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.git.program import home
 
@@ -194,3 +194,11 @@ def test_fixtures_are_named_once_in_the_order_of_the_scenarios() -> None:
 
     without = needs().model_copy(update={"fixture": None})
     assert required_fixtures([needs("b", "a"), without, needs("a", "c")]) == ("b", "a", "c")
+
+
+async def test_a_login_shell_keeps_the_path_of_its_mode(tmp_path: Path) -> None:
+    keep_path(tmp_path, Mode(name="ghx", environment={"PATH": "/nowhere/it's here"}))
+
+    said = await anyio.run_process(["/bin/bash", "-lc", "echo $PATH"], env={"HOME": str(tmp_path)})
+
+    assert said.stdout == b"/nowhere/it's here\n"
