@@ -1,0 +1,110 @@
+"""Temporary folders that are gone with their process, or, where it was killed, with the next sweep."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+PREFIX = "ghx-tmp-"
+SHORT_PLACE = Path("/tmp")  # noqa: S108 - what is made there is private, and the name of a socket has to be short
+
+
+class ScratchFolder:
+    """A private temporary folder, locked for as long as it is used.
+
+    The kernel lets go of the lock however the process ends, so that a sweep can tell what was left behind from what is
+    in use; a process id would do so only until somebody else gets it. `with ScratchFolder() as folder:` removes the
+    folder at the end of the block; it also goes with this object and with the process. A process that was forked off
+    keeps it locked, but does not remove it.
+    """
+
+    def __init__(self, place: Path | None = None) -> None:
+        self.path, lock = _made(place)
+        self.remove = weakref.finalize(self, _remove, self.path, lock, os.getpid())
+        """Removes the folder with all that is in it; a second time, nothing happens."""
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def sweep() -> None:
+    """Remove the folders that were left by processes which were killed; those in use stay."""
+    for place in {Path(tempfile.gettempdir()), SHORT_PLACE}:
+        for path in place.glob(f"{PREFIX}*"):
+            _remove_unless_used(path)
+
+
+def is_in_use(path: Path) -> bool:
+    """Say whether the process that made a folder still uses it; where there are no locks, nobody can tell."""
+    try:
+        lock = _opened(path)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return False
+
+
+def _made(place: Path | None) -> tuple[Path, int]:
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        try:
+            return path, _locked(path)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # a sweep came between the two lines, and takes it for left behind
+
+
+def _locked(path: Path) -> int:
+    lock = _opened(path)
+    try:
+        _lock_where_possible(lock)
+        path.stat()  # is not there if a sweep has removed what was opened
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _lock_where_possible(lock: int) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # a file system without locks, on which a sweep gets none either and removes nothing
+
+
+def _remove_unless_used(path: Path) -> None:
+    try:
+        lock = _opened(path)
+    except OSError:  # gone, somebody else's, or no folder
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.getuid():
+            shutil.rmtree(path, ignore_errors=True)
+    except OSError:  # it is in use
+        return
+    finally:
+        os.close(lock)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _remove(path: Path, lock: int, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
+    os.close(lock)
