@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["pytester"]
 
 SHARED = Path(__file__).parents[1].parent / "shared"
+SERVING = {"capabilities", "cli", "eval", "mcp_server", "twin"}
+"""The folders with tests in which a server runs beside the test."""
 SHARED_IS_MISSING = "../shared is not there"
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -48,6 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("both_backends"):
         metafunc.parametrize("anyio_backend", ["asyncio", "trio"], scope="module")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the twin's GraphQL before any server does so in a thread; see `querying.load`."""
+    if any(SERVING.intersection(item.path.parts) for item in session.items):
+        from ghx_bench.twin.server import querying
+
+        querying.load()
 
 
 class NoSkips:

@@ -3,7 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ghx_bench.twin.commands import checks, contents, issues, labels, merges, pulls, refs, repositories
+from ghx_bench.twin.commands import (
+    checks,
+    contents,
+    issues,
+    labels,
+    merges,
+    pulls,
+    refs,
+    repositories,
+    workflow_runs,
+    workflows,
+)
 from ghx_bench.twin.faults import Fault, primary_rate_limit
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import Issue, Pull, Repository
@@ -55,6 +66,13 @@ class Scene:
             status="completed" if conclusion else "in_progress",
             conclusion=conclusion,
         )
+
+    def run(self, conclusion: str | None) -> None:
+        """Enter the workflow and the run that captures name, for the head of the pull request."""
+        self.write("main", ".github/workflows/ci.yml", "name: CI\non: push\n")
+        workflow = workflows.enter(self.act, self.repository, name="CI", path=".github/workflows/ci.yml")
+        run = workflow_runs.create(self.act, workflow, sha=self.pull.head_sha, branch="feature", identity=101)
+        workflow_runs.add_job(self.act, run, name="build", conclusion=conclusion)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +136,14 @@ def _failing(scene: Scene) -> object:
     return scene.check("failure")
 
 
+def _failed_run(scene: Scene) -> object:
+    return scene.run("failure")
+
+
+def _queued_run(scene: Scene) -> object:
+    return scene.run(None)
+
+
 def _main_ahead(scene: Scene) -> object:
     return scene.write("main", "ahead.md", "ahead\n")
 
@@ -155,6 +181,8 @@ _FOREIGN = {
     "GIT_CONFIG_VALUE_0": "https://github.com/acme",  # longer than what the environment replaces, so it wins
 }
 _BAD_TOKEN = {"GH_TOKEN": "ghp_unknown"}
+_RUN = Situation(changes=(_failed_run,))
+_JOB = Situation(changes=(_failed_run,), replaced=("--job 201", "--job NEWEST-JOB"))
 _NEW_PULL = Situation(changes=(_closed_pull,), branch="feature")
 
 SITUATIONS = {
@@ -198,5 +226,30 @@ SITUATIONS = {
     "pr-status": Situation(branch="feature"),
     "pr-update-branch": Situation(changes=(_main_ahead,)),
     "pr-view-branch": Situation(branch="feature"),
+    "run-cancel": Situation(changes=(_queued_run,)),
+    "run-delete": _RUN,
+    "run-download": _RUN,
+    "run-list": _RUN,
+    "run-list-filters": _RUN,
+    "run-rerun": _RUN,
+    "run-rerun-failed": _RUN,
+    "run-rerun-job": _JOB,
+    "run-view": _RUN,
+    "run-view-attempt": _RUN,
+    "run-view-job": _JOB,
+    "run-view-job-log": _JOB,
+    "run-view-log": _RUN,
+    "run-view-log-failed": _RUN,
+    "run-view-verbose-json": _RUN,
+    "run-watch-completed": _RUN,
+    "workflow-disable": _RUN,
+    "workflow-enable": _RUN,
+    "workflow-list": _RUN,
+    "workflow-list-all": _RUN,
+    "workflow-run": _RUN,
+    "workflow-run-noref": _RUN,
+    "workflow-view": _RUN,
+    "workflow-view-name": _RUN,
+    "workflow-view-yaml": _RUN,
 }
 """By the name of the capture; the others run on the seeded world as it is."""

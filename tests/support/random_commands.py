@@ -22,12 +22,15 @@ from ghx_bench.twin.commands import (
     signatures,
     threads,
     users,
+    workflow_runs,
+    workflows,
 )
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, Refusal
 from ghx_bench.twin.state.records import (
+    CheckRun,
     Comment,
     Issue,
     Label,
@@ -40,6 +43,7 @@ from ghx_bench.twin.state.records import (
     Team,
     Thread,
     User,
+    WorkflowRun,
 )
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, World
@@ -203,6 +207,30 @@ def _check(act: Act, first: int, second: int) -> None:
         checks.create_check_run(act, home, sha=pull.base_sha, name="build", conclusion="failure", title="no")
 
 
+def _run(act: Act, first: int, second: int) -> None:
+    home = lookup.repository_of(act.world, pull := _chosen(act, Pull, first))
+    workflow = workflows.enter(act, home, name=("CI", "Nightly")[second % 2])
+    run = workflow_runs.create(
+        act, workflow, sha=pull.head_sha, event=("push", "pull_request")[first % 2], branch=pull.head_ref
+    )
+    for name, conclusion in (("build", "success"), ("test", (None, "failure", "cancelled")[second % 3])):
+        workflow_runs.add_job(act, run, name=name, conclusion=conclusion)
+
+
+def _rerun(act: Act, first: int, second: int) -> None:
+    run = _chosen(act, WorkflowRun, first)
+    if second % 3 == 2:
+        workflow_runs.rerun_job(act, _chosen(act, CheckRun, second))
+    else:
+        (workflow_runs.rerun, workflow_runs.rerun_failed)[second % 3](act, run)
+
+
+def _end_job(act: Act, first: int, second: int) -> None:
+    conclusion = ("success", "failure", None)[second % 3]
+    status = {} if conclusion else {"status": "in_progress"}
+    checks.update_check_run(act, _chosen(act, CheckRun, first), conclusion=conclusion, **status)
+
+
 def _merge(act: Act, first: int, second: int) -> None:
     methods: tuple[Method, ...] = ("merge", "squash", "rebase")
     merges.merge(act, _chosen(act, Pull, first), method=methods[second % 3])
@@ -257,6 +285,7 @@ COMMANDS: dict[str, Command] = {
     "block": lambda act, first, second: issues.add_blocking(act, _issue(act, first), _issue(act, second)),
     "branch": _create_branch,
     "check": _check,
+    "cancel run": lambda act, first, _: workflow_runs.cancel(act, _chosen(act, WorkflowRun, first)),
     "child": lambda act, first, second: issues.add_child(
         act, _issue(act, first), _issue(act, second), replace_parent=True
     ),
@@ -274,11 +303,13 @@ COMMANDS: dict[str, Command] = {
     "delete repository": lambda act, first, second: (
         repositories.delete(act, _chosen(act, Repository, 1 + second % 2)) if first + second > 11 else None
     ),
+    "delete run": lambda act, first, _: workflow_runs.delete(act, _chosen(act, WorkflowRun, first)),
     "delete thread comment": lambda act, first, _: threads.delete_comment(act, _chosen(act, ReviewComment, first)),
     "dismiss": lambda act, first, _: reviews.dismiss(act, _chosen(act, Review, first), "No."),
     "draft": lambda act, first, _: pulls.convert_to_draft(act, _chosen(act, Pull, first)),
     "edit comment": lambda act, first, second: comments.update(act, _chosen(act, Comment, first), f"edit {second}"),
     "edit review": lambda act, first, _: reviews.update(act, _chosen(act, Review, first), body=""),
+    "end job": _end_job,
     "force push": _force,
     "issue": _new_issue,
     "label": _label,
@@ -297,8 +328,10 @@ COMMANDS: dict[str, Command] = {
     "reopen": lambda act, first, _: issues.reopen(act, _issue(act, first)),
     "reopen pull": lambda act, first, _: pulls.reopen(act, _chosen(act, Pull, first)),
     "reply": _reply,
+    "rerun": _rerun,
     "resolve": lambda act, first, _: threads.resolve(act, _chosen(act, Thread, first)),
     "review": _review,
+    "run": _run,
     "schedule": _schedule,
     "settings": _settings,
     "submit": _submit,

@@ -1,28 +1,7 @@
 """For every operation a request that is granted and one that is refused; `R` stands for /repos/acme/widgets."""
 
-from dataclasses import dataclass
-from typing import Any
-
-NO_JSON = "image/png"
-
-
-@dataclass(frozen=True)
-class Call:
-    """One request, with names of ids and shas of the seeded world in braces."""
-
-    path: str
-    body: Any = None
-    user: str = "ann"
-    accept: str = ""
-
-
-def call(path: str, body: Any = None, user: str = "ann", accept: str = "") -> Call:
-    return Call(path, body, user, accept)
-
-
-def refused_media(path: str) -> Call:
-    return Call(path, accept=NO_JSON)
-
+from rest_calls import Call, call, refused_media
+from rest_run_cases import RUN_CASES
 
 _ONE_PIXEL = "aGVsbG8="
 _PULL, _ISSUE = "R/pulls/{pull}", "R/issues/{issue}"
@@ -232,6 +211,11 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/check-runs/{check_run}", {"conclusion": "failure", "output": {"title": "No", "summary": "Never"}}),
         call("R/check-runs/{check_run}", {"conclusion": "perhaps"}),
     ),
+    f"GET {_REPOSITORY}/check-runs/{{check_run_id}}/annotations": (
+        call("R/check-runs/{check_run}/annotations"),
+        call("R/check-runs/99/annotations"),
+    ),
+    **RUN_CASES,
     f"GET {_REPOSITORY}/labels": (call("R/labels?per_page=3"), call("/repos/acme/none/labels")),
     f"POST {_REPOSITORY}/labels": (
         call("R/labels", {"name": "new", "color": "ff0000"}),

@@ -47,6 +47,24 @@ def test_equal_worlds_do_not_differ(base: World, world: World) -> None:
     assert diff(base, base) == ()
 
 
+def test_a_run_again_is_told_by_its_attempt_and_jobs(world: World) -> None:
+    assert perform(world, [("run", 3, 0, 1)]) == ["run"]
+    before = world.snapshot()
+    assert perform(world, [("rerun", 1, 0, 1)]) == ["rerun"]
+    found = telling(diff(before, world))
+    assert [(each.change, each.kind, each.name, each.by) for each in found] == [
+        ("created", "run_attempts", "acme/widgets run 1 attempt 2", "bob"),
+        ("created", "check_runs", "acme/widgets check build", "bob"),
+        ("created", "check_runs", "acme/widgets check test", "bob"),
+    ]
+    assert {each.repository for each in found} == {"acme/widgets"}
+    attempt, _, job = (each.after for each in found)
+    assert isinstance(attempt, dict)
+    assert (attempt["run"], attempt["actor"], attempt["status"]) == ("acme/widgets run 1", "bob", "in_progress")
+    assert isinstance(job, dict)
+    assert (job["attempt"], job["status"]) == ("acme/widgets run 1 attempt 2", "queued")
+
+
 def test_a_changed_field_is_told_with_both_values_and_who(base: World, world: World) -> None:
     with world.acting(viewer(world, "ann")) as act:
         issues.update(act, lookup.issue(world, widgets(world), 1), title="New")

@@ -14,6 +14,7 @@ from seeds import rich_world
 
 from ghx_bench.twin.commands import comments, contents, issues, refs, repositories, users
 from ghx_bench.twin.git.errors import GitLookupError
+from ghx_bench.twin.git.program import home
 from ghx_bench.twin.git.repository import TreeEntry
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, Refusal
@@ -201,10 +202,10 @@ def test_closed_worlds_leave_no_folder(tmp_path: Path, monkeypatch: pytest.Monke
     parent = base_world()
     children = [parent.fork() for _ in range(5)]
     grandchild = children[0].fork()
-    assert list(tmp_path.glob("ghx-twin-*"))
+    assert list(tmp_path.glob("ghx-tmp-*"))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(World.close, [parent, *children, grandchild]))
-    left = [each for each in tmp_path.iterdir() if not each.name.startswith("ghx-twin-git-")]
+    left = [each for each in tmp_path.iterdir() if each != home()]
     assert left == []
     parent.close()
 
@@ -222,7 +223,7 @@ def test_worlds_that_nobody_closes_leave_no_folder_either(tmp_path: Path, monkey
     del child
     gc.collect()
 
-    assert [each for each in tmp_path.iterdir() if not each.name.startswith("ghx-twin-git-")] == []
+    assert [each for each in tmp_path.iterdir() if each != home()] == []
 
 
 def test_a_snapshot_of_another_world_is_refused_and_changes_nothing(base: World) -> None:

@@ -66,6 +66,11 @@ def _through_thread(database: Database, record: Record) -> int | None:
     return _through_pull(database, thread) if thread else None
 
 
+def _through_run(database: Database, record: Record) -> int | None:
+    run = database.get(records.WorkflowRun, getattr(record, "run_id", None))
+    return run.repository_id if run else None
+
+
 def _through_subject(database: Database, reaction: Record) -> int | None:
     table, identity = getattr(reaction, "subject_kind", None), getattr(reaction, "subject_id", None)
     model = next((model for model in records.RECORDS if model.table == table), None)
@@ -79,6 +84,7 @@ _WAYS_HOME: dict[str, Callable[[Database, Record], int | None]] = {
     "pull_id": _through_pull,
     "thread_id": _through_thread,
     "subject_id": _through_subject,
+    "run_id": _through_run,
 }
 _KINDS = {
     "U": _Kind(records.User, _none),
@@ -99,6 +105,8 @@ _KINDS = {
     "REA": _Kind(records.Reaction, _none),
     "SC": _Kind(records.Status, _own),
     "CR": _Kind(records.CheckRun, _own),
+    "W": _Kind(records.Workflow, _own),
+    "WFR": _Kind(records.WorkflowRun, _own),
     "BPR": _Kind(records.Protection, _own),
 }
 

@@ -64,8 +64,10 @@ def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
 @pytest.fixture(scope="session")
 def github_server() -> "Generator[Server]":
     """Yield the server that all worlds of a test run share; the token selects the world."""
+    from ghx_bench.twin.server import querying  # noqa: PLC0415 - the same
     from ghx_bench.twin.server.running import Server  # noqa: PLC0415 - the same
 
+    querying.load()  # before the server does, in a thread
     with Server() as server:
         yield server
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from seeds import seed_of, world_of
 
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import lookup, workflow_runs
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.planting import SeedError
@@ -31,6 +31,19 @@ def test_the_example_is_a_world(example: str) -> None:
         assert world.database.count(Label, repository_id=widgets.id) == 9
         assert user_role(world, lookup.user(world, "agent"), widgets) == "read"
         assert lookup.repository(world, None, "agent", "widgets").parent_id == widgets.id
+
+
+def test_the_runs_that_are_shown_fit_the_example(example: str) -> None:
+    _, shown = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    indented = "".join(f"    {line}\n" for line in shown.splitlines())
+    with world_of(example.replace("    issues:\n", f"{indented}    issues:\n", 1)) as world:
+        run = workflow_runs.run(world, lookup.repository(world, None, "acme", "widgets"), 101)
+        latest = workflow_runs.latest_attempt(world, run)
+        assert (latest.number, latest.status, run.head_branch) == (2, "in_progress", "faster")
+        assert [(job.name, job.conclusion) for job in workflow_runs.jobs(world, latest)] == [
+            ("build", "success"),
+            ("test", None),
+        ]
 
 
 def test_the_same_example_makes_the_same_world(example: str) -> None:

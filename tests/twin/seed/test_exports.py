@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed, seed_text
 from ghx_bench.twin.seed.planting import SeedError, plant
 from ghx_bench.twin.seed.talk import SeedComment, SeedIssue
-from ghx_bench.twin.state.records import Pull, Thread
+from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
 
 
@@ -50,6 +52,17 @@ def test_any_world_that_commands_can_make_is_the_same_after_an_export(base: Worl
 def test_a_world_with_everything_in_it_is_the_same_after_an_export() -> None:
     with rich_world() as world:
         assert_fixpoint(world)
+
+
+def test_workflow_runs_keep_their_ids_attempts_and_jobs(base: World) -> None:
+    with base.fork() as world:
+        done = perform(world, [("run", 3, 0, 1), ("run", 3, 1, 1), ("delete run", 3, 0, 0), ("rerun", 1, 0, 1)])
+        assert done == ["run", "run", "delete run", "rerun"]
+        (run,) = world.database.all(WorkflowRun)
+        assert_fixpoint(world)
+        with world_of(harvest(world)) as again:
+            assert again.database.all(WorkflowRun) == [run]
+            assert again.database.all(RunAttempt) == [replace(each, id=ANY) for each in world.database.all(RunAttempt)]
 
 
 def test_the_text_of_an_export_says_the_same(tmp_path: Path) -> None:

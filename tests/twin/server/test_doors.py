@@ -13,7 +13,7 @@ from ghx_bench.twin.rest.operations import OPERATIONS
 
 ELSEWHERE = (  # pages and pictures that no installation of GitHub has itself
     "https://docs.github.com/", "https://avatars.githubusercontent.com/", "https://api.github.com/licenses/",
-    "http://choosealicense.com/", "https://spdx.org/", "git@github.com:",
+    "http://choosealicense.com/", "https://spdx.org/", "git@github.com:", "https://help.github.com/",
 )  # fmt: skip
 ADDRESS = re.compile(r"^(https?|git|ssh)://|^git@")
 READING = [operation.name for operation in OPERATIONS if operation.method == "GET"]

@@ -23,10 +23,13 @@ from ghx_bench.twin.state.records import (
     Review,
     ReviewComment,
     ReviewRequest,
+    RunAttempt,
     Status,
     TeamRepository,
     Thread,
     Tombstone,
+    Workflow,
+    WorkflowRun,
 )
 
 
@@ -58,13 +61,23 @@ def of_comment(database: Database, comment: Comment | ReviewComment) -> Iterator
         yield from _pointers(database, "comment_id", comment.id)
 
 
+def of_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
+    """Yield the attempts at a workflow run and their jobs, not the run itself."""
+    for attempt in database.all(RunAttempt, run_id=run.id):
+        yield from database.all(CheckRun, attempt_id=attempt.id)
+        yield attempt
+
+
 def of_repository(database: Database, repository: Repository) -> Iterator[Record]:
     """Yield everything that a repository holds, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
         yield from of_issue(database, issue)
         yield from database.all(Tombstone, moved_to_id=issue.id)
         yield issue
-    owned = (Label, Milestone, Status, CheckRun, Protection, Collaborator, TeamRepository, Redirect)
+    for run in database.all(WorkflowRun, repository_id=repository.id):
+        yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
+        yield run
+    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
     for model in owned:
         yield from database.all(model, repository_id=repository.id)
     for tombstone in database.all(Tombstone, repository_id=repository.id):

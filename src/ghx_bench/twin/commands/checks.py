@@ -1,10 +1,10 @@
 """Statuses and check runs that tools report on commits."""
 
-from ghx_bench.twin.commands import automerge, events, texts
+from ghx_bench.twin.commands import automerge, events, run_progress, texts
 from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.state.records import CheckRun, Repository, Status
+from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
 from ghx_bench.twin.world import Act
 
 STATES = ("error", "failure", "pending", "success")
@@ -35,7 +35,7 @@ def create_status(
 ) -> Status:
     """Report a status; the newest of a context counts."""
     permissions.require(act, repository, "write")
-    commit = _commit(act, repository, sha)
+    commit = commit_of(act, repository, sha)
     _check_texts("Status", context=context, description=description, target_url=target_url)
     if state not in STATES:
         raise texts.invalid("Status", "state", value=state)
@@ -65,20 +65,19 @@ def create_check_run(
     name: str,
     status: str | None = None,
     conclusion: str | None = None,
-    workflow: str | None = None,
-    event: str | None = None,
+    attempt: RunAttempt | None = None,
     details_url: str | None = None,
     title: str | None = None,
     summary: str | None = None,
     started_at: str | None = None,
     completed_at: str | None = None,
 ) -> CheckRun:
-    """Report a check run; one with a conclusion is completed."""
+    """Report a check run, or a job of an attempt at a workflow run; one with a conclusion is completed."""
     permissions.require(act, repository, "write")
-    commit = _commit(act, repository, sha)
+    commit = commit_of(act, repository, sha)
     if not name.strip():
         raise texts.missing("CheckRun", "name")
-    _check_texts("CheckRun", name=name, workflow=workflow, event=event, details_url=details_url)
+    _check_texts("CheckRun", name=name, details_url=details_url)
     _check_texts("CheckRun", title=title, summary=summary, started_at=started_at, completed_at=completed_at)
     now = _status(status, conclusion)
     started, completed = _moment("started_at", started_at), _moment("completed_at", completed_at)
@@ -89,14 +88,14 @@ def create_check_run(
         name=name,
         status=now,
         conclusion=conclusion,
-        workflow=workflow,
-        event=event,
+        attempt_id=attempt.id if attempt else None,
         details_url=details_url,
         title=title,
         summary=summary,
         started_at=started or act.now,
         completed_at=(completed or act.now) if now == "completed" else None,
     )
+    run_progress.settle(act, run.attempt_id)
     automerge.attempt_head(act, repository.id, commit)
     return run
 
@@ -131,8 +130,17 @@ def update_check_run(
         changes["completed_at"] = finished if changes["status"] == "completed" else None
     _check_texts("CheckRun", **changes)
     changed = act.database.update(current, **changes)
+    run_progress.settle(act, current.attempt_id)
     automerge.attempt_head(act, current.repository_id, current.head_sha)
     return changed
+
+
+def commit_of(act: Act, repository: Repository, sha: str) -> str:
+    """Return the full sha of a commit that can be reported on."""
+    wanted = sha.lower()
+    if act.git(repository).kind(wanted) != "commit":
+        raise InvalidRefusal(f"No commit found for SHA: {sha}")
+    return wanted
 
 
 def _status(status: str | None, conclusion: str | None) -> str:
@@ -155,10 +163,3 @@ def _check_texts(resource: str, **values: object) -> None:
     for field, value in values.items():
         if isinstance(value, str):
             texts.storable(value, resource=resource, field=field)
-
-
-def _commit(act: Act, repository: Repository, sha: str) -> str:
-    wanted = sha.lower()
-    if act.git(repository).kind(wanted) != "commit":
-        raise InvalidRefusal(f"No commit found for SHA: {sha}")
-    return wanted

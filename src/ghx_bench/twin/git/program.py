@@ -1,14 +1,12 @@
 """Git's own program, run as nobody in particular: no settings, names or paths of the user reach it."""
 
-import atexit
 import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.receiving import UPDATE_HOOK
 
@@ -48,12 +46,15 @@ class NoGitError(GitError):
         super().__init__("there is no `git` on PATH; install git 2.31 or newer")
 
 
-@cache
 def home() -> Path:
     """Return a folder that git takes for a home: our settings in it and nothing else; gone with the process."""
-    folder = Path(tempfile.mkdtemp(prefix="ghx-twin-git-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / ".gitconfig").write_text(_SETTINGS, encoding="utf-8")
+    return _home().path
+
+
+@cache
+def _home() -> ScratchFolder:
+    folder = ScratchFolder()
+    (folder.path / ".gitconfig").write_text(_SETTINGS, encoding="utf-8")
     return folder
 
 

@@ -1,16 +1,13 @@
 """Where the repositories of a world are: in a folder that lasts, or in a temporary one that goes with the world."""
 
-import os
-import shutil
-import tempfile
 import threading
-import weakref
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.git import bare, references
 from ghx_bench.twin.git.errors import GitLookupError, GitRefError
 from ghx_bench.twin.git.repository import GitRepository, Undo
@@ -22,15 +19,15 @@ Refs = dict[str, str]  # by full name; "HEAD" is "ref: refs/heads/..."
 class _Folder:
     """A folder with repositories, kept as long as any storage needs the objects in it."""
 
-    def __init__(self, path: Path, *, temporary: bool, needs: "_Folder | None" = None) -> None:
-        self.path, self.temporary, self._needs = path, temporary, needs
+    def __init__(self, path: Path, *, temporary: ScratchFolder | None = None, needs: "_Folder | None" = None) -> None:
+        self.path, self._temporary, self._needs = path, temporary, needs
         self._users = 1
-        self._removal = weakref.finalize(self, _remove_own, path, os.getpid()) if temporary else None
 
     @classmethod
     def fresh(cls, needs: "_Folder | None" = None) -> Self:
         """Make a temporary folder, for a storage that may need the objects of another."""
-        return cls(Path(tempfile.mkdtemp(prefix="ghx-twin-")), temporary=True, needs=needs)
+        scratch = ScratchFolder()
+        return cls(scratch.path, temporary=scratch, needs=needs)
 
     def keep(self) -> "_Folder":
         """Count one more user."""
@@ -44,8 +41,8 @@ class _Folder:
             self._users -= 1
             last = self._users == 0
         if last:
-            if self._removal is not None:
-                self._removal()
+            if self._temporary is not None:
+                self._temporary.remove()
             if self._needs is not None:
                 self._needs.release()
 
@@ -83,7 +80,7 @@ class GitStorage:
     def in_directory(cls, path: Path) -> Self:
         """Open the storage in a folder, creating it where there is none; what was written survives a crash."""
         path.mkdir(parents=True, exist_ok=True)
-        storage = cls(_Folder(path.resolve(), temporary=False), durable=True)
+        storage = cls(_Folder(path.resolve()), durable=True)
         for found in path.glob("*.git"):
             if found.stem.isdecimal() and bare.exists(found):
                 storage._add(int(found.stem))
@@ -225,9 +222,3 @@ class GitStorage:
     def _remember(self, undo: Undo) -> None:
         if self._undo is not None:
             self._undo.append(undo)
-
-
-def _remove_own(path: Path, process: int) -> None:
-    """Remove a temporary folder, unless this process is only a copy of the one that made it."""
-    if os.getpid() == process:
-        shutil.rmtree(path, ignore_errors=True)

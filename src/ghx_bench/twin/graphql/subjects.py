@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import FileDiff, Signature, TreeEntry
 from ghx_bench.twin.queries.checks import Rollup
+from ghx_bench.twin.queries.workflow_runs import Origin
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Record, Repository, User
 
 
@@ -109,9 +110,9 @@ class StatusOf:
 
 @dataclass(frozen=True, slots=True)
 class SuiteOf:
-    """The check suite that a check run is part of."""
+    """The check suite of an attempt at a workflow run, or of a single check run that a tool reported."""
 
-    run: CheckRun
+    whole: Origin | CheckRun
 
 
 @dataclass(frozen=True, slots=True)

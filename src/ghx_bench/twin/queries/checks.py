@@ -4,7 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from ghx_bench.twin.state.records import CheckRun, Repository, Status
+from ghx_bench.twin.queries.workflow_runs import latest_attempts
+from ghx_bench.twin.state.records import CheckRun, Repository, Status, WorkflowRun
 from ghx_bench.twin.world import World
 
 State = Literal["ERROR", "FAILURE", "PENDING", "EXPECTED", "SUCCESS"]
@@ -44,9 +45,18 @@ def latest_statuses(world: World, repository: Repository, sha: str) -> list[Stat
 
 
 def latest_check_runs(world: World, repository: Repository, sha: str) -> list[CheckRun]:
-    """Return the newest check run of each name within its workflow, oldest name first."""
-    runs = world.database.all(CheckRun, repository_id=repository.id, head_sha=sha)
-    return list({(run.workflow, run.name): run for run in runs}.values())
+    """Return the newest check run of each name, oldest name first; of jobs, those of the attempts that count.
+
+    Jobs are told apart by workflow and event too: a workflow may run for a push and for a pull request.
+    """
+    found = world.database.all(CheckRun, repository_id=repository.id, head_sha=sha)
+    if all(one.attempt_id is None for one in found):
+        return list({one.name: one for one in found}.values())
+    runs = world.database.all(WorkflowRun, repository_id=repository.id, head_sha=sha)
+    latest = {attempt.id: attempt.run_id for attempt in latest_attempts(world, runs).values()}
+    origins = {run.id: (run.workflow_id, run.event) for run in runs}
+    counting = [one for one in found if one.attempt_id is None or one.attempt_id in latest]
+    return list({(origins.get(latest.get(one.attempt_id or 0, 0)), one.name): one for one in counting}.values())
 
 
 def combined_state(statuses: list[Status]) -> Literal["failure", "pending", "success"]:

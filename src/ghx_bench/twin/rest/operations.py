@@ -6,6 +6,7 @@ from functools import cache
 
 from ghx_bench.twin.rest.answer import Answer
 from ghx_bench.twin.rest.handlers import (
+    actions,
     branches,
     checks,
     collaborators,
@@ -32,6 +33,7 @@ Handler = Callable[[RestRequest], Answer]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
+_RUN, _WORKFLOW = f"{R}/actions/runs/{{run_id}}", f"{R}/actions/workflows/{{workflow_id}}"
 _REVIEW, _PROTECTION = f"{_PULL}/reviews/{{review_id}}", f"{R}/branches/{{branch}}/protection"
 
 
@@ -165,6 +167,25 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{R}/check-runs", checks.create_check_run),
     Operation("GET", f"{R}/check-runs/{{check_run_id}}", checks.get_check_run),
     Operation("PATCH", f"{R}/check-runs/{{check_run_id}}", checks.update_check_run),
+    Operation("GET", f"{R}/check-runs/{{check_run_id}}/annotations", checks.list_annotations),
+    # Workflows and their runs
+    Operation("GET", f"{R}/actions/workflows", actions.list_workflows),
+    Operation("GET", _WORKFLOW, actions.get_workflow),
+    Operation("PUT", f"{_WORKFLOW}/enable", actions.enable_workflow),
+    Operation("PUT", f"{_WORKFLOW}/disable", actions.disable_workflow),
+    Operation("GET", f"{_WORKFLOW}/runs", actions.list_workflow_runs),
+    Operation("GET", f"{R}/actions/runs", actions.list_runs),
+    Operation("GET", _RUN, actions.get_run),
+    Operation("DELETE", _RUN, actions.delete_run),
+    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}", actions.get_attempt),
+    Operation("GET", f"{_RUN}/attempts/{{attempt_number}}/jobs", actions.list_attempt_jobs),
+    Operation("GET", f"{_RUN}/jobs", actions.list_jobs),
+    Operation("GET", f"{_RUN}/artifacts", actions.list_artifacts),
+    Operation("POST", f"{_RUN}/rerun", actions.rerun),
+    Operation("POST", f"{_RUN}/rerun-failed-jobs", actions.rerun_failed_jobs),
+    Operation("POST", f"{_RUN}/cancel", actions.cancel),
+    Operation("GET", f"{R}/actions/jobs/{{job_id}}", actions.get_job),
+    Operation("POST", f"{R}/actions/jobs/{{job_id}}/rerun", actions.rerun_job),
     # Labels and milestones
     Operation("GET", f"{R}/labels", labels.list_labels),
     Operation("POST", f"{R}/labels", labels.create_label),

@@ -18,7 +18,10 @@ class SeedCheck(SeedModel):
         default="completed", description="How far a check run is; a commit status has none."
     )
     conclusion: str | None = Field(default=None, description="success, failure, ...; for a status its state.")
-    workflow: str | None = Field(default=None, description="The name of the workflow that a check run belongs to.")
+    workflow: str | None = Field(
+        default=None,
+        description="The name of a workflow: the check run is a job of its run for the commit, made if there is none.",
+    )
     event: str | None = Field(default=None, description="What started that workflow: push, pull_request, schedule, ...")
     title: str | None = Field(default=None, description="The heading of a check run's output.")
     summary: str | None = Field(default=None, description="The text of a check run's output.")

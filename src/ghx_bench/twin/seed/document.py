@@ -8,6 +8,7 @@ from ghx_bench.twin.seed.accounts import SeedOrganization, SeedUser
 from ghx_bench.twin.seed.checks import SeedCommitCheck
 from ghx_bench.twin.seed.format import Login, Moment, Number, RepositoryName, Role, SeedModel
 from ghx_bench.twin.seed.talk import SeedIssue, SeedPull
+from ghx_bench.twin.seed.workflows import SeedWorkflow
 
 
 class SeedFile(SeedModel):
@@ -109,6 +110,7 @@ class SeedRepository(SeedModel):
     history: tuple[SeedCommit, ...] = Field(default=(), description="Commits after that, in order.")
     tags: dict[str, str] = Field(default={}, description="Tags by name: the branch or commit each points to.")
     checks: tuple[SeedCommitCheck, ...] = Field(default=(), description="What tools reported on commits.")
+    workflows: tuple[SeedWorkflow, ...] = Field(default=(), description="Workflows of GitHub Actions and their runs.")
     protection: tuple[SeedProtection, ...] = ()
     issues: tuple[SeedIssue, ...] = ()
     pulls: tuple[SeedPull, ...] = ()

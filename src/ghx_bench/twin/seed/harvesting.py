@@ -1,8 +1,8 @@
 """From a world to a seed: what `plant` needs to make a world like it again.
 
-Kept: people, settings, history to the commit, checks, conversations with their states, authors and times. Not kept:
-the entries of timelines (planting writes new ones), database ids, former names of repositories, where moved issues
-went, and the world's clock.
+Kept: people, settings, history to the commit, checks, workflow runs, conversations with their states, authors and
+times. Not kept: the entries of timelines (planting writes new ones), database ids (but those of workflow runs), former
+names of repositories, where moved issues went, and the world's clock.
 """
 
 import base64
@@ -12,7 +12,7 @@ from ghx_bench.twin.git.bundles import bundle
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.accounts import SeedOrganization, SeedTeam, SeedToken, SeedUser
 from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedProtection, SeedRepository, WorldSeed
-from ghx_bench.twin.seed.harvested_checks import harvest_checks
+from ghx_bench.twin.seed.harvested_checks import harvest_checks, harvest_workflows
 from ghx_bench.twin.seed.harvested_conversations import harvest_issues, harvest_pulls
 from ghx_bench.twin.seed.talk import SeedPull
 from ghx_bench.twin.state.records import (
@@ -89,7 +89,9 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
     parent = world.database.get(Repository, repository.parent_id)
     pulls = tuple(harvest_pulls(world, repository))
     checks = tuple(harvest_checks(world, repository))
-    history = bundle(world.git(repository), also={*_commits_of(pulls), *(check.commit for check in checks)})
+    workflows = tuple(harvest_workflows(world, repository))
+    reported = {each.commit for each in (*checks, *(run for workflow in workflows for run in workflow.runs))}
+    history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
     return SeedRepository.model_validate(
         {
             **{name: getattr(repository, name) for name in _SAME},
@@ -99,6 +101,7 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
             "exported": True,
             "bundle": base64.b64encode(history).decode() if history else None,
             "checks": checks,
+            "workflows": workflows,
             "issues": tuple(harvest_issues(world, repository)),
             "pulls": pulls,
             "at": repository.created_at,

@@ -3,11 +3,10 @@
 import base64
 import binascii
 
-from ghx_bench.twin.commands import checks, pushes, refs, signatures
+from ghx_bench.twin.commands import pushes, refs, signatures
 from ghx_bench.twin.git.bundles import unbundle
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.checks import SeedCheck
 from ghx_bench.twin.seed.document import Files, SeedCommit, SeedFile
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.plot import Plot
@@ -28,31 +27,15 @@ def plant_history(plot: Plot) -> None:
             _commit(plot, commit)
     for name, target in seed.tags.items():
         with within(f"tags: {name}"), plot.world.acting(None) as act:
-            refs.create(act, plot.current(act), ref=f"refs/tags/{name}", sha=_commit_named(plot, target))
+            refs.create(act, plot.current(act), ref=f"refs/tags/{name}", sha=commit_named(plot, target))
 
 
-def plant_check(plot: Plot, seed: SeedCheck, sha: str) -> None:
-    """Report a check run or a status on a commit."""
-    with within(f"check {seed.name!r}"), plot.speaking(seed.creator or plot.steward, at=seed.at) as act:
-        if seed.kind == "status":
-            checks.create_status(
-                act, plot.record, sha=sha, state=seed.conclusion or "pending", context=seed.name,
-                description=seed.description, target_url=seed.url,
-            )  # fmt: skip
-            return
-        checks.create_check_run(
-            act, plot.record, sha=sha, name=seed.name, status=seed.status,
-            conclusion=seed.conclusion or ("success" if seed.status == "completed" else None),
-            workflow=seed.workflow, event=seed.event, details_url=seed.url, title=seed.title, summary=seed.summary,
-            completed_at=seed.completed_at,
-        )  # fmt: skip
-
-
-def plant_checks(plot: Plot) -> None:
-    """Report what tools said of commits."""
-    for check in plot.seed.checks:
-        with within("checks"):
-            plant_check(plot, check, _commit_named(plot, check.commit))
+def commit_named(plot: Plot, name: str) -> str:
+    """Return the commit that a branch, a tag or a sha names."""
+    sha = plot.git.resolve(name, plot.record.default_branch)
+    if sha is None:
+        raise InvalidRefusal(f"there is no branch or commit {name!r} yet; put the commit that makes it first")
+    return sha
 
 
 def _unbundle(plot: Plot, text: str) -> None:
@@ -86,15 +69,8 @@ def _commit(plot: Plot, commit: SeedCommit) -> None:
 def _start(plot: Plot, commit: SeedCommit) -> str | None:
     """Return where a new branch starts: the named place, else the default branch, else nowhere."""
     if commit.from_ is not None:
-        return _commit_named(plot, commit.from_)
+        return commit_named(plot, commit.from_)
     return plot.git.ref(f"refs/heads/{plot.record.default_branch}")
-
-
-def _commit_named(plot: Plot, name: str) -> str:
-    sha = plot.git.resolve(name, plot.record.default_branch)
-    if sha is None:
-        raise InvalidRefusal(f"there is no branch or commit {name!r} yet; put the commit that makes it first")
-    return sha
 
 
 def _changes(plot: Plot, files: Files) -> list[TreeChange]:

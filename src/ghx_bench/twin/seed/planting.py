@@ -9,9 +9,11 @@ from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.accounts import SeedOrganization, SeedUser
 from ghx_bench.twin.seed.conversations import date_conversations, plant_conversations, relate_issues
 from ghx_bench.twin.seed.document import SeedMilestone, SeedRepository, WorldSeed
-from ghx_bench.twin.seed.histories import plant_checks, plant_history
+from ghx_bench.twin.seed.histories import plant_history
 from ghx_bench.twin.seed.mistakes import SeedError, within
 from ghx_bench.twin.seed.plot import Plot
+from ghx_bench.twin.seed.reporting import plant_checks
+from ghx_bench.twin.seed.running import plant_workflows
 from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
 
@@ -75,6 +77,7 @@ def _plant_repository(world: World, seed: SeedRepository) -> Plot:
                 users.add_team_repository(act, team, plot.record, role)
         _plant_labels(act, plot)
     plant_history(plot)
+    plant_workflows(plot)
     plant_checks(plot)
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):

@@ -3,9 +3,9 @@
 from ghx_bench.twin.commands import merges, pulls, restoring
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.histories import plant_check
 from ghx_bench.twin.seed.mistakes import within
 from ghx_bench.twin.seed.plot import Plot
+from ghx_bench.twin.seed.reporting import plant_check
 from ghx_bench.twin.seed.reviews import plant_reviews
 from ghx_bench.twin.seed.talk import SeedOutcome, SeedPull
 from ghx_bench.twin.state.records import Pull, Team, User
@@ -30,7 +30,7 @@ def finish_pull(plot: Plot, seed: SeedPull, pull: Pull) -> None:
     """Review a pull request and bring it to the state the seed says."""
     if seed.checks:
         for check in seed.checks:
-            plant_check(plot, check, pull.head_sha)
+            plant_check(plot, check, pull.head_sha, pull.head_ref)
     if plot.seed.exported:  # its requests are those that were open after the reviews
         plant_reviews(plot, seed, pull)
     if seed.reviewers:

@@ -22,12 +22,12 @@ _loading = threading.Lock()
 
 def warm() -> None:
     """Load GraphQL in a thread of its own, so that it is there when somebody asks."""
-    threading.Thread(target=_load, name="ghx-twin-warming", daemon=True).start()
+    threading.Thread(target=load, name="ghx-twin-warming", daemon=True).start()
 
 
 async def executor() -> Execute:
     """Return what executes queries; others are served while it is loaded."""
-    return _loaded() if _is_loaded() else await anyio.to_thread.run_sync(_load)
+    return _loaded() if _is_loaded() else await anyio.to_thread.run_sync(load)
 
 
 async def operation_of(body: bytes) -> str:
@@ -38,7 +38,12 @@ async def operation_of(body: bytes) -> str:
     return execution.operation_of(body)
 
 
-def _load() -> Execute:
+def load() -> Execute:
+    """Load GraphQL here and now, once.
+
+    Under pytest, whatever imports in a thread should do this first: pytest rewrites what it imports, and Python 3.11
+    stumbles over two threads that compile syntax trees.
+    """
     with _loading:  # one schema for all threads: its types are told apart by identity
         return _loaded()
 

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import shutil
 import socket
 import tempfile
 import threading
@@ -15,6 +14,7 @@ import anyio.to_thread
 import uvicorn
 
 from ghx_bench._base.errors import OperationError
+from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Identity, client_environment
@@ -39,7 +39,7 @@ class Server:
         self.hosting = Hosting()
         self.app = TwinApp(self.hosting)
         self._port = port
-        self._directory: Path | None = None
+        self._directory: ScratchFolder | None = None
         self._sockets: list[socket.socket] = []
         self._running: tuple[uvicorn.Server, threading.Thread] | None = None
         self._clients = itertools.count(1)
@@ -54,7 +54,7 @@ class Server:
         """Return the private directory of this server: its unix socket and its clients' configuration."""
         if self._directory is None:
             raise RuntimeError("the server has not been started")
-        return self._directory
+        return self._directory.path
 
     @property
     def socket_path(self) -> Path:
@@ -96,7 +96,7 @@ class Server:
         for listening in self._sockets:
             listening.close()
         if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.remove()
         self._running, self._sockets, self._directory = None, [], None
 
     def __enter__(self) -> Self:
@@ -157,10 +157,10 @@ class Server:
         return listening
 
 
-def _private_directory() -> Path:
+def _private_directory() -> ScratchFolder:
     """Return a new directory of ours, with a path that is short enough for the name of a unix socket."""
     long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE
-    return Path(tempfile.mkdtemp(prefix="ghx-twin-", dir="/tmp" if long else None))  # noqa: S108 - mkdtemp is private
+    return ScratchFolder(SHORT_PLACE if long else None)
 
 
 @asynccontextmanager

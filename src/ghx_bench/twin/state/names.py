@@ -29,6 +29,9 @@ _TARGETS: dict[str, type[Record]] = {
     "in_reply_to_id": records.ReviewComment,
     "moved_to_id": records.Issue,
     "blocking_id": records.Issue,
+    "workflow_id": records.Workflow,
+    "run_id": records.WorkflowRun,
+    "attempt_id": records.RunAttempt,
 }
 
 
@@ -149,5 +152,8 @@ _NAMES: dict[type[Record], Callable[[Database, Any], str]] = {
     records.ReviewComment: _within("thread_id", "comment", "id"),
     records.Event: _within("issue_id", "event", "event"),
     records.Status: _within("repository_id", "status", "context"),
+    records.Workflow: _within("repository_id", "workflow", "name"),
+    records.WorkflowRun: _within("repository_id", "run", "id"),
+    records.RunAttempt: _within("run_id", "attempt", "number"),
     records.CheckRun: _within("repository_id", "check", "name"),
 }

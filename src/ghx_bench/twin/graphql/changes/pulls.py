@@ -1,6 +1,7 @@
 """Mutations of pull requests."""
 
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from ghx_bench.twin.commands import merges, pulls
 from ghx_bench.twin.commands.unset import UNSET, Unset
@@ -9,6 +10,24 @@ from ghx_bench.twin.graphql.changes.issues import account, put_metadata
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import ConflictRefusal
 from ghx_bench.twin.state.records import Pull, Repository, Team, User
+
+
+class _MergeInput(TypedDict, total=False):
+    """How somebody wants a pull request merged, now or later."""
+
+    merge_method: str | None
+    commit_headline: str | None
+    commit_body: str | None
+    expected_head_oid: str | None
+    author_email: str | None
+
+
+class _Manner(TypedDict):
+    """The same, as the commands take it."""
+
+    method: merges.Method
+    title: str | None
+    message: str | None
 
 
 def create_pull_request(
@@ -88,46 +107,21 @@ def convert_pull_request_to_draft(change: Change, *, pull_request_id: str) -> Ou
     return {"pull_request": pulls.convert_to_draft(change.act, _pull(change, pull_request_id))}
 
 
-def merge_pull_request(
-    change: Change,
-    *,
-    pull_request_id: str,
-    merge_method: str | None = None,
-    commit_headline: str | None = None,
-    commit_body: str | None = None,
-    expected_head_oid: str | None = None,
-    author_email: str | None = None,
-) -> Outcome:
+def merge_pull_request(change: Change, *, pull_request_id: str, **wanted: Unpack[_MergeInput]) -> Outcome:
     """Merge a pull request."""
-    refuse_given("MergePullRequestInput", authorEmail=author_email)
+    refuse_given("MergePullRequestInput", authorEmail=wanted.get("author_email"))
     pull = _pull(change, pull_request_id)
-    merges.merge(
-        change.act,
-        pull,
-        method=_method(merge_method),
-        title=commit_headline,
-        message=commit_body,
-        expected_head=expected_head_oid,
-    )
+    merges.merge(change.act, pull, expected_head=wanted.get("expected_head_oid"), **_manner(wanted))
     return {"pull_request": pull, "actor": change.actor}
 
 
-def enable_pull_request_auto_merge(
-    change: Change,
-    *,
-    pull_request_id: str,
-    merge_method: str | None = None,
-    commit_headline: str | None = None,
-    commit_body: str | None = None,
-    expected_head_oid: str | None = None,
-    author_email: str | None = None,
-) -> Outcome:
+def enable_pull_request_auto_merge(change: Change, *, pull_request_id: str, **wanted: Unpack[_MergeInput]) -> Outcome:
     """Ask to merge a pull request once nothing is in the way."""
-    refuse_given("EnablePullRequestAutoMergeInput", authorEmail=author_email)
-    pull = _pull(change, pull_request_id)
-    if expected_head_oid and expected_head_oid != pull.head_sha:
+    refuse_given("EnablePullRequestAutoMergeInput", authorEmail=wanted.get("author_email"))
+    pull, expected = _pull(change, pull_request_id), wanted.get("expected_head_oid")
+    if expected and expected != pull.head_sha:
         raise ConflictRefusal("Head branch was modified. Review and try the merge again.")
-    pulls.enable_auto_merge(change.act, pull, method=_method(merge_method), title=commit_headline, message=commit_body)
+    pulls.enable_auto_merge(change.act, pull, **_manner(wanted))
     return {"pull_request": pull, "actor": change.actor}
 
 
@@ -197,8 +191,10 @@ def _pull(change: Change, identity: str) -> Pull:
     return change.find(identity, Pull)
 
 
-def _method(name: str | None) -> merges.Method:
-    return "squash" if name == "SQUASH" else "rebase" if name == "REBASE" else "merge"
+def _manner(wanted: _MergeInput) -> _Manner:
+    asked = wanted.get("merge_method")
+    method: merges.Method = "squash" if asked == "SQUASH" else "rebase" if asked == "REBASE" else "merge"
+    return {"method": method, "title": wanted.get("commit_headline"), "message": wanted.get("commit_body")}
 
 
 PULL_CHANGES: Sequence[Mutation] = (

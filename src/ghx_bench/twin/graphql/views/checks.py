@@ -10,7 +10,7 @@ from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.nodes import record_of
-from ghx_bench.twin.queries import lookup, pulls
+from ghx_bench.twin.queries import lookup, pulls, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import CheckRun, Pull, Repository, Status
@@ -156,7 +156,11 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
-        return self.context.show(SuiteOf(self.subject))
+        return self.context.show(SuiteOf(self._origin() or self.subject))
+
+    def details_url(self) -> str | None:
+        """Return where it tells more: what its tool said, or the page of a job."""
+        return self.subject.details_url or (self.url() if self._origin() else None)
 
     def status(self) -> str:
         """Return how far it is."""
@@ -172,7 +176,9 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def resource_path(self) -> str:
         """Return the path of its page."""
-        return f"/{self.context.full_name(self.context.home(self.subject.repository_id))}/runs/{self.subject.id}"
+        home, origin = self.context.home(self.subject.repository_id), self._origin()
+        page = workflow_runs.job_path(origin.run, self.subject) if origin else f"/runs/{self.subject.id}"
+        return f"/{self.context.full_name(home)}{page}"
 
     def permalink(self) -> str:
         """Return the address of its page."""
@@ -182,71 +188,11 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         """Tell whether a pull request cannot be merged without it."""
         return _is_required(self, self.subject.name, **pull)
 
-
-class CheckSuiteView(View[SuiteOf]):
-    """The suite that a check run is part of."""
-
-    typename: ClassVar[str] = "CheckSuite"
-    __slots__ = ()
-
-    def commit(self) -> Any:
-        """Return the commit."""
-        home = self.context.home(self.subject.run.repository_id)
-        return self.context.show(gitaccess.commit_at(self.context, home, self.subject.run.head_sha))
-
-    def conclusion(self) -> str | None:
-        """Return how it ended."""
-        return self.subject.run.conclusion.upper() if self.subject.run.conclusion else None
-
-    def status(self) -> str:
-        """Return how far it is."""
-        return self.subject.run.status.upper()
-
-    def created_at(self) -> str:
-        """Return when it began."""
-        return self.subject.run.started_at
-
-    def updated_at(self) -> str:
-        """Return when it last changed."""
-        return self.subject.run.completed_at or self.subject.run.started_at
-
-    def repository(self) -> Any:
-        """Return where it ran."""
-        return self.context.show(self.context.home(self.subject.run.repository_id))
-
-    def workflow_run(self) -> "WorkflowRunView | None":
-        """Return the workflow run that made it, where one did."""
-        return WorkflowRunView(self.context, self.subject) if self.subject.run.workflow else None
-
-
-class WorkflowRunView(View[SuiteOf]):
-    """The workflow run behind a check suite."""
-
-    typename: ClassVar[str] = "WorkflowRun"
-    __slots__ = ()
-
-    def check_suite(self) -> Any:
-        """Return its check suite."""
-        return self.context.show(self.subject)
-
-    def event(self) -> str:
-        """Return what set it off."""
-        return self.subject.run.event or "push"
-
-    def workflow(self) -> "WorkflowView":
-        """Return the workflow."""
-        return WorkflowView(self.context, self.subject)
-
-
-class WorkflowView(View[SuiteOf]):
-    """A workflow by its name."""
-
-    typename: ClassVar[str] = "Workflow"
-    __slots__ = ()
-
-    def name(self) -> str:
-        """Return its name."""
-        return self.subject.run.workflow or ""
+    def _origin(self) -> workflow_runs.Origin | None:
+        if self.subject.attempt_id is None:
+            return None
+        key = ("attempt", self.subject.attempt_id)
+        return self.context.once(key, lambda: workflow_runs.origin(self.context.world, self.subject))
 
 
 def _counted(typename: str, states: Iterable[str]) -> list[StateCount]:

@@ -6,7 +6,7 @@ from ghx_bench.twin.commands import checks
 from ghx_bench.twin.commands.unset import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
-from ghx_bench.twin.rest.answer import Answer, created
+from ghx_bench.twin.rest.answer import Answer, JsonObject, created
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.pagination import listed, page_of
@@ -127,6 +127,12 @@ def update_check_run(request: RestRequest) -> Answer:
             act, found, **{name: UNSET if value is None else value for name, value in given.items()}
         )
     return Answer(body=render.check_run(request.view, changed))
+
+
+def list_annotations(request: RestRequest) -> Answer:
+    """List check run annotations: no check run of a world can have any."""
+    _check_run(request)
+    return listed(request, list[JsonObject](), lambda one: one)
 
 
 def _check_run(request: RestRequest) -> CheckRun:

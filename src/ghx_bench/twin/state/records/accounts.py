@@ -1,0 +1,77 @@
+"""Who there is: users, organisations, their teams and tokens."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ghx_bench.twin.state.records.base import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User(Record):
+    """A user, a bot or an organisation: whatever can own, write and be mentioned."""
+
+    table: ClassVar[str] = "users"
+    unique: ClassVar = (("login",),)
+    caseless: ClassVar = ("login",)
+
+    login: str
+    type: str = "User"  # User | Organization | Bot
+    name: str | None = None
+    email: str | None = None
+    bio: str | None = None
+    company: str | None = None
+    location: str | None = None
+    blog: str | None = None
+    site_admin: bool = False
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token(Record):
+    """A credential: whose it is and what it may do."""
+
+    table: ClassVar[str] = "tokens"
+    unique: ClassVar = (("token",),)
+
+    token: str
+    user_id: int
+    scopes: tuple[str, ...] = ("repo", "read:org", "workflow", "gist", "delete_repo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership(Record):
+    """A user's place in an organisation."""
+
+    table: ClassVar[str] = "memberships"
+    unique: ClassVar = (("organization_id", "user_id"),)
+
+    organization_id: int
+    user_id: int
+    role: str = "member"  # member | admin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team(Record):
+    """A team of an organisation."""
+
+    table: ClassVar[str] = "teams"
+    unique: ClassVar = (("organization_id", "slug"),)
+    caseless: ClassVar = ("slug",)
+
+    organization_id: int
+    slug: str
+    name: str
+    description: str | None = None
+    privacy: str = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamMember(Record):
+    """A user in a team."""
+
+    table: ClassVar[str] = "team_members"
+    unique: ClassVar = (("team_id", "user_id"),)
+
+    team_id: int
+    user_id: int

@@ -1,0 +1,16 @@
+"""What every record has."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A row of one table; `id` is its primary key and, where GitHub shows one, its database id."""
+
+    table: ClassVar[str]
+    unique: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns that together occur once
+    indexed: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    caseless: ClassVar[tuple[str, ...]] = ()  # columns whose case does not tell values apart
+
+    id: int

@@ -1,0 +1,56 @@
+"""Workflows of GitHub Actions and their runs; the jobs of a run are check runs."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ghx_bench.twin.state.records.base import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow(Record):
+    """A workflow of a repository, by the file that says what it does."""
+
+    table: ClassVar[str] = "workflows"
+    unique: ClassVar = (("repository_id", "path"),)
+
+    repository_id: int
+    name: str
+    path: str  # .github/workflows/ci.yml
+    state: str = "active"  # active | disabled_manually | disabled_inactivity | disabled_fork | deleted
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRun(Record):
+    """A run of a workflow for a commit, whose check suite it is; how it went, its attempts know."""
+
+    table: ClassVar[str] = "workflow_runs"
+    unique: ClassVar = (("workflow_id", "number"),)
+    indexed: ClassVar = (("repository_id", "head_sha"),)
+
+    repository_id: int
+    workflow_id: int
+    number: int  # counted by workflow; clients name a run by its id
+    event: str = "push"  # push | pull_request | schedule | workflow_dispatch | ...
+    head_branch: str | None = None
+    head_sha: str
+    title: str
+    actor_id: int  # who set it off
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAttempt(Record):
+    """One attempt at a run, the first one or a re-run; status and conclusion sum up its jobs, where it has any."""
+
+    table: ClassVar[str] = "run_attempts"
+    unique: ClassVar = (("run_id", "number"),)
+
+    run_id: int
+    number: int = 1
+    status: str = "queued"  # queued | in_progress | completed | waiting | requested | pending
+    conclusion: str | None = None
+    actor_id: int  # who asked for it
+    started_at: str
+    updated_at: str

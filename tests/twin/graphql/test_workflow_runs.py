@@ -1,0 +1,65 @@
+"""Workflow runs behind the checks of a commit."""
+
+from graphql_world import Town
+
+from ghx_bench.twin.commands import checks, workflow_runs
+from ghx_bench.twin.state.records import WorkflowRun
+
+_SELECTION = (
+    '{ repository(owner: "acme", name: "widgets") { pullRequest(number: 7) { commits(last: 1) { nodes { commit { '
+    "statusCheckRollup { state contexts(first: 9) { nodes { ... on CheckRun { databaseId name status conclusion url "
+    "detailsUrl checkSuite { status conclusion createdAt workflowRun { id databaseId runNumber event url "
+    "checkSuite { status } workflow { id name state resourcePath } } } } } } } } } } } } }"
+)
+
+
+def jobs(town: Town) -> list[dict]:
+    shown = town.ask(_SELECTION).data
+    rollup = shown["repository"]["pullRequest"]["commits"]["nodes"][0]["commit"]["statusCheckRollup"]
+    return [one for one in rollup["contexts"]["nodes"] if one]
+
+
+def test_a_job_leads_to_its_run_and_workflow(town: Town) -> None:
+    (run,) = town.world.database.all(WorkflowRun)
+
+    (job,) = jobs(town)
+
+    page = f"https://github.com/acme/widgets/actions/runs/{run.id}"
+    assert job["url"] == job["detailsUrl"] == f"{page}/job/{job['databaseId']}"
+    suite = job["checkSuite"]
+    assert (suite["status"], suite["conclusion"], suite["createdAt"]) == ("COMPLETED", "SUCCESS", run.created_at)
+    shown = suite["workflowRun"]
+    assert (shown["databaseId"], shown["runNumber"], shown["event"]) == (run.id, 1, "pull_request")
+    assert (shown["url"], shown["checkSuite"]) == (page, {"status": "COMPLETED"})
+    assert (shown["workflow"]["name"], shown["workflow"]["state"]) == ("CI", "ACTIVE")
+    assert shown["workflow"]["resourcePath"] == "/acme/widgets/actions/workflows/ci.yml"
+
+
+def test_runs_and_workflows_are_nodes(town: Town) -> None:
+    shown = jobs(town)[0]["checkSuite"]["workflowRun"]
+    for identity, kind in ((shown["id"], "WorkflowRun"), (shown["workflow"]["id"], "Workflow")):
+        answer = town.ask("query($id: ID!) { node(id: $id) { __typename id } }", {"id": identity})
+        assert answer.data["node"] == {"__typename": kind, "id": identity}
+
+
+def test_only_the_latest_attempt_is_in_the_rollup(town: Town) -> None:
+    (run,) = town.world.database.all(WorkflowRun)
+    before = jobs(town)[0]["databaseId"]
+    with town.acting("octo") as act:
+        workflow_runs.rerun(act, run)
+
+    (job,) = jobs(town)
+
+    assert job["databaseId"] != before
+    assert (job["status"], job["conclusion"]) == ("QUEUED", None)
+    assert (job["checkSuite"]["status"], job["checkSuite"]["conclusion"]) == ("QUEUED", None)
+
+
+def test_a_check_of_a_tool_has_a_suite_without_a_run(town: Town) -> None:
+    with town.acting("octo") as act:
+        checks.create_check_run(act, town.repository, sha=town.pull().head_sha, name="lint", conclusion="failure")
+
+    lint = jobs(town)[-1]
+
+    assert (lint["name"], lint["detailsUrl"], lint["checkSuite"]["workflowRun"]) == ("lint", None, None)
+    assert (lint["checkSuite"]["status"], lint["checkSuite"]["conclusion"]) == ("COMPLETED", "FAILURE")

@@ -1,0 +1,144 @@
+"""Workflow runs over REST: lists and their filters, attempts and jobs, what is refused and in which words."""
+
+from typing import Any
+
+import pytest
+from rest_world import Client, Seeded
+
+R = "/repos/acme/widgets"
+
+
+def listed(client: Client, query: str, path: str = "/actions/runs") -> list[int]:
+    reply = client.get(f"{R}{path}?{query}")
+    assert reply.status == 200, reply.text
+    shown = reply.json()
+    assert shown["total_count"] == len(shown["workflow_runs"])
+    return [each["id"] for each in shown["workflow_runs"]]
+
+
+def jobs(client: Client, path: str) -> list[tuple[str, int, str | None]]:
+    shown = client.get(f"{R}/actions/runs/{path}").json()["jobs"]
+    return [(each["name"], each["run_attempt"], each["conclusion"]) for each in shown]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", ["running", "run"]),
+        ("status=failure", ["run"]),
+        ("status=completed", ["run"]),
+        ("status=in_progress", ["running"]),
+        ("status=success", []),
+        ("event=push", ["running"]),
+        ("branch=feature/x&event=pull_request", ["run"]),
+        ("branch=main", []),
+        ("actor=BOB", ["running", "run"]),
+        ("actor=ann", []),
+        ("head_sha={head}", ["running", "run"]),
+        ("head_sha={main}", []),
+        ("check_suite_id={run}", ["run"]),
+        ("created=<2020-01-01", []),
+        ("created=2026-01-01..*", ["running", "run"]),
+    ],
+)
+def test_runs_are_listed_newest_first_and_filtered(world: Seeded, query: str, names: list[str]) -> None:
+    asked = query.format_map({**world.ids, **world.shas})
+
+    assert listed(world.client(), asked) == [world.ids[name] for name in names]
+    assert listed(world.client(), asked, "/actions/workflows/ci.yml/runs") == [world.ids[name] for name in names]
+
+
+def test_a_run_shows_its_latest_attempt_and_each_on_its_own(world: Seeded, ann: Client) -> None:
+    run = f"{R}/actions/runs/{world.ids['running']}"
+    latest, first, second = (ann.get(f"{run}{path}").json() for path in ("", "/attempts/1", "/attempts/2"))
+
+    assert latest == second
+    assert (latest["run_attempt"], latest["status"], latest["conclusion"]) == (2, "in_progress", None)
+    assert (first["run_attempt"], first["status"], first["conclusion"]) == (1, "completed", "failure")
+    assert (first["previous_attempt_url"], latest["previous_attempt_url"]) == (None, first["url"] + "/attempts/1")
+    assert (latest["name"], latest["path"], latest["run_number"]) == ("CI", ".github/workflows/ci.yml", 2)
+    assert (latest["display_title"], latest["head_branch"]) == ("Other", "feature/x")
+    assert [each["number"] for each in latest["pull_requests"]] == [world.ids["pull"]]
+    assert ann.get(f"{run}?exclude_pull_requests=true").json()["pull_requests"] == []
+
+
+def test_jobs_are_those_of_the_latest_attempt_of_one_or_of_all(world: Seeded, ann: Client) -> None:
+    run = world.ids["running"]
+    first = [("lint", 1, "success"), ("test", 1, "failure")]
+    second = [("lint", 2, "success"), ("test", 2, None)]
+
+    assert jobs(ann, f"{run}/jobs") == second
+    assert jobs(ann, f"{run}/jobs?filter=all") == first + second
+    assert jobs(ann, f"{run}/attempts/1/jobs") == first
+
+
+def test_a_job_is_a_check_run_of_github_actions(world: Seeded, ann: Client) -> None:
+    identity = world.ids["run_job"]
+    job, check = ann.get(f"{R}/actions/jobs/{identity}").json(), ann.get(f"{R}/check-runs/{identity}").json()
+
+    assert (job["id"], job["name"], job["node_id"]) == (check["id"], check["name"], check["node_id"])
+    assert (check["app"]["slug"], check["check_suite"]) == ("github-actions", {"id": world.ids["run"]})
+    assert job["check_run_url"] == check["url"]
+    page = f"https://github.com/acme/widgets/actions/runs/{world.ids['run']}/job/{identity}"
+    assert (job["html_url"], check["html_url"], check["details_url"]) == (page, page, page)
+    other = ann.get(f"{R}/check-runs/{world.ids['check_run']}").json()
+    assert (other["app"], other["check_suite"]) == (None, None)
+
+
+def test_a_rerun_is_over_when_its_jobs_are_said_to_be(world: Seeded, ann: Client) -> None:
+    run = f"{R}/actions/runs/{world.ids['run']}"
+    assert ann.post(f"{run}/rerun").status == 201
+    assert ann.get(run).json()["status"] == "queued"
+
+    for job in ann.get(f"{run}/jobs").json()["jobs"]:
+        ended = {"status": "completed", "conclusion": "success"}
+        assert ann.patch(f"{R}/check-runs/{job['id']}", ended).status == 200
+
+    seen = ann.get(run).json()
+    assert (seen["status"], seen["conclusion"], seen["run_attempt"]) == ("completed", "success", 2)
+
+
+REFUSED: list[tuple[str, str, int, str]] = [
+    ("running/rerun", "ann", 403, "This workflow is already running"),
+    ("running/rerun-failed-jobs", "ann", 403, "This workflow is already running"),
+    ("run/rerun", "eve", 403, "Must have admin rights to Repository."),
+    ("run/cancel", "eve", 403, "Must have admin rights to Repository."),
+    ("run/cancel", "ann", 409, "Cannot cancel a workflow run that is completed."),
+]
+
+
+@pytest.mark.parametrize(("path", "user", "status", "message"), REFUSED)
+def test_what_cannot_be_done_to_a_run_is_said(world: Seeded, path: str, user: str, status: int, message: str) -> None:
+    name, _, action = path.partition("/")
+
+    reply = world.client(user).post(f"{R}/actions/runs/{world.ids[name]}/{action}")
+
+    assert (reply.status, reply.json()["message"]) == (status, message)
+
+
+def test_a_run_in_which_nothing_failed_is_not_retried(world: Seeded, ann: Client) -> None:
+    run = f"{R}/actions/runs/{world.ids['run']}"
+    ann.patch(f"{R}/check-runs/{world.ids['run_job']}", {"conclusion": "success"})
+
+    reply = ann.post(f"{run}/rerun-failed-jobs")
+
+    assert (reply.status, reply.json()["message"]) == (403, "This workflow run cannot be retried")
+    assert ann.post(f"{run}/rerun").status == 201
+
+
+def test_a_workflow_is_found_by_id_and_file_and_switched_off_and_on(ann: Client) -> None:
+    (workflow,) = ann.get(f"{R}/actions/workflows").json()["workflows"]
+    assert ann.put(f"{R}/actions/workflows/{workflow['id']}/disable").status == 204
+    assert _state(ann) == "disabled_manually"
+    assert ann.put(f"{R}/actions/workflows/ci.yml/enable").status == 204
+    assert _state(ann) == "active"
+    assert workflow["html_url"] == "https://github.com/acme/widgets/blob/main/.github/workflows/ci.yml"
+
+
+def test_logs_are_not_there_yet(world: Seeded, ann: Client) -> None:
+    for path in (f"runs/{world.ids['run']}/logs", f"jobs/{world.ids['run_job']}/logs"):
+        assert ann.get(f"{R}/actions/{path}").status == 501
+
+
+def _state(client: Client) -> Any:
+    return client.get(f"{R}/actions/workflows/ci.yml").json()["state"]
