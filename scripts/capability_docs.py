@@ -30,18 +30,31 @@ $ ghx doctor
 ```
 
 `ghx run` prints `{"ok":true,"data":...}` and ends with 0, or `{"ok":false,"error":{"code","message"}}` and ends with 1
-if GitHub refused, with 2 if the input was wrong. `--verbose` prints the whole envelope: whether the same call may go
-well later (`retryable`), details, the route and the time it took. `--fields a,b` keeps these fields of the data, or of
-each item of a list. `owner` and `name` are those of the git remote `origin` where they are left out; `-R owner/name`
-names both.
+if GitHub refused, with 2 if the call was wrong: its capability, a flag, a field, a value, or a setting of the
+environment. `ghx run` and `ghx chain` answer in JSON on standard output whatever they are given; only `--help` is
+text. The other commands say what is wrong in a line on standard error.
+
+`--verbose` prints the whole envelope: whether the same call may go well later (`retryable`), details, the route and the
+time it took. `--fields a,b` keeps these fields of the data, or of each item of a list. `owner` and `name` are those of
+the git remote `origin` where they are left out, if that is at the GitHub in use; `-R owner/name` names both. What is
+named by a node id, such as a thread, is in no other repository: `-R` may be given there, and changes nothing.
+
+A flag takes a list as `--labels bug,ui`, as `--labels bug --labels ui`, or as JSON, which names with commas in them
+need: `--labels '["bug, confirmed","ui"]'`. `--labels ""` is the empty list. `--draft` is `--draft true`. Objects, and
+lists of objects, are JSON. `--input` takes all inputs as one object, `--input -` reads it from standard input; flags
+win over it.
 
 Inputs are understood in camelCase and in snake_case, `repo` is understood as `name`, digits in a string as a number.
 What a capability does not know it refuses, with the nearest name that it knows.
 
+To GitHub a pull request is an issue with more to it, under the same numbers: where a capability of issues is about what
+both have (labels, assignees, milestone, comments, timeline), its `issueNumber` may be that of a pull request.
+
 ## Several at once
 
 `ghx chain` takes a list of steps and prints `{"status":"success"|"partial"|"failed","results":[...]}`, one result for
-each step. A step may use what an earlier one gave:
+each step; if the steps cannot be read, nothing is called, and it prints
+`{"status":"failed","results":[],"error":{"code","message"}}` and ends with 2. A step may use what an earlier one gave:
 
 ```console
 $ ghx chain --steps - <<'JSON'
@@ -51,11 +64,12 @@ $ ghx chain --steps - <<'JSON'
 JSON
 ```
 
-Steps happen as if one after the other: what reads sees every change before it, and none after it. Steps that need not
-wait for each other run at the same time and, where they are GraphQL, go out as one document: replies to ten threads
-take two round trips, not twenty. A step that fails spoils only those that use what it would have given. The command
-ends with 0 if all steps went well, else with 1. From Python: `run_chain(client, read_steps([...]))` in
-`ghx_bench.capabilities.chain`.
+Steps happen as if one after the other: what reads sees every change before it, and none after it, and changes happen in
+their order unless they are of different issues, pull requests or threads for sure. Steps that need not wait for each
+other run at the same time and, where they are GraphQL, go out as one document: replies to ten threads take two round
+trips, not twenty. A step that fails spoils only those that use what it would have given. The command
+ends with 0 if all steps went well, else with 1. Steps that are in a file are given as `ghx chain - < FILE`. From
+Python: `run_chain(client, read_steps([...]))` in `ghx_bench.capabilities.chain`.
 
 ## As tools for agents
 
@@ -83,17 +97,19 @@ only read or delete something. `chain` is a tool, too. `--toolsets` chooses doma
 Without them, the settings of `gh` are used: `http_unix_socket` and the token of `hosts.yml`; and then github.com.
 
 Requests that only read are made again when a server fails for a moment or a connection breaks; those that change
-something only if they were certainly not carried out. Rate limits are waited for, up to a minute.
+something only if they were certainly not carried out. Rate limits are waited for, a minute in all at most, and a minute
+where GitHub does not say how long. What GitHub has moved is read where it is now; a change is made there only if GitHub
+asks for the same request again (307, 308) at its own address, and is refused otherwise, with the new address.
 
 ## Errors
 
 | code | retryable | when |
 |---|---|---|
 | `VALIDATION` | no | the input is wrong, or GitHub refuses a value (400, 405, 409, 422; `UNPROCESSABLE`) |
-| `NOT_FOUND` | no | what was named is not there, or not to be seen (404, 410; `NOT_FOUND`) |
+| `NOT_FOUND` | no | what was named is not there, not there any more, or not to be seen (301, 404, 410; `NOT_FOUND`) |
 | `AUTH` | no | the token is missing, wrong, or may not do this (401, 403; `FORBIDDEN`, `INSUFFICIENT_SCOPES`) |
-| `RATE_LIMIT` | yes | too many requests (429; 403 with a rate limit in its headers; `RATE_LIMITED`) |
-| `SERVER` | yes | GitHub failed (5xx); not retryable where its answer was not what it documents |
+| `RATE_LIMIT` | yes | too many requests (429; 403 that names a rate limit; `RATE_LIMITED`) |
+| `SERVER` | yes | GitHub failed (5xx; an untyped GraphQL error); not retryable if its answer is not what it documents |
 | `NETWORK` | yes | no answer came |
 | `TOO_LARGE` | no | GitHub does not give out as much at once (406, 413; `MAX_NODE_LIMIT_EXCEEDED`) |
 | `NOT_READY` | yes | GitHub is still working on it |

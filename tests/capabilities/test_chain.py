@@ -46,7 +46,7 @@ def test_a_chain_takes_fewer_round_trips_than_its_steps_alone(ghx: Ghx) -> None:
     steps = [
         ("issue.comments.create", {**FIRST, "body": "Done"}),
         ("issue.comments.create", {**THIRD, "body": "Done"}),
-        ("pr.comments.create", {**PULL, "body": "Done"}),
+        ("pr.comments.create", {**WIDGETS, "prNumber": 7, "body": "Done"}),
     ]
     result = ghx.chain(*steps)
     together = len(ghx.twin.world.journal)

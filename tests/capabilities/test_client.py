@@ -107,13 +107,6 @@ async def test_a_reading_request_follows_where_it_is_sent_and_leaves_the_token_a
     assert "Authorization" not in client.fake.requests[2].headers
 
 
-async def test_a_writing_request_is_not_sent_on() -> None:
-    client = Client(answer(307, location="/elsewhere"))
-
-    assert (await client.post("/repos/a/b/issues", {"title": "x"})).status == 307
-    assert len(client.fake.requests) == 1
-
-
 @pytest.mark.parametrize("passing", [answer(502), answer(503), answer(504), LOST, REFUSED])
 async def test_what_passes_is_asked_again_by_those_who_only_read(passing: Response | CapabilityError) -> None:
     client = Client(passing, passing, answer(body=[1]))
@@ -187,6 +180,34 @@ async def test_a_limit_that_was_over_before_the_answer_came_is_not_waited_for() 
     assert client.waits == [0.0]
 
 
+@pytest.mark.parametrize("limited", [answer(429), answer(403, {"documentation_url": "https://x/#rate-limits"})])
+async def test_a_limit_without_a_time_is_given_a_minute(limited: Response) -> None:
+    client = Client(limited, answer(201, [1]))
+
+    assert (await client.post("/x", {})).data == [1]
+    assert client.waits == [60.0]
+
+
+@pytest.mark.parametrize("limited", [answer(429), answer(429, retry_after="40")])
+async def test_all_waiting_together_is_no_longer_than_the_bound(limited: Response) -> None:
+    client = Client(*[limited] * 9)
+
+    with pytest.raises(GitHubError) as caught:
+        await client.get("/x")
+
+    assert (caught.value.error_code, caught.value.retryable) == (ErrorCode.RATE_LIMIT, True)
+    assert len(client.waits) == 1
+
+
+async def test_a_short_bound_is_no_time_for_a_limit_without_one() -> None:
+    client = Client(answer(429), retries=RetryPolicy(longest_wait_s=5))
+
+    with pytest.raises(GitHubError) as caught:
+        await client.get("/x")
+
+    assert (caught.value.error_code, caught.value.retryable, client.waits) == (ErrorCode.RATE_LIMIT, True, [])
+
+
 async def test_nobody_waits_longer_than_the_bound() -> None:
     client = Client(answer(403, retry_after="61"))
 
@@ -215,6 +236,60 @@ async def test_a_rate_limit_of_graphql_comes_inside_an_answer_that_is_fine() -> 
     await client.graphql(MUTATION)
 
     assert client.waits == [3.0]
+
+
+DONE_BUT = {"a": {"id": 1}, "b": None}
+LIMITED = {"type": "RATE_LIMITED", "message": "was submitted too quickly"}
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (DONE_BUT, {**LIMITED, "path": ["b"]}),
+        (DONE_BUT, LIMITED),
+        ({"b": None}, {**LIMITED, "path": ["b"]}),
+        (None, {**LIMITED, "path": ["b"]}),
+    ],
+)
+async def test_a_change_that_was_begun_before_a_limit_is_told_and_not_asked_for_again(data: Any, error: Any) -> None:
+    client = Client(answer(body={"data": data, "errors": [error]}, retry_after="1"))
+
+    read = await client.graphql_answer(MUTATION)
+
+    assert (read.data, read.errors, client.waits) == (data, [error], [])
+
+
+@pytest.mark.parametrize("data", [None, {"a": None, "b": None}])
+async def test_a_change_that_a_limit_turned_away_as_a_whole_is_asked_for_again(data: Any) -> None:
+    client = Client(answer(body={"data": data, "errors": [LIMITED]}, retry_after="1"), answer(body={"data": DONE_BUT}))
+
+    assert await client.graphql(MUTATION) == DONE_BUT
+    assert client.waits == [1.0]
+
+
+async def test_what_reads_is_asked_again_if_a_limit_left_a_part_out() -> None:
+    limited = answer(body={"data": DONE_BUT, "errors": [{**LIMITED, "path": ["b"]}]}, retry_after="1")
+
+    assert await Client(limited, answer(body={"data": {"a": 1, "b": 2}})).graphql(QUERY) == {"a": 1, "b": 2}
+
+
+WRONG = answer(body={"data": None, "errors": [{"message": "Something went wrong while executing your query."}]})
+
+
+async def test_a_query_that_github_broke_at_is_asked_again() -> None:
+    client = Client(WRONG, WRONG, answer(body={"data": {"a": 1}}))
+
+    assert await client.graphql(QUERY) == {"a": 1}
+    assert client.waits == [0.25, 0.5]
+
+
+async def test_a_change_that_github_broke_at_is_not_asked_for_again() -> None:
+    client = Client(WRONG)
+
+    with pytest.raises(GitHubError) as caught:
+        await client.graphql(MUTATION)
+
+    assert (caught.value.error_code, caught.value.retryable, client.waits) == (ErrorCode.SERVER, True, [])
 
 
 async def test_the_first_error_of_a_document_is_raised_with_its_place() -> None:
@@ -259,6 +334,37 @@ async def test_pages_are_read_to_the_last() -> None:
     assert read == [[1, 2], [3]]
     assert client.fake.requests[0].url == "https://api.github.com/x?per_page=100&state=all"
     assert client.fake.requests[1].url == "https://api.github.com/x?page=2"
+
+
+async def test_a_list_without_end_is_not_cut_off_in_silence() -> None:
+    client = Client(*[answer(body=[1], link='<https://api.github.com/x>; rel="next"')] * 101)
+    pages = client.pages("/x")
+    read = [await anext(pages) for _ in range(100)]
+
+    with pytest.raises(CapabilityError) as caught:
+        await anext(pages)
+
+    assert (len(read), caught.value.error_code) == (100, ErrorCode.TOO_LARGE)
+
+
+async def test_what_goes_well_is_left_as_it_is_whatever_the_token() -> None:
+    for token in ("t", TOKEN):
+        said = {"data": {"token": f"about {token}"}}
+        transport = FakeTransport([answer(body=said), answer(body=said)])
+        async with GitHubClient("https://api.github.com", token, transport=transport) as client:
+            assert await client.graphql(QUERY) == said["data"]
+            assert (await client.get("/x")).data == said
+
+
+@pytest.mark.parametrize(("token", "message"), [("t", "not that token"), (TOKEN, "bad <token>")])
+async def test_a_refusal_does_not_repeat_what_can_be_a_token(token: str, message: str) -> None:
+    said = "not that token" if token == "t" else f"bad {TOKEN}"
+    script = [answer(400, {"message": said}), answer(body={"errors": [{"message": said, "type": "NOT_FOUND"}]})]
+    async with GitHubClient("https://api.github.com", token, transport=FakeTransport(script)) as client:
+        for ask in (client.get("/x"), client.graphql(QUERY)):
+            with pytest.raises(GitHubError) as caught:
+                await ask
+            assert str(caught.value) == message
 
 
 async def test_a_server_that_never_answers_is_not_waited_for_forever() -> None:

@@ -83,10 +83,31 @@ def test_settings_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> Non
     assert connect(tmp_path).token is None
 
 
-@pytest.mark.parametrize("address", ["localhost:8000", "ftp://x", "http://a b"])
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:8000", "ftp://x", "http://a b", "http://", "http:///x", "https://[::1", "http://x:99999", "http://x:y"],
+)
 def test_what_is_no_address_is_refused_with_its_variable(address: str) -> None:
     with pytest.raises(InputError, match="GITHUB_API_URL"):
         connect(GITHUB_API_URL=address)
+    with pytest.raises(InputError, match="GITHUB_GRAPHQL_URL"):
+        connect(GITHUB_GRAPHQL_URL=address)
+
+
+@pytest.mark.parametrize("host", ["https://ghe.example.com", "a b", "a/../b", "a?b", "a:99999", "[::1", ":1"])
+def test_what_is_no_host_is_refused(host: str) -> None:
+    with pytest.raises(InputError, match="GH_HOST"):
+        connect(GH_HOST=host)
+
+
+@pytest.mark.parametrize("variable", ["GH_HOST", "GITHUB_API_URL"])
+def test_a_password_has_no_place_in_an_address_and_is_not_shown(variable: str) -> None:
+    given = {variable: "octo:s3cret@ghe.example.com" if variable == "GH_HOST" else "https://octo:s3cret@example.com"}
+
+    with pytest.raises(InputError, match=variable) as caught:
+        connect(**given)
+
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("token", ["two words", "s3cret\r\nX-Evil: 1", "s3crét"])

@@ -20,6 +20,15 @@ def test_an_issue_is_read_with_its_labels(ghx: Ghx) -> None:
     assert issue["url"].endswith("/acme/widgets/issues/3")
 
 
+def test_an_issue_is_read_with_its_people_and_its_milestone(ghx: Ghx) -> None:
+    ghx.on_issue("issue.milestone.set", milestoneNumber=2)
+
+    first, third = ghx.on_issue("issue.view"), ghx.on_issue("issue.view", 3)
+
+    assert (first["assignees"], first["milestone"]) == (["octo"], "Second")
+    assert (third["assignees"], third["milestone"]) == ([], None)
+
+
 def test_a_pull_request_is_no_issue(ghx: Ghx) -> None:
     assert ghx.error("issue.view", **REPOSITORY, issueNumber=7) == "NOT_FOUND"
 
@@ -239,6 +248,17 @@ def test_the_timeline_tells_what_happened(ghx: Ghx) -> None:
     assert (events["renamed"]["renamedFrom"], events["renamed"]["renamedTo"]) == ("Done", "Undone")
     assert (events["commented"]["body"], events["commented"]["actorLogin"]) == ("Again", "octo")
     assert events["cross-referenced"]["sourceNumber"] == 3
+
+
+def test_the_timeline_of_a_pull_request_tells_who_was_asked_to_review(ghx: Ghx) -> None:
+    pull = {"owner": "acme", "name": "tools"}
+    ghx.data("pr.reviews.request", **pull, prNumber=1, reviewers=["reader", "acme/core-team"])
+
+    items = ghx.data("issue.timeline.list", **pull, issueNumber=1, first=100)["items"]
+
+    asked = [item for item in items if item["event"] == "review_requested"]
+    assert {item.get("reviewerLogin") for item in asked} == {"reader", None}
+    assert {item.get("reviewerTeam") for item in asked} == {"core-team", None}
 
 
 def test_the_timeline_is_read_page_by_page(ghx: Ghx) -> None:

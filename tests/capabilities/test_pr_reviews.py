@@ -1,19 +1,13 @@
 """Reviews, who is asked for them, what they look at: files, commits, checks, reactions."""
 
-import json
 from collections.abc import Mapping
-from functools import partial
 
-import anyio
 import pytest
 from capability_calls import OWNER, Ghx
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.execution import execute_task
-from ghx_bench.capabilities.transports.exchange import Request, Response
+from ghx_bench.twin.faults import Fault
 
 PULL = {"owner": OWNER, "name": "tools", "prNumber": 1}
-HEAD = "0" * 40
 
 
 def test_a_review_has_a_verdict_a_body_and_comments_on_lines(ghx: Ghx) -> None:
@@ -196,48 +190,68 @@ def test_a_cursor_of_another_list_is_refused(ghx: Ghx, cursor: str) -> None:
     assert ghx.error("pr.comments.reactions.list", **PULL, after=cursor) == "VALIDATION"
 
 
-class Runs:
-    """A GitHub with one pull request and one workflow run, which notes what it is asked to do."""
-
-    def __init__(self, ran_for: str) -> None:
-        self.ran_for = ran_for
-        self.posted: list[str] = []
-
-    async def send(self, request: Request) -> Response:
-        body: object = {"data": {"repository": {"pullRequest": {"headRefOid": HEAD}}}}
-        if request.url.endswith("/actions/runs/5"):
-            body = {"id": 5, "head_sha": self.ran_for}
-        elif "/actions/runs/5/" in request.url:
-            self.posted.append(f"{request.method} {request.url}")
-            return Response(status=201, headers={}, body=b"{}")
-        return Response(status=200, headers={}, body=json.dumps(body).encode())
-
-    async def aclose(self) -> None:
-        pass
+RUN = {"owner": OWNER, "name": "tools", "prNumber": 4, "runId": 601}
 
 
-def rerun(runs: Runs, task: str) -> dict:
-    async def run() -> dict:
-        async with GitHubClient("https://github.test", None, transport=runs) as client:
-            return (await execute_task(client, task, {**PULL, "runId": 5})).to_compact()
-
-    return anyio.run(partial(run))
+def outcomes(ghx: Ghx) -> dict[str, str]:
+    """Return the checks of the pull request behind `RUN` that its own event set off."""
+    checks = ghx.data("pr.checks.list", **{name: RUN[name] for name in ("owner", "name", "prNumber")})["items"]
+    return {each["name"]: each["state"] for each in checks if each["state"] != "IN_PROGRESS"}
 
 
-@pytest.mark.parametrize(
-    ("task", "action"), [("pr.checks.rerun.all", "rerun"), ("pr.checks.rerun.failed", "rerun-failed-jobs")]
-)
-def test_a_workflow_run_starts_over(task: str, action: str) -> None:
-    runs = Runs(HEAD)
-
-    assert rerun(runs, task) == {"ok": True, "data": {"runId": 5, "queued": True}}
-    assert runs.posted == [f"POST https://github.test/repos/acme/tools/actions/runs/5/{action}"]
+def asked(ghx: Ghx) -> list[str]:
+    """Return what was asked of workflow runs, granted or not."""
+    posted = [entry.operation for entry in ghx.twin.world.journal if entry.method == "POST"]
+    return [operation.rpartition("/")[2] for operation in posted if "/actions/runs/" in operation]
 
 
-def test_a_workflow_run_of_another_commit_is_not_started() -> None:
-    runs = Runs("1" * 40)
+def test_every_job_of_a_workflow_run_runs_again(ghx: Ghx) -> None:
+    assert outcomes(ghx) == {"unit": "SUCCESS", "web": "FAILURE", "slow": "CANCELLED"}
 
-    answer = rerun(runs, "pr.checks.rerun.all")
+    assert ghx.data("pr.checks.rerun.all", **RUN) == {"runId": 601, "queued": True}
 
-    assert (answer["ok"], answer["error"]["code"]) == (False, "VALIDATION")
-    assert runs.posted == []
+    assert outcomes(ghx) == {"unit": "QUEUED", "web": "QUEUED", "slow": "QUEUED"}
+
+
+def test_failed_jobs_of_a_workflow_run_run_again(ghx: Ghx) -> None:
+    assert ghx.data("pr.checks.rerun.failed", **RUN) == {"runId": 601, "queued": True}
+
+    assert outcomes(ghx) == {"unit": "SUCCESS", "web": "QUEUED", "slow": "QUEUED"}
+    assert asked(ghx) == ["rerun-failed-jobs"]
+
+
+def test_where_no_job_can_be_retried_all_run_again(ghx: Ghx) -> None:
+    pull = {"owner": OWNER, "name": "widgets", "prNumber": 7}
+
+    assert ghx.data("pr.checks.rerun.failed", **pull, runId=501) == {"runId": 501, "queued": True}
+
+    assert [each["state"] for each in ghx.data("pr.checks.list", **pull)["items"]] == ["QUEUED"]
+    assert asked(ghx) == ["rerun-failed-jobs", "rerun"]
+
+
+@pytest.mark.parametrize("task", ["pr.checks.rerun.all", "pr.checks.rerun.failed"])
+def test_a_workflow_run_that_runs_is_not_ready(ghx: Ghx, task: str) -> None:
+    envelope = ghx.run(task, **{**RUN, "runId": 602})
+
+    assert envelope.error is not None
+    assert (envelope.error.code, envelope.error.retryable) == ("NOT_READY", True)
+    assert "already running" in envelope.error.message
+    assert len(asked(ghx)) == 1
+
+
+@pytest.mark.parametrize("task", ["pr.checks.rerun.all", "pr.checks.rerun.failed"])
+def test_a_workflow_run_is_started_for_its_pull_request_by_who_may_write(ghx: Ghx, task: str) -> None:
+    assert ghx.error(task, **{**RUN, "prNumber": 1}) == "VALIDATION"  # it was for the last commit of another one
+    assert ghx.error(task, **{**RUN, "runId": 699}) == "NOT_FOUND"
+    assert ghx.error(task, **{**RUN, "prNumber": 99}) == "NOT_FOUND"
+    assert ghx.as_user("reader").error(task, **RUN) == "AUTH"
+    assert outcomes(ghx) == {"unit": "SUCCESS", "web": "FAILURE", "slow": "CANCELLED"}
+
+
+@pytest.mark.parametrize("task", ["pr.checks.rerun.all", "pr.checks.rerun.failed"])
+def test_a_start_that_may_have_happened_is_not_sent_twice(ghx: Ghx, task: str) -> None:
+    ghx.twin.world.faults.add(Fault(status=502, times=1, method="POST", path="/repos/*/rerun*"))
+
+    assert ghx.error(task, **RUN) == "SERVER"
+
+    assert ghx.data(task, **RUN)["queued"]

@@ -121,5 +121,34 @@ def test_a_complaint_about_the_document_is_one_about_the_input() -> None:
     assert graphql_refusal([error]).error_code == ErrorCode.VALIDATION
 
 
-def test_an_error_without_a_type_is_unknown() -> None:
-    assert graphql_refusal([{"message": "Something went wrong"}]).error_code == ErrorCode.UNKNOWN
+@pytest.mark.parametrize("more", [{}, {"path": ["a"], "locations": [{"line": 1}]}])
+def test_an_error_without_a_type_is_githubs_own(more: dict[str, object]) -> None:
+    error = graphql_refusal([{"message": "Something went wrong while executing your query", **more}])
+
+    assert (error.error_code, error.retryable) == (ErrorCode.SERVER, True)
+
+
+def test_an_error_at_a_place_of_the_document_is_not_githubs_own() -> None:
+    error = graphql_refusal([{"message": "Parse error", "locations": [{"line": 1, "column": 2}]}])
+
+    assert error.error_code == ErrorCode.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        (
+            "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits",
+            "RATE_LIMIT",
+        ),
+        ("https://docs.github.com/rest/guides/best-practices#dealing-with-secondary-rate-limits", "RATE_LIMIT"),
+        ("https://docs.github.com/rest/issues/issues#create-an-issue", "AUTH"),
+        (None, "AUTH"),
+        (["rate"], "AUTH"),
+    ],
+)
+def test_a_secondary_limit_is_told_by_the_page_that_it_names(page: object, code: str) -> None:
+    refusal = refusal_of(403, {"x-ratelimit-remaining": "4999"}, {"message": "Wait", "documentation_url": page})
+
+    assert refusal is not None
+    assert refusal.error_code == code

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from scripted_server import scripted_server
 
+from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.transports.choice import transport_for
 from ghx_bench.capabilities.transports.exchange import Request
 from ghx_bench.capabilities.transports.plain import PlainTransport
@@ -33,3 +34,25 @@ async def test_a_whole_http_library_is_loaded_only_where_it_is_needed() -> None:
         transport = transport_for(url)
         assert isinstance(transport, PooledTransport)
         await transport.aclose()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HTTPS_PROXY", "gopher://octo:s3cret@127.0.0.1:1"),
+        ("HTTPS_PROXY", "http://octo:s3cret@127.0.0.1:99999"),
+        ("HTTPS_PROXY", "http://octo:s3cret@[::1"),
+        ("SSL_CERT_FILE", "s3cret.pem"),
+        ("SSL_CERT_FILE", __file__),
+    ],
+)
+async def test_a_proxy_or_certificate_of_no_use_is_one_line_without_passwords(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(InputError, match=variable) as caught:
+        transport_for("https://api.github.com")
+
+    assert "s3cret" not in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -104,3 +104,14 @@ async def test_headers_are_in_no_representation(make: Callable[[], Transport]) -
 
     assert "s3cret" not in repr(request)
     assert "s3cret" not in repr(make())
+
+
+async def test_nothing_is_sent_in_the_clear_to_where_tls_is_asked_for(make: Callable[[], Transport]) -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}/"
+        with pytest.raises(UnreachableError) as caught:
+            await send(make(), Request(method="GET", url=url, headers={"Authorization": "Bearer s3cret"}))
+
+    assert not caught.value.sent
+    assert caught.value.retryable == (make is PooledTransport)

@@ -35,6 +35,15 @@ class Done:
         return json.loads(self.out)
 
     @property
+    def refusal(self) -> str:
+        """What a call that is wrong is told: in JSON, on one line of standard output."""
+        assert (self.code, self.err, self.out.count("\n")) == (2, "", 1), self
+        assert self.json.get("ok", self.json.get("status")) in {False, "failed"}
+        assert self.json["error"].keys() == {"code", "message"}
+        assert self.json["error"]["code"] == "VALIDATION"
+        return self.json["error"]["message"]
+
+    @property
     def complaint(self) -> str:
         """The one line that is said of bad usage."""
         assert (self.code, self.out) == (2, ""), self
@@ -110,6 +119,18 @@ def installed_ghx(here: Path, github_twin: GitHubTwin) -> Callable[..., Done]:
         return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
     return called
+
+
+@pytest.fixture
+def in_shell(here: Path) -> Callable[[str], Done]:
+    """Run a line of the shell, in which `$GHX` is the installed command."""
+
+    def ran(line: str) -> Done:
+        environ = {**os.environ, "GHX": str(COMMAND), "PYTHONUNBUFFERED": ""}
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False, env=environ)
+        return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    return ran
 
 
 class _Text:

@@ -58,6 +58,11 @@ def test_the_repository_need_not_be_named(ghx: Callable, here: Path) -> None:
         ((), "give the steps once"),
         (("[]", "--steps", "[]"), "give the steps once"),
         (("nonsense",), "not JSON"),
+        (("--steps", "steps.json"), "write - here, and < FILE at the end"),
+        (("[{",), "not JSON"),
+        (("--steps", ""), "STEPS is not JSON"),
+        (('[{"task": "repo.view", "task": "issue.view"}]',), "'task' is there twice"),
+        ((json.dumps([VIEW]), "--verbose=1"), "--verbose takes no value"),
         (("{}",), "a list"),
         (("[]",), "between 1 and"),
         (('[{"task": "issue.view", "inputs": {}}]',), "'input'"),
@@ -65,8 +70,16 @@ def test_the_repository_need_not_be_named(ghx: Callable, here: Path) -> None:
         (("[]", "--verbos"), "--help"),
     ],
 )
-def test_bad_usage_is_one_line(ghx: Callable, words: tuple[str, ...], hint: str) -> None:
-    assert hint in ghx("chain", *words).complaint
+def test_steps_that_cannot_be_read_are_told_in_json(ghx: Callable, words: tuple[str, ...], hint: str) -> None:
+    done = ghx("chain", *words)
+
+    assert hint in done.refusal
+    assert (done.json["status"], done.json["results"]) == ("failed", [])
+
+
+def test_a_file_is_only_suggested_where_there_may_be_one(ghx: Callable) -> None:
+    assert "FILE" not in ghx("chain", "[{").refusal
+    assert "FILE" not in ghx("chain", "-", given="nonsense").refusal
 
 
 def test_three_steps_take_one_request_where_three_runs_take_three(

@@ -32,8 +32,18 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
         (("capabilities", "list", "--jsn"), "--jsn"),
         (("capabilities", "explain"), "task"),
         (("capabilities", "explain", "issue.vew"), "did you mean 'issue.view'?"),
+        (("capabilities", "explain", "release.list"), "cannot be called yet"),
         (("capabilities", "search"), "word"),
+        (("capabilities", "search", " "), "name a word"),
+        (("capabilities", "list", "--json=1"), "--json takes no value"),
+        (("capabilities", "explain", "issue.view", "--json=true"), "--json takes no value"),
+        (("capabilities", "search", "issue", "--json="), "--json takes no value"),
         (("doctor", "now"), "now"),
+        (("doctor", "--json=0"), "--json takes no value"),
+        (("skill", "--help=1"), "--help takes no value"),
+        (("mcp", "--read-only=no"), "--read-only takes no value"),
+        (("mcp", "--toolsets", ""), "name some of issue, pr, repo, search"),
+        (("mcp", "--toolsets= , "), "name some of issue, pr, repo, search"),
     ],
 )
 def test_bad_usage_is_one_line(ghx: Callable, words: tuple[str, ...], said: str) -> None:
@@ -68,14 +78,27 @@ def test_a_capability_is_explained(ghx: Callable) -> None:
         (("add labels",), "issue.labels.add"),
         (("branches",), "repo.branches.list"),
         (("milestoneNumber",), "issue.milestone.set"),
+        (("remove", "label", "pull", "request"), "issue.labels.remove"),
     ],
 )
 def test_a_search_finds_what_was_meant_first(ghx: Callable, words: tuple[str, ...], first: str) -> None:
     assert ghx("capabilities", "search", *words).out.split()[0] == first
 
 
-def test_a_search_for_nothing_known_finds_nothing(ghx: Callable) -> None:
+def test_a_search_for_nothing_known_finds_nothing_and_says_so(ghx: Callable) -> None:
     assert ghx("capabilities", "search", "zebra", "--json").json == []
+    assert ghx("capabilities", "search", "zebra").out.startswith("Nothing has any of these words")
+
+
+def test_a_search_for_more_than_there_is_shows_the_nearest(ghx: Callable) -> None:
+    done = ghx("capabilities", "search", "close", "issue", "gently")
+
+    assert done.code == 0
+    told, nearest, *others = done.out.splitlines()
+    assert told == "Nothing has all of these words. The nearest:"
+    assert nearest.startswith("issue.close ")
+    assert len(others) < 8
+    assert ghx("capabilities", "search", "close", "issue", "gently", "--json").json == []
 
 
 def test_the_skill_names_every_capability_and_how_to_call_it(ghx: Callable) -> None:

@@ -58,7 +58,7 @@ def test_lists_are_separated_by_commas_repeated_or_json(ghx: Callable) -> None:
 def test_a_value_may_look_like_a_flag(ghx: Callable) -> None:
     assert ghx("run", "issue.comments.create", *ISSUE, "--body", "--- a/x").json["data"]["body"] == "--- a/x"
     assert ghx("run", "issue.comments.create", *ISSUE, "--body=--verbose").json["data"]["body"] == "--verbose"
-    assert "--body needs a value" in ghx("run", "issue.comments.create", *ISSUE, "--body", "--verbose").complaint
+    assert "--body needs a value" in ghx("run", "issue.comments.create", *ISSUE, "--body", "--verbose").refusal
 
 
 def test_a_task_that_failed_ends_with_1_and_says_why_in_json(ghx: Callable) -> None:
@@ -84,24 +84,54 @@ def test_an_input_that_is_missing_or_wrong_ends_with_2_and_says_why_in_json(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ((), "name a capability"),
         (("isue.view",), "did you mean 'issue.view'?"),
+        (("release.list",), "release.list is in the catalogue but cannot be called yet"),
+        (("workflow.vew",), "did you mean 'workflow.view'?"),
+        (("issue.view", "--issueNumber", "1"), "missing 'owner' and 'name'; give -R owner/name"),
+        (("issue.view", "--issueNumber", "1", "-R", "widgets"), "the repository is 'widgets'; write -R owner/name"),
+        (("issue.view", "--input", '{"repo": "widgets"}'), "the repository is 'widgets'; write -R owner/name"),
+        (("issue.view", "--name", "widgets"), "missing 'owner'; give both, or -R owner/name"),
+        (("issue.view", "--owner", "acme"), "missing 'name'; give both, or -R owner/name"),
+        (("pr.threads.resolve", "-R", "widgets"), "the repository is 'widgets'; write -R owner/name"),
+        (("search.code", *WIDGETS, "--query", "b"), "write repo:acme/widgets into its query"),
+        (("issue.view", *WIDGETS, "--issueNumber", "1.5"), "expected an integer, got the string '1.5'"),
+        (("issue.view", *ISSUE, "--input", "steps.json"), "write - here, and < FILE at the end"),
         (("--verbose",), "name the capability first"),
         (("issue.view", "--number", "1"), "did you mean 'issueNumber'?"),
         (("issue.view", "--verbos"), "did you mean 'verbose'?"),
+        (("issue.view", *ISSUE, "--verbose=1"), "--verbose takes no value"),
+        (("issue.view", *ISSUE, "--verbose=false"), "--verbose takes no value"),
+        (("issue.view", "--help="), "--help takes no value"),
+        (("issue.view", "-h=1"), "-h takes no value"),
         (("issue.view", "1"), "unexpected '1'"),
         (("issue.view", "--issueNumber"), "--issueNumber needs a value"),
         (("issue.view", "--input", "{"), "--input is not JSON"),
         (("issue.view", "--input", "[1]"), "--input must be an object of JSON, got a list"),
         (("issue.view", "--input", "-"), "standard input is not JSON"),
+        (("issue.view", "--input", '{"issueNumber": 1, "issueNumber": 2}'), "'issueNumber' is there twice"),
+        (("issue.view", "--input", '{"issueNumber": ' + "[" * 100_000), "nested too deeply"),
         (("issue.labels.add", "--labels", "[bug]"), "--labels is not JSON"),
         (("issue.view", *ISSUE, "--fields", "titel"), "did you mean 'title'?"),
         (("issue.view", *ISSUE, "--fields", ","), "--fields: name some of id, number, title"),
     ],
 )
-def test_words_that_cannot_be_understood_are_one_line_of_complaint(
-    ghx: Callable, words: tuple[str, ...], said: str
-) -> None:
-    assert said in ghx("run", *words).complaint
+def test_words_that_cannot_be_understood_are_told_in_json(ghx: Callable, words: tuple[str, ...], said: str) -> None:
+    assert said in ghx("run", *words).refusal
+
+
+def test_a_setting_that_cannot_be_used_is_told_in_json(ghx: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "ftp://example.com")
+
+    assert "GITHUB_API_URL" in ghx("run", "issue.view", *ISSUE).refusal
+
+
+def test_what_has_a_node_id_may_be_called_with_a_repository(ghx: Callable) -> None:
+    threads = ghx("run", "pr.threads.list", *WIDGETS, "--prNumber", "7", "--fields", "id").json["data"]["items"]
+
+    done = ghx("run", "pr.threads.resolve", *WIDGETS, "--threadId", threads[0]["id"])
+
+    assert done.json["data"]["isResolved"] is True
 
 
 def test_only_the_chosen_fields_are_printed(ghx: Callable) -> None:
@@ -112,6 +142,13 @@ def test_only_the_chosen_fields_are_printed(ghx: Callable) -> None:
     listed = ghx("run", "issue.list", *WIDGETS, "--fields", "number").json["data"]
     assert listed["items"] == [{"number": 3}, {"number": 1}]
     assert listed["pageInfo"]["hasNextPage"] is False
+
+
+def test_fields_of_a_file_and_of_a_folder_can_be_chosen(ghx: Callable) -> None:
+    words = ("run", "repo.contents.get", *WIDGETS, "--fields", "content,size", "--path")
+
+    assert ghx(*words, "README.md").json["data"] == {"content": "# Widgets\n", "size": 10}
+    assert ghx(*words, "src").json["data"]["items"] == [{"size": 22}]
 
 
 def test_everything_is_printed_on_request(ghx: Callable) -> None:
@@ -133,8 +170,6 @@ def test_text_that_is_not_ascii_is_printed_as_it_is(ghx: Callable) -> None:
         "https://github.com/acme/widgets",
         "git@github.com:acme/widgets.git",
         "ssh://git@github.com/acme/widgets/",
-        "http://127.0.0.1:1234/acme/widgets.git",
-        "gh:acme/widgets",
     ],
 )
 def test_the_repository_is_that_of_the_folder(ghx: Callable, here: Path, address: str) -> None:
@@ -158,6 +193,30 @@ def test_a_repository_that_is_half_named_is_not_guessed(ghx: Callable, monkeypat
     monkeypatch.setenv("GITHUB_REPOSITORY", "acme/widgets")
 
     assert "'owner'" in ghx("run", "repo.view", "--name", "widgets").json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (*WIDGETS, "--name", "gadgets"),
+        (*WIDGETS, "--owner", "octo"),
+        ("--input", '{"repo": "acme/widgets", "name": "gadgets"}'),
+        ("--owner", "acme/widgets", "--name", "widgets"),
+        ("-R", "github.com/acme/widgets/1"),
+        ("-R", "acme"),
+    ],
+)
+def test_a_repository_that_is_named_in_two_ways_or_in_a_wrong_one_is_asked_for_nothing(
+    ghx: Callable, github_twin: GitHubTwin, words: tuple[str, ...]
+) -> None:
+    done = ghx("run", "repo.view", *words)
+
+    assert (done.code, done.json["error"]["code"]) == (2, "VALIDATION")
+    assert not github_twin.world.journal
+
+
+def test_the_same_repository_may_be_named_twice(ghx: Callable) -> None:
+    assert ghx("run", "repo.view", *WIDGETS, "--owner", "acme", "--name", "widgets").json["ok"]
 
 
 def test_help_lists_the_inputs_of_the_task(ghx: Callable) -> None:
@@ -210,7 +269,26 @@ def test_a_failing_server_is_survived(installed_ghx: Callable, github_twin: GitH
     assert installed_ghx("run", "repo.view", *WIDGETS).json["ok"]
 
 
-def test_a_reader_that_is_gone_is_no_traceback(here: Path) -> None:
-    done = subprocess.run("ghx skill | true", shell=True, capture_output=True, text=True, check=False)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "call",
+    [
+        '"$GHX" run issue.view --help',
+        'PYTHONUNBUFFERED=1 "$GHX" skill',
+        'PYTHONUNBUFFERED=1 "$GHX" chain --help',
+        'PYTHONUNBUFFERED=1 "$GHX" --help',
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_said(in_shell: Callable, call: str) -> None:
+    done = in_shell(f"{call} > /dev/full")
 
-    assert "Traceback" not in done.stderr
+    assert (done.code, done.err) == (1, "error: cannot write what came of it: No space left on device\n")
+
+
+def test_standard_streams_may_be_closed(in_shell: Callable) -> None:
+    assert "standard input is not JSON" in in_shell('"$GHX" run issue.view --input - <&-').refusal
+    assert in_shell('"$GHX" run issue.view --help >&-').err == ""
+
+
+def test_a_reader_that_is_gone_is_no_traceback(in_shell: Callable) -> None:
+    assert in_shell('"$GHX" skill | true').err == ""

@@ -54,6 +54,7 @@ async def test_tools_say_what_they_take_and_give_and_do(connect: Callable) -> No
         assert tool.input_schema["properties"].keys() == called.input_schema["properties"].keys()
         assert tool.output_schema["properties"].keys() == called.output_schema["properties"].keys()
         assert '"title": "' not in json.dumps([tool.input_schema, tool.output_schema])
+        assert "description" not in {*tool.input_schema, *tool.output_schema}
         jsonschema.validate(dict(called.operation.example), tool.input_schema)
     assert tools["chain"].annotations.destructive_hint is True
 

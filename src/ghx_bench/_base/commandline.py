@@ -1,8 +1,10 @@
 """How every command of ours ends: an exit code, and one line on standard error for whatever a user can cause."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import GhxBenchError
@@ -16,6 +18,9 @@ DEBUG = "GHX_BENCH_DEBUG"
 FAILED = 1
 BAD_USAGE = 2
 INTERRUPTED = 130
+
+# What writing ends in where the disk is full, a quota or a limit is reached, or the stream cannot be written to.
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 
 
 def command_line(name: str, purpose: str) -> "App":
@@ -52,7 +57,10 @@ def run_command_line(app: "App", arguments: Sequence[str]) -> int:
 def ended(run: Callable[[], int | None]) -> int:
     """Run a command and return its exit code; whatever a user can cause becomes one line on standard error."""
     try:
-        return run() or 0
+        code = run() or 0
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed
+            sys.stdout.flush()
+        return code  # noqa: TRY300 - what was written late may still fail
     except GhxBenchError as error:
         if os.environ.get(DEBUG):
             raise
@@ -60,13 +68,23 @@ def ended(run: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output is gone; nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # its reader is gone; nobody is left to tell
         return FAILED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+            _drop_output()
+            return complain(f"cannot write what came of it: {error.strerror}", FAILED)
         if os.environ.get(DEBUG):
             raise
         return complain(f"{type(error).__name__}: {error} (this is a defect; {DEBUG}=1 shows where)", BAD_USAGE)
+
+
+def _drop_output() -> None:
+    """Let what is still to be written to standard output go nowhere, so that the end of the process says nothing."""
+    with suppress(OSError, ValueError):  # it has no descriptor, or is closed
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def complain(message: str, exit_code: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ghx_bench._base.problems import did_you_mean, shortened
+from ghx_bench.capabilities.announced import ANNOUNCED
 from ghx_bench.capabilities.domains.issue.index import ENTRIES as ISSUE_ENTRIES
 from ghx_bench.capabilities.domains.pr.index import ENTRIES as PR_ENTRIES
 from ghx_bench.capabilities.domains.repo.index import ENTRIES as REPO_ENTRIES
@@ -19,14 +20,19 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
 )
 """Every capability there is, by id."""
 
+_LISTING = "`ghx capabilities list` lists what there is"
+
 
 class UnknownCapabilityError(InvalidInputError):
-    """A capability was named that does not exist."""
+    """A capability was named that does not exist, or not yet."""
 
     code = "UNKNOWN_CAPABILITY"
 
     def __init__(self, name: str) -> None:
-        hint = did_you_mean(name, ENTRIES, otherwise="`ghx capabilities list` lists what there is")
+        if name in ANNOUNCED:
+            super().__init__(f"{name} is in the catalogue but cannot be called yet; {_LISTING}")
+            return
+        hint = did_you_mean(name, (*ENTRIES, *ANNOUNCED), otherwise=_LISTING)
         super().__init__(f"no capability {shortened(name)}; {hint}")
 
 

@@ -1,31 +1,32 @@
 """Several capabilities in one call: in order where that matters, together where it does not.
 
 A step waits for the steps that it refers to; what reads waits for every change before it, and what changes something
-waits for everything before it that was to be read, and for changes of the same thing. Steps that need not wait for each
-other run at the same time and share their round trips.
+waits for everything before it that was to be read, and for changes of what may be the same thing. Steps that need not
+wait for each other run at the same time and share their round trips.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import did_you_mean, in_words
 from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.entries import Entry
 from ghx_bench.capabilities.envelope import Envelope, Failure, Meta
 from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError
-from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.capabilities.execution import checked_input, execute_task
 from ghx_bench.capabilities.gathering import Gathering
 from ghx_bench.capabilities.references import resolved, steps_named_in
+from ghx_bench.capabilities.registry import capability
+from ghx_bench.capabilities.targets import NOTHING, Impact, expected_impact, impact_of, must_follow
 
 Status = Literal["success", "partial", "failed"]
 
 MOST_STEPS = 100
 """How long a chain may be."""
 
-_FAR_REACHING = frozenset({"pr.branch.update", "pr.merge"})
 _KEYS = ("task", "input")
 
 
@@ -117,6 +118,15 @@ async def run_chain(client: GitHubClient, steps: Sequence[Step], *, offered: Con
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """A step whose references are known: its input, or why there is none, and what it will do."""
+
+    given: Mapping[str, Any]
+    failure: CapabilityError | None = None
+    impact: Impact = NOTHING
+
+
 class _Chain:
     """Starts every step as soon as those it waits for are done."""
 
@@ -125,75 +135,66 @@ class _Chain:
         self._steps = steps
         self._gathering = gathering
         self._offered = offered
-        self._waits = [_waits_for(index, steps) for index in range(len(steps))]
+        self._needed = [{named for named in steps_named_in(s.input) if named < index} for index, s in enumerate(steps)]
+        self._calls: dict[int, _Call] = {}
+        self._waiting = list(range(len(steps)))
+        self._running: list[int] = []
 
     def start(self) -> None:
-        """Start the steps that wait for none."""
-        for index, waits in enumerate(self._waits):
-            if not waits:
-                self._start(index)
+        """Start the steps that wait for none; those that are done start the others."""
+        for index in tuple(self._waiting):
+            if self._may_start(index):
+                self._waiting.remove(index)
+                self._running.append(index)
+                self._gathering.start(partial(self._run, index))
 
-    def _start(self, index: int) -> None:
-        async def run() -> None:
-            self.done[index] = await self._call(index)
-            for later, waits in enumerate(self._waits):
-                if index in waits:
-                    waits.remove(index)
-                    if not waits:
-                        self._start(later)
+    async def _run(self, index: int) -> None:
+        call, task = self._calls[index], self._steps[index].task
+        if call.failure is None:
+            self.done[index] = await execute_task(self._gathering.client_of(index), task, call.given)
+        else:
+            meta = Meta(capability_id=task, reason="INPUT_VALIDATION")
+            self.done[index] = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)
+        self._running.remove(index)
+        self.start()
 
-        self._gathering.start(run)
+    def _may_start(self, index: int) -> bool:
+        call = self._known_call(index)
+        if call is None:
+            return False
+        return not any(
+            must_follow(call.impact, self._impact(earlier))
+            for earlier in (*self._running, *self._waiting)
+            if earlier < index
+        )
 
-    async def _call(self, index: int) -> Envelope:
+    def _impact(self, index: int) -> Impact:
+        """Return what a step does, as far as that is known by now."""
+        call, task = self._known_call(index), self._steps[index].task
+        if call is not None:
+            return call.impact
+        return expected_impact(ENTRIES[task]) if task in ENTRIES and task in self._offered else NOTHING
+
+    def _known_call(self, index: int) -> _Call | None:
+        """Return what a step comes to; `None` until those that it refers to are done."""
+        if index not in self._calls and all(self.done[needed] is not None for needed in self._needed[index]):
+            self._calls[index] = self._call(index)
+        return self._calls.get(index)
+
+    def _call(self, index: int) -> _Call:
         step = self._steps[index]
         try:
             if step.task in ENTRIES and step.task not in self._offered:
                 raise InvalidInputError(f"{step.task} is not offered here")
             given = resolved(step.input, self.done[:index])
         except CapabilityError as error:
-            meta = Meta(capability_id=step.task, reason="INPUT_VALIDATION")
-            return Envelope(ok=False, error=Failure.of(error), meta=meta)
-        return await execute_task(self._gathering.client_of(index), step.task, given)
+            return _Call(given={}, failure=error)
+        return _Call(given=given, impact=_impact_of(step.task, given))
 
 
-def _waits_for(index: int, steps: Sequence[Step]) -> set[int]:
-    """Return the earlier steps that have to be done before a step may begin."""
-    step = steps[index]
-    named = {number for number in steps_named_in(step.input) if number < index}
-    return named | {number for number in range(index) if _must_follow(step, steps[number])}
-
-
-def _must_follow(step: Step, earlier: Step) -> bool:
-    """Tell whether a step could notice that it does not come after an earlier one."""
-    entry, before = ENTRIES.get(step.task), ENTRIES.get(earlier.task)
-    if entry is None or before is None:
-        return False  # it will do nothing but fail
-    if entry.effect == "reads" or before.effect == "reads":
-        return entry.effect != before.effect
-    if entry.id == before.id == "issue.create":
-        return False
-    targets = _target(entry, step), _target(before, earlier)
-    return None in targets or targets[0] == targets[1] or not _are_comparable(*targets)
-
-
-Target = tuple[str, ...]
-
-
-def _target(entry: Entry, step: Step) -> Target | None:
-    """Return the one thing that a step changes; `None` if it may be more, or is not known."""
-    if entry.effect == "destructive" or entry.id in _FAR_REACHING:
-        return None
-    given = {entry.signature.name_of(name): str(value).casefold() for name, value in step.input.items()}
-    if "threadId" in given:
-        return ("thread", str(step.input.get("threadId") or step.input.get("thread_id")))
-    number = given.get("issueNumber") or given.get("prNumber")
-    if number is None or not {"owner", "name"} <= given.keys():
-        return None
-    return ("number", given["owner"], given["name"], number)
-
-
-def _are_comparable(one: Target | None, other: Target | None) -> bool:
-    """Tell whether two targets that are written differently are different things."""
-    if one is None or other is None or one[0] != other[0]:
-        return False
-    return bool(steps_named_in(list(one))) == bool(steps_named_in(list(other)))
+def _impact_of(task: str, given: Mapping[str, Any]) -> Impact:
+    try:
+        called = capability(task)
+        return impact_of(called.entry, checked_input(called, given))
+    except InvalidInputError:
+        return NOTHING  # calling it says what is wrong

@@ -1,25 +1,23 @@
 """The one way to GitHub: REST and GraphQL at one address, with one token, errors told apart and retried where safe."""
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Self, TypeVar
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import anyio
 
 from ghx_bench._base.clock import Clock, SystemClock
-from ghx_bench.capabilities.errors import CapabilityError, UnexpectedAnswerError, UnreachableError
-from ghx_bench.capabilities.refusals import graphql_refusal, refusal_of
+from ghx_bench.capabilities.answers import Answer, GraphQLAnswer, Json, read_graphql, read_rest
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, UnexpectedAnswerError, UnreachableError
+from ghx_bench.capabilities.refusals import graphql_refusal
 from ghx_bench.capabilities.retries import RetryPolicy
 from ghx_bench.capabilities.transports.choice import transport_for
 from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
 
 T = TypeVar("T")
-
-Json = Any
-"""A value of JSON as it came: what reads it, a model, says what it must be."""
 
 JSON = "application/vnd.github+json"
 """The media type that GitHub answers in unless asked for another."""
@@ -27,51 +25,11 @@ JSON = "application/vnd.github+json"
 _API_VERSION = "2022-11-28"
 _READING = frozenset({"GET", "HEAD"})
 _MOVED = frozenset({301, 302, 303, 307, 308})
-_FIRST_FAILURE = 400
-_RATE_LIMITED = frozenset({"RATE_LIMITED", "RATE_LIMIT"})
+_MOVED_WITH_BODY = frozenset({307, 308})  # the others leave open whether a change is asked for again, or read
+_FIRST_FAILURE = 300
 _MOST_MOVES = 4
 _MOST_PAGES = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An answer of the REST API that is no refusal."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-    @property
-    def data(self) -> Json:
-        """Return the JSON of this answer; `None` if it has no content."""
-        if not self.content:
-            return None
-        try:
-            return json.loads(self.content)
-        except ValueError:
-            raise UnexpectedAnswerError(f"GitHub's answer with status {self.status} is not JSON") from None
-
-    @property
-    def text(self) -> str:
-        """Return the text of this answer; what is not UTF-8 in it is replaced."""
-        return self.content.decode("utf-8", "replace")
-
-    @property
-    def next_url(self) -> str | None:
-        """Return the address of the next page, if there is one."""
-        for link in self.headers.get("link", "").split(","):
-            address, _, relation = link.partition(";")
-            if 'rel="next"' in relation:
-                return address.strip().removeprefix("<").removesuffix(">")
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphQLAnswer:
-    """What a GraphQL document came to: data, errors, or some of both."""
-
-    data: Mapping[str, Json] | None
-    errors: Sequence[Mapping[str, Json]] = ()
+_SHORTEST_SECRET = 16  # what is shorter is no token of GitHub's, and might be part of any word
 
 
 class GitHubClient:
@@ -137,13 +95,15 @@ class GitHubClient:
         return await self._ask("DELETE", path, body=body)
 
     async def pages(self, path: str, *, params: Mapping[str, str | int] | None = None) -> AsyncGenerator[Answer]:
-        """Read a list of the REST API page by page, as far as it goes (a hundred pages at most)."""
+        """Read a list of the REST API page by page to its end; one of more than a hundred pages is refused there."""
         answer = await self.get(path, params={"per_page": 100, **(params or {})})
         for _ in range(_MOST_PAGES):
             yield answer
             if answer.next_url is None:
                 return
             answer = await self.get(answer.next_url)
+        problem = f"{path} has more than {_MOST_PAGES} pages; ask for less of it"
+        raise CapabilityError(problem, error_code=ErrorCode.TOO_LARGE)
 
     async def graphql(self, document: str, variables: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
         """Return the data of a GraphQL document; any error in the answer is raised, the first one first."""
@@ -159,7 +119,8 @@ class GitHubClient:
         mutates = document.lstrip().startswith("mutation")
         content = json.dumps({"query": document, "variables": dict(variables or {})}).encode()
         request = self._request("POST", self.graphql_url, content=content)
-        return await self._persist(request, _graphql_answer, mutates=mutates)
+        read = partial(read_graphql, redacted=self._redacted, mutates=mutates)
+        return await self._persist(request, read, mutates=mutates)
 
     async def _ask(
         self,
@@ -174,45 +135,68 @@ class GitHubClient:
         url += f"?{urlencode(params)}" if params else ""
         content = b"" if body is None else json.dumps(body).encode()
         request = self._request(method, url, content=content, accept=accept)
-        return await self._persist(request, _rest_answer, mutates=method not in _READING)
+        return await self._persist(request, read_rest, mutates=method not in _READING)
 
     def _request(self, method: str, url: str, *, content: bytes = b"", accept: str = JSON) -> Request:
         headers = {"Accept": accept, "User-Agent": "ghx-bench", "X-GitHub-Api-Version": _API_VERSION}
         if content:
             headers["Content-Type"] = "application/json"
-        if self._token and _origin(url) in {_origin(self.base_url), _origin(self.graphql_url)}:
+        if self._token and self._is_ours(url):
             headers["Authorization"] = f"Bearer {self._token}"
         return Request(method=method, url=url, headers=headers, body=content)
 
     async def _persist(self, request: Request, read: Callable[[Answer], T], *, mutates: bool) -> T:
         """Send a request until it is answered, refused for good, or was tried often enough."""
-        attempt = 0
+        waits: list[float] = []
         while True:
-            attempt += 1
             try:
                 return read(await self._exchange(request))
             except CapabilityError as error:
                 now_s = self.clock.now().timestamp()
-                wait = self._retries.wait_before_retry(error, attempt=attempt, mutates=mutates, now_s=now_s)
+                wait = self._retries.wait_before_retry(error, waits=waits, mutates=mutates, now_s=now_s)
                 if wait is None:
                     raise
+                waits.append(wait)
                 await self._sleep(wait)
 
     async def _exchange(self, request: Request) -> Answer:
-        """Send one request and follow where a reading one is sent on to; the token stays with our own addresses."""
+        """Send one request and follow where it is sent on to; the token stays with our own addresses."""
         response = await self._sent(request)
         for _ in range(_MOST_MOVES):
-            place = response.headers.get("location")
-            if response.status not in _MOVED or request.method not in _READING or not place:
+            place = self._next_place(request, response)
+            if place is None:
                 break
-            url = urljoin(request.url, place)
-            request = self._request(request.method, url, accept=request.headers["Accept"])
+            request = self._request(request.method, place, content=request.body, accept=request.headers["Accept"])
             response = await self._sent(request)
-        return Answer(status=response.status, headers=response.headers, content=self._without_token(response.body))
+        return self._told(request, response)
 
-    def _without_token(self, content: bytes) -> bytes:
-        """Take our own token out of an answer: a server that repeats it must not bring it into an output."""
-        return content.replace(self._token.encode(), b"<token>") if self._token else content
+    def _next_place(self, request: Request, response: Response) -> str | None:
+        """Return where a request is to be made again: one that reads anywhere, a change on our own addresses only."""
+        place = response.headers.get("location")
+        if response.status not in _MOVED or not place:
+            return None
+        url = urljoin(request.url, place)
+        if request.method in _READING:
+            return url
+        return url if response.status in _MOVED_WITH_BODY and self._is_ours(url) else None
+
+    def _told(self, request: Request, response: Response) -> Answer:
+        """Return the answer; where it is a refusal, it does not repeat our token, and says the whole new address."""
+        if response.status < _FIRST_FAILURE:
+            return Answer(status=response.status, headers=response.headers, content=response.body)
+        headers = dict(response.headers)
+        if place := headers.get("location"):
+            headers["location"] = self._redacted(urljoin(request.url, place).encode()).decode()
+        return Answer(status=response.status, headers=headers, content=self._redacted(response.body))
+
+    def _redacted(self, content: bytes) -> bytes:
+        """Take our own token out of what went wrong: a server that repeats it must not bring it into an output."""
+        if not self._token or len(self._token) < _SHORTEST_SECRET:
+            return content
+        return content.replace(self._token.encode(), b"<token>")
+
+    def _is_ours(self, url: str) -> bool:
+        return _origin(url) in {_origin(self.base_url), _origin(self.graphql_url)}
 
     async def _sent(self, request: Request) -> Response:
         try:
@@ -232,37 +216,6 @@ def graphql_url_beside(base_url: str) -> str:
     """Return where the GraphQL API is, if the REST API is at `base_url`."""
     base = base_url.rstrip("/")
     return f"{base.removesuffix('/v3')}/graphql" if base.endswith("/api/v3") else f"{base}/graphql"
-
-
-def _rest_answer(answer: Answer) -> Answer:
-    """Return an answer that is no refusal."""
-    if answer.status >= _FIRST_FAILURE:
-        refusal = refusal_of(answer.status, answer.headers, _json_or_none(answer))
-        if refusal is not None:
-            raise refusal
-    return answer
-
-
-def _graphql_answer(answer: Answer) -> GraphQLAnswer:
-    """Read what a document came to; a rate limit comes as an error inside an answer that is fine."""
-    body: object = _rest_answer(answer).data
-    said = cast("Mapping[str, Json]", body if isinstance(body, dict) else {"errors": "no object"})
-    data: object = said.get("data")
-    errors: object = said.get("errors") or ()
-    if not isinstance(errors, list | tuple) or not isinstance(data, dict | None):
-        raise UnexpectedAnswerError("GitHub answered a GraphQL document with something that is no answer to one")
-    told = [cast("Mapping[str, Json]", each) for each in cast("Sequence[object]", errors) if isinstance(each, dict)]
-    read = GraphQLAnswer(data=cast("Mapping[str, Json] | None", data), errors=told)
-    if read.errors and read.errors[0].get("type") in _RATE_LIMITED:
-        raise graphql_refusal(read.errors, answer.headers)
-    return read
-
-
-def _json_or_none(answer: Answer) -> object:
-    try:
-        return answer.data
-    except UnexpectedAnswerError:
-        return None
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ghx_bench.capabilities.client import GraphQLAnswer
+from ghx_bench.capabilities.answers import GraphQLAnswer
 
 Kind = Literal["query", "mutation"]
 
@@ -59,13 +59,13 @@ def merged(documents: Sequence[Document]) -> Document:
 
 
 def share_of(index: int, answer: GraphQLAnswer) -> GraphQLAnswer:
-    """Return what a merged answer says about one of the documents, in its own names."""
+    """Return what a merged answer says about one of the documents, in its own names; where all have none, no data."""
     prefix = prefix_of(index)
     data = {name.removeprefix(prefix): value for name, value in (answer.data or {}).items() if name.startswith(prefix)}
     errors = [_own(error, prefix) for error in answer.errors if _is_about(error, prefix)]
     if answer.data is None or any(value is None for value in data.values()):
         errors += [error for error in answer.errors if not error.get("path")]
-    return GraphQLAnswer(data=data, errors=errors)
+    return GraphQLAnswer(data=None if answer.data is None else data, errors=errors)
 
 
 def prefix_of(index: int) -> str:

@@ -50,6 +50,11 @@ class Entry(NamedTuple):
         return self.id.partition(".")[0]
 
     @property
+    def takes_repository(self) -> bool:
+        """Whether a call has to say which repository it is about."""
+        return {"owner", "name"} <= set(self.signature.required)
+
+    @property
     def signature(self) -> Signature:
         """Return the names of what this capability takes."""
         return signature_of(self.inputs.split())

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import shortened
 from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside
 from ghx_bench.capabilities.transports.choice import transport_for
 
 GITHUB = "github.com"
+_INSTEAD = "leave it out, the token goes into GITHUB_TOKEN"
 _TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
 
 
@@ -38,7 +41,7 @@ def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
 
 def connection_from_environment(environ: Mapping[str, str]) -> Connection:
     """Read where GitHub is: a socket or an address that is named outright, then the host that `gh` uses."""
-    host = environ.get("GH_HOST") or GITHUB
+    host = _host(environ)
     token, source = _token(environ, host)
     socket_path = environ.get("GHX_UNIX_SOCKET") or None
     if socket_path is None and environ.get("GITHUB_API_URL"):
@@ -65,13 +68,34 @@ def _api_url(host: str, scheme: str) -> str:
     return f"{scheme}://api.{host}" if host.endswith(".ghe.com") else f"{scheme}://{host}/api/v3"
 
 
+def _host(environ: Mapping[str, str]) -> str:
+    host = environ.get("GH_HOST", "").strip() or GITHUB
+    if "@" in host:
+        raise InputError(f"GH_HOST holds a user name or password; {_INSTEAD}")
+    if any(each in host for each in "/\\?#") or not _leads_somewhere(f"https://{host}"):
+        raise InputError(f"GH_HOST is {shortened(host)}, which is no host; write {GITHUB} or leave it out")
+    return host
+
+
 def _address(environ: Mapping[str, str], variable: str) -> str:
     value = environ[variable].strip().rstrip("/")
     if "@" in value.partition("://")[2].partition("/")[0]:
-        raise InputError(f"{variable} holds a user name or password; leave it out, the token goes into GITHUB_TOKEN")
-    if not value.startswith(("http://", "https://")) or any(each.isspace() for each in value):
-        raise InputError(f"{variable} is {value!r}, which is no address; write https://api.{GITHUB} or leave it out")
+        raise InputError(f"{variable} holds a user name or password; {_INSTEAD}")
+    if not _leads_somewhere(value):
+        raise InputError(
+            f"{variable} is {shortened(value)}, which is no address; write https://api.{GITHUB} or leave it out"
+        )
     return value
+
+
+def _leads_somewhere(url: str) -> bool:
+    """Tell whether an address names a host, and a port that can be one."""
+    try:
+        place = urlsplit(url)
+        has_place = bool(place.hostname) and place.port != 0
+    except ValueError:
+        return False
+    return has_place and place.scheme in {"http", "https"} and not any(each.isspace() for each in url)
 
 
 def _token(environ: Mapping[str, str], host: str) -> tuple[str | None, str | None]:

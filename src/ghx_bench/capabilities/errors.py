@@ -72,8 +72,8 @@ class UnreachableError(CapabilityError):
 
     code: ClassVar[str] = "GITHUB_UNREACHABLE"
 
-    def __init__(self, message: str, *, sent: bool) -> None:
-        super().__init__(message, error_code=ErrorCode.NETWORK)
+    def __init__(self, message: str, *, sent: bool, retryable: bool = True) -> None:
+        super().__init__(message, error_code=ErrorCode.NETWORK, retryable=retryable)
         self.sent = sent
 
 

@@ -8,9 +8,10 @@ from typing import Any, Self, cast
 
 import anyio
 
-from ghx_bench.capabilities.client import JSON, Answer, GitHubClient, GraphQLAnswer
+from ghx_bench.capabilities.answers import Answer, GraphQLAnswer
+from ghx_bench.capabilities.client import JSON, GitHubClient
 from ghx_bench.capabilities.documents import Document, Kind, NotMergeableError, merged, share_of
-from ghx_bench.capabilities.errors import CapabilityError
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError
 from ghx_bench.capabilities.transports.exchange import Request, Response
 
 MOST_TOGETHER = 25
@@ -120,7 +121,12 @@ class Gathering:
             whole = merged(documents)
         except NotMergeableError:
             return await self._each(documents)
-        answer = await self._send(whole)
+        try:
+            answer = await self._send(whole)
+        except GitHubError as error:
+            if whole.kind == "query" and error.error_code == ErrorCode.SERVER and error.status is None:
+                return await self._each(documents)  # it took GitHub too long: together they may be too much
+            raise
         if _is_to_be_split(whole.kind, answer):
             return await self._each(documents)
         return [share_of(index, answer) for index in range(len(documents))]
@@ -148,9 +154,13 @@ def _is_to_be_split(kind: Kind, answer: GraphQLAnswer) -> bool:
     """
     if kind == "query":
         return answer.data is None or any(not error.get("path") for error in answer.errors)
-    return answer.data is None and all(
-        isinstance(error.get("extensions"), dict) and not error.get("path") and not error.get("type")
-        for error in answer.errors
+    return (
+        answer.data is None
+        and bool(answer.errors)  # without a reason, nobody knows what was done
+        and all(
+            isinstance(error.get("extensions"), dict) and not error.get("path") and not error.get("type")
+            for error in answer.errors
+        )
     )
 
 

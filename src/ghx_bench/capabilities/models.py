@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from ghx_bench._base.wire import WireModel
 from ghx_bench.capabilities.errors import UnexpectedAnswerError
@@ -13,6 +13,12 @@ from ghx_bench.capabilities.errors import UnexpectedAnswerError
 def _no_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("expected an integer, got a boolean")  # noqa: TRY004 - pydantic wants ValueError
+    return value
+
+
+def _no_slash(value: str) -> str:
+    if "/" in value:
+        raise ValueError("owner and name of a repository are two inputs, and neither has a slash in it")
     return value
 
 
@@ -30,6 +36,10 @@ def _login(value: object) -> object:
 
 def _name(value: object) -> object:
     return cast("Mapping[str, object]", value).get("name") if isinstance(value, dict) else value
+
+
+def _title(value: object) -> object:
+    return cast("Mapping[str, object]", value).get("title") if isinstance(value, dict) else value
 
 
 def lower_case(value: object) -> object:
@@ -56,8 +66,13 @@ Login = Annotated[str | None, BeforeValidator(_login)]
 """Somebody's login, `None` if the account is gone; also read from a GraphQL actor."""
 
 
+_Half = Annotated[Text, AfterValidator(_no_slash)]
+
 RefName = Annotated[str | None, BeforeValidator(_name)]
 """The name of a branch, `None` if there is none; also read from a GraphQL ref."""
+
+MilestoneTitle = Annotated[str | None, BeforeValidator(_title)]
+"""The title of a milestone, `None` if there is none; also read from a GraphQL milestone."""
 
 
 class InputModel(WireModel):
@@ -73,14 +88,20 @@ class InputModel(WireModel):
 class RepositoryInput(InputModel):
     """Which repository."""
 
-    owner: Annotated[Text, Field(description="Owner of the repository: a user or an organization.")]
-    name: Annotated[Text, Field(description="Name of the repository, without its owner.")]
+    owner: Annotated[_Half, Field(description="Owner of the repository: a user or an organization.")]
+    name: Annotated[_Half, Field(description="Name of the repository, without its owner.")]
 
 
 class IssueInput(RepositoryInput):
     """Which issue."""
 
     issue_number: Annotated[Positive, Field(description="Number of the issue.")]
+
+
+class SubjectInput(IssueInput):
+    """Which issue or pull request: for what both have, GitHub takes the number of either."""
+
+    issue_number: Annotated[Positive, Field(description="Number of the issue or pull request.")]
 
 
 class PullInput(RepositoryInput):

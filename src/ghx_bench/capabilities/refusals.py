@@ -65,6 +65,16 @@ def refusal_of(status: int, headers: Mapping[str, str], body: object) -> GitHubE
     )
 
 
+def redirection(status: int, headers: Mapping[str, str]) -> GitHubError:
+    """Return the error of a request that was sent on to where it cannot follow."""
+    place = headers.get("location", "").partition("?")[0]  # what is behind it may be a credential
+    if not place:
+        message = f"GitHub answered with status {status}, and not with what was asked for"
+        return GitHubError(message, error_code=ErrorCode.UNKNOWN, status=status)
+    message = f"GitHub did nothing, for this is now at {place}; use the new name of the repository, or the new address"
+    return GitHubError(message, error_code=ErrorCode.NOT_FOUND, status=status, details={"location": place})
+
+
 def graphql_refusal(
     errors: Sequence[Mapping[str, object]], headers: Mapping[str, str] = MappingProxyType({})
 ) -> GitHubError:
@@ -75,6 +85,8 @@ def graphql_refusal(
     code = _BY_TYPE.get(named or "", ErrorCode.UNKNOWN)
     if named is None and isinstance(extensions, dict):
         code = ErrorCode.VALIDATION  # only complaints about the document and its variables come in this form
+    elif named is None and (path or not first.get("locations")):
+        code = ErrorCode.SERVER  # GitHub took too long, or broke: it has no type for that
     details = _waiting_time(headers)
     if isinstance(path, list):
         details["path"] = [str(step) for step in cast("list[object]", path)]
@@ -87,13 +99,20 @@ def graphql_refusal(
 
 
 def _code_of(status: int, headers: Mapping[str, str], body: Mapping[str, object]) -> ErrorCode:
-    if status == _FORBIDDEN and (headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers):
+    if status == _FORBIDDEN and _is_limit(headers, body):
         return ErrorCode.RATE_LIMIT
     if "too_large" in _codes_in(body):
         return ErrorCode.TOO_LARGE
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     return ErrorCode.SERVER if status >= _FIRST_SERVER_FAILURE else ErrorCode.UNKNOWN
+
+
+def _is_limit(headers: Mapping[str, str], body: Mapping[str, object]) -> bool:
+    """Tell whether something is forbidden for now only; a secondary limit may show in nothing but the page it names."""
+    if headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers:
+        return True
+    return "rate-limit" in str(body.get("documentation_url", "")).lower()
 
 
 def _message_of(status: int, body: Mapping[str, object]) -> str:

@@ -6,7 +6,8 @@ A cursor names the page to read and how long pages are, for a page of another le
 import re
 from typing import Any, cast
 
-from ghx_bench.capabilities.client import JSON, Answer, GitHubClient
+from ghx_bench.capabilities.answers import Answer
+from ghx_bench.capabilities.client import JSON, GitHubClient
 from ghx_bench.capabilities.errors import InvalidInputError, UnexpectedAnswerError
 from ghx_bench.capabilities.models import Paging
 

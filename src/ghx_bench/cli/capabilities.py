@@ -1,6 +1,7 @@
 """`ghx capabilities`: what there is to call."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ghx_bench._base.problems import did_you_mean, plain
 from ghx_bench.capabilities.catalogue import ENTRIES
@@ -13,9 +14,11 @@ _GROUP = """Say what there is to call.
 
   list [DOMAIN]     List capabilities: id, inputs, what they do.
   explain TASK      Say everything about one.
-  search WORD ...   List those that have to do with some words.
+  search WORD ...   List those that have to do with all of some words, or the nearest.
 
 Each takes --json."""
+
+_MOST_NEAREST = 8
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,8 +31,8 @@ def list_(arguments: Sequence[str]) -> int:
     """List capabilities."""
     parser = Parser("ghx capabilities list", "List capabilities: id, inputs (in brackets if optional), what they do.")
     parser.add_argument("domain", nargs="?", help="only those of this domain: " + ", ".join(_domains()))
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    options = parser.parse_args(arguments)
+    parser.add_switch("--json", "as JSON")
+    options = parser.read(arguments)
     if options.domain not in {None, *_domains()}:
         raise UsageError(f"no domain {options.domain!r}; {did_you_mean(options.domain, _domains())}")
     _show([each for each in ENTRIES.values() if options.domain in {None, each.domain}], as_json=options.json)
@@ -40,8 +43,8 @@ def explain(arguments: Sequence[str]) -> int:
     """Say everything about one capability."""
     parser = Parser("ghx capabilities explain", "Say what one capability takes and gives, with an example.")
     parser.add_argument("task", help="the id of a capability, such as issue.view")
-    parser.add_argument("--json", action="store_true", help="as JSON, with the schemas of input and output")
-    options = parser.parse_args(arguments)
+    parser.add_switch("--json", "as JSON, with the schemas of input and output")
+    options = parser.read(arguments)
     from ghx_bench.capabilities.registry import capability
     from ghx_bench.cli.explanation import explained, in_words
 
@@ -55,22 +58,51 @@ def explain(arguments: Sequence[str]) -> int:
 
 def search(arguments: Sequence[str]) -> int:
     """List the capabilities that have to do with some words, the best first."""
-    parser = Parser("ghx capabilities search", "List the capabilities that have to do with some words.")
+    parser = Parser(
+        "ghx capabilities search", "List the capabilities that have to do with all of some words, or the nearest."
+    )
     parser.add_argument("word", nargs="+", help="words, such as: close issue")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    options = parser.parse_args(arguments)
+    parser.add_switch("--json", "as JSON")
+    options = parser.read(arguments)
     words = [plain(word) for each in options.word for word in each.split()]
-    weights = {each.id: _weight(each, words) for each in ENTRIES.values()}
-    found = sorted((each for each in ENTRIES.values() if weights[each.id]), key=lambda each: -weights[each.id])
+    if not words:
+        parser.error("name a word to search for, such as: close issue")
+    ranked = sorted(
+        ((_likeness(each, words), each) for each in ENTRIES.values()), key=lambda pair: pair[0], reverse=True
+    )
+    found = [each for likeness, each in ranked if likeness.words == len(words)]
+    if not found and not options.json:
+        return _show_nearest([each for likeness, each in ranked if likeness.words])
     _show(found, as_json=options.json)
     return 0
 
 
-def _weight(known: Entry, words: Iterable[str]) -> int:
-    """Return how much a capability has to do with words: its id counts twice what its description counts."""
+class _Likeness(NamedTuple):
+    """How many of some words a capability has to do with, and how much; more is more like."""
+
+    words: int
+    weight: int
+
+
+def _likeness(known: Entry, words: Iterable[str]) -> _Likeness:
+    """Compare a capability with words: its id counts twice what its description counts."""
     name, text = plain(known.id), plain(f"{known.description} {known.inputs}")
     hits = [2 * (word in name or word.rstrip("s") in name) + (word.rstrip("s") in text) for word in words]
-    return sum(hits) if all(hits) else 0
+    return _Likeness(words=sum(map(bool, hits)), weight=sum(hits))
+
+
+def _show_nearest(some: Sequence[Entry]) -> int:
+    """Say that nothing has all of the words that were looked for, and show what has the most of them."""
+    if not some:
+        return _say("Nothing has any of these words; `ghx capabilities list` lists what there is.")
+    _say("Nothing has all of these words. The nearest:")
+    _show(some[:_MOST_NEAREST], as_json=False)
+    return 0
+
+
+def _say(text: str) -> int:
+    print(text)  # noqa: T201 - the command line
+    return 0
 
 
 def _domains() -> list[str]:

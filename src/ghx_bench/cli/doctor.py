@@ -13,6 +13,7 @@ from ghx_bench.capabilities.environment import Connection, client_from_environme
 from ghx_bench.capabilities.errors import CapabilityError
 from ghx_bench.cli.parsing import Parser
 from ghx_bench.cli.remote import default_repository
+from ghx_bench.cli.usage import UsageError
 from ghx_bench.cli.writing import write_json
 
 
@@ -33,8 +34,8 @@ class Finding:
 def main(arguments: Sequence[str]) -> int:
     """Look at everything a call needs; exit with 1 where something is missing."""
     parser = Parser("ghx doctor", "Say whether GitHub can be reached, as whom, and which repository is meant here.")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    options = parser.parse_args(arguments)
+    parser.add_switch("--json", "as JSON")
+    options = parser.read(arguments)
     findings = anyio.run(examine)
     if options.json:
         write_json([asdict(finding) for finding in findings])
@@ -75,7 +76,10 @@ async def _account(client: GitHubClient, connection: Connection) -> Finding:
 
 
 def _repository() -> Finding:
-    found = default_repository(os.environ, Path.cwd())
+    try:
+        found = default_repository(os.environ, Path.cwd())
+    except UsageError as error:
+        return Finding(what="repository", ok=True, found=f"none here: {error}")
     if found is None:
         return Finding(what="repository", ok=True, found="none here; give -R owner/name with every call")
     return Finding(what="repository", ok=True, found="/".join(found))

@@ -1,7 +1,8 @@
 """From the words of a command line to the input of a capability."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
@@ -12,12 +13,13 @@ from ghx_bench._base.problems import did_you_mean, in_words, listed, shortened
 from ghx_bench.capabilities.entries import Entry
 from ghx_bench.capabilities.models import InputModel
 from ghx_bench.cli.remote import full_name
-from ghx_bench.cli.usage import UsageError
+from ghx_bench.cli.usage import UsageError, no_value
 
 Kind = Literal["text", "array", "boolean", "object"]
 """How an input is written as a flag."""
 
 _WITH_VALUE, _WITHOUT_VALUE = ("--input", "--fields"), ("--verbose", "--help", "-h")
+_STDIN = "standard input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> W
     while rest:
         flag, attached, value = rest.pop(0).partition("=")
         if flag in _WITHOUT_VALUE:
+            if attached:
+                raise UsageError(no_value(flag))
             options[flag] = ""
             continue
         name = None if flag in _WITH_VALUE else _name_of(entry, flag)
@@ -58,16 +62,35 @@ def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> W
     )
 
 
-def from_json(text: str, read_input: Callable[[], str]) -> dict[str, Any]:
+def from_json(text: str) -> dict[str, Any]:
     """Read `--input`: an object of JSON, or `-` for one on standard input."""
-    source = "--input" if text != "-" else "standard input"
-    try:
-        value: object = json.loads(read_input() if text == "-" else text)
-    except ValueError as error:
-        raise UsageError(f"{source} is not JSON: {error}") from None
+    value, source = read_json(text, "--input")
     if not isinstance(value, dict):
         raise UsageError(f"{source} must be an object of JSON, got {in_words(value)}")
     return cast("dict[str, Any]", value)
+
+
+def read_json(text: str, source: str) -> tuple[object, str]:
+    """Read JSON that is given as `source`, or on standard input for `-`; return it, and where it really came from."""
+    if text == "-":
+        source, text = _STDIN, "" if sys.stdin is None else sys.stdin.read()
+    try:
+        return json.loads(text, object_pairs_hook=_object), source
+    except RecursionError:
+        raise UsageError(f"{source} is nested too deeply") from None
+    except ValueError as error:
+        is_no_json = source != _STDIN and text.strip() and text.lstrip()[0] not in '{["'
+        hint = "; for what is in a file write - here, and < FILE at the end" if is_no_json else ""
+        raise UsageError(f"{source} is not JSON: {error}{hint}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of keys and values; one key twice is a mistake, and which of both was meant is not guessed."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(shortened(name) for name in names if names.count(name) > 1)} is there twice")
+    return made
 
 
 def overridden(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,18 +102,46 @@ def overridden(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any])
 def with_repository(
     entry: Entry, given: Mapping[str, Any], default: Callable[[], tuple[str, str] | None]
 ) -> dict[str, Any]:
-    """Say which repository is meant where a capability wants one and none is named; `repo` may be `owner/name`."""
+    """Say which repository is meant where a capability wants one and none is named; `repo` may be `owner/name`.
+
+    What is named by its node id is in no other repository, so one that is named as well does no harm.
+    """
     named = dict(given)
-    if not {"owner", "name"} <= set(entry.signature.required):
-        return named
     whole = full_name(named["repo"]) if isinstance(named.get("repo"), str) else None
-    if whole and named.get("owner", whole[0]) == whole[0]:
+    if not entry.takes_repository:
+        if whole and any(name.endswith("Id") for name in entry.signature.required):
+            del named["repo"]
+        return named
+    if whole and named.get("owner", whole[0]) == whole[0] and named.get("name", whole[1]) == whole[1]:
         del named["repo"]
         return {**named, "owner": whole[0], "name": whole[1]}
     if named.keys() & {"owner", "name", "repo"}:
         return named
     found = default()
     return named if found is None else {"owner": found[0], "name": found[1], **named}
+
+
+def check_repository(entry: Entry, given: Mapping[str, Any]) -> None:
+    """Refuse a call that does not say which repository it means, with what to write; two of them are left to others."""
+    repository = given.get("repo")
+    whole = full_name(repository) if isinstance(repository, str) else None
+    if isinstance(repository, str) and not whole and "owner" not in given:
+        raise UsageError(f"the repository is {shortened(repository)}; write -R owner/name")
+    if not entry.takes_repository:
+        if whole:
+            remedy = f"write repo:{repository} into its query" if "query" in entry.signature.names else "leave it out"
+            raise UsageError(f"{entry.id} takes no repository; {remedy}")
+        return
+    known = {entry.signature.name_of(name) for name in given}
+    missing = [repr(name) for name in ("owner", "name") if name not in known]
+    if missing and not whole:
+        raise UsageError(f"{entry.id}: missing {' and '.join(missing)}; {_hint(known)}")
+
+
+def _hint(known: Container[str | None]) -> str:
+    if "owner" in known or "name" in known:
+        return "give both, or -R owner/name"
+    return "give -R owner/name: there is no git remote `origin` here that says it"
 
 
 def _name_of(entry: Entry, flag: str) -> str:

@@ -5,8 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
-from ghx_bench._base.commandline import BAD_USAGE, complain, ended
+from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, ended
 from ghx_bench._base.problems import did_you_mean, shortened
 
 PURPOSE = "Typed GitHub operations for AI agents: one call in, one JSON envelope out."
@@ -22,18 +23,26 @@ COMMANDS = {
 """Commands by name: the module whose `main(arguments)` is the command, and what it is for."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command that the arguments name and end the process with its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["run"]:
+    if words[:1] in (["run"], ["chain"]):
         gc.disable()  # it lives for a fifth of a second; looking for garbage would take a tenth of that
     # Pydantic looks through every installed package for plugins unless told not to; none is of use here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    sys.exit(run(words))
+    leave(run(words))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever a user can cause is one line on standard error."""
+    try:
+        return ended(lambda: _command(arguments))
+    except SystemExit as asked_for_help:
+        return int(asked_for_help.code or 0)
+
+
+def _command(arguments: Sequence[str]) -> int:
+    """Run the command that the first argument names; its module is loaded by now and not before."""
     match list(arguments):
         case [] | ["-h" | "--help" | "help", *_]:
             return _say(_help())
@@ -42,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 
             return _say(version("ghx-bench"))
         case [name, *_] if name in COMMANDS:
-            return _ended(arguments)
+            return import_module(COMMANDS[name][0]).main(arguments[1:])
         case [name, *_]:
             hint = did_you_mean(name, COMMANDS, otherwise="see `ghx --help`")
             return complain(f"no command {shortened(name)}; {hint}", BAD_USAGE)
@@ -50,12 +59,16 @@ def run(arguments: Sequence[str]) -> int:
             raise AssertionError(arguments)
 
 
-def _ended(arguments: Sequence[str]) -> int:
-    """Run the command that the first argument names; its module is loaded by now and not before."""
+def leave(code: int) -> NoReturn:
+    """End the process at once: taking apart what was loaded would take another tenth, and nothing depends on it."""
     try:
-        return ended(lambda: import_module(COMMANDS[arguments[0]][0]).main(arguments[1:]))
-    except SystemExit as asked_for_help:
-        return int(asked_for_help.code or 0)
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is not there
+            stream.flush()
+    except BrokenPipeError:
+        code = code or FAILED  # the reader of our output is gone; nobody is left to tell
+    except OSError as error:
+        code = complain(f"cannot write what came of it: {error.strerror}", FAILED)
+    os._exit(code)
 
 
 def _help() -> str:

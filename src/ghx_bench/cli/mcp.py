@@ -20,10 +20,12 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until the client goes, or until interrupted."""
     parser = Parser("ghx mcp", _PURPOSE)
     parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP on this port; 0 for any free one")
-    parser.add_argument("--toolsets", default="", metavar="A,B", help="offer only these toolsets")
-    parser.add_argument("--read-only", action="store_true", help="offer only tools that change nothing")
-    options = parser.parse_args(arguments)
-    names = [name.strip() for name in options.toolsets.split(",") if name.strip()]
+    parser.add_argument("--toolsets", metavar="A,B", help="offer only these toolsets")
+    parser.add_switch("--read-only", "offer only tools that change nothing")
+    options = parser.read(arguments)
+    names = [name.strip() for name in (options.toolsets or "").split(",") if name.strip()]
+    if options.toolsets is not None and not names:
+        parser.error(f"--toolsets: name some of {', '.join(TOOLSETS)}, or leave it out to offer all")
     selection = select(names, read_only=options.read_only)
     from ghx_bench.mcp.serving import serve_http, serve_stdio
 

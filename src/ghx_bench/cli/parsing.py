@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ghx_bench.cli.usage import UsageError
+from ghx_bench.cli.usage import UsageError, no_value
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -21,6 +21,7 @@ class Parser(argparse.ArgumentParser):
     """Raises what is wrong instead of printing it; shortened flags are not guessed."""
 
     def __init__(self, name: str, purpose: str, **options: Any) -> None:
+        self._switches = {"-h", "--help"}
         super().__init__(
             prog=name,
             description=purpose,
@@ -28,6 +29,23 @@ class Parser(argparse.ArgumentParser):
             formatter_class=_Help,
             **options,
         )
+
+    def add_switch(self, flag: str, purpose: str) -> None:
+        """Take a flag that is there or not, and has no value."""
+        self._switches.add(flag)
+        self.add_argument(flag, action="store_true", help=purpose)
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Read the words of a command line."""
+        for word in words:
+            flag, attached, _ = word.partition("=")
+            if attached and flag in self._switches:
+                self.error(no_value(flag))
+        return self.parse_args(words)
+
+    def print_help(self, file: Any = None) -> None:
+        """Print what the command is for; that it cannot be written is not kept quiet."""
+        print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> NoReturn:
         """Raise a complaint of one line."""

@@ -1,7 +1,6 @@
 """`ghx run`: call one capability."""
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +8,14 @@ from typing import Any
 from ghx_bench._base.commandline import BAD_USAGE, FAILED
 from ghx_bench.capabilities.registry import Capability, capability
 from ghx_bench.cli.calling import call
-from ghx_bench.cli.inputs import from_json, overridden, read_words, with_repository
+from ghx_bench.cli.inputs import check_repository, from_json, overridden, read_words, with_repository
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import chosen_fields, only, write_json
+from ghx_bench.cli.writing import answering, chosen_fields, only, write_json
 
 _PURPOSE = """\
 Call one capability and print what came of it as JSON: {"ok":true,"data":...} or
-{"ok":false,"error":{"code":...,"message":...}}."""
+{"ok":false,"error":{"code":...,"message":...}}, also where the words of the call are wrong.
+Exit codes: 0 done, 1 GitHub refused, 2 the call is wrong."""
 
 _OPTIONS = """\
 Options:
@@ -25,24 +25,32 @@ Options:
   --help        what you are reading"""
 
 _INPUTS = """\
-Every input of the capability is a flag: --issueNumber 1 (or --issue-number), --labels bug,ui, --draft.
+Every input of the capability is a flag: --issueNumber 1 (or --issue-number), --draft.
+A list is --labels bug,ui, or --labels bug --labels ui, or JSON: --labels '["a, b", "c"]'.
 owner and name are those of the git remote `origin` if left out; -R owner/name says both.
 `ghx run TASK --help` lists the inputs of one capability."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the arguments, call the capability, print its envelope."""
-    if not arguments or arguments[0] in {"-h", "--help"}:
-        return _say(f"Usage: ghx run TASK [inputs] [options]\n\n{_PURPOSE}\n\n{_OPTIONS}\n\n{_INPUTS}")
+    """Call the capability that the arguments name and print its envelope."""
+    return answering(lambda: _run(arguments), {"ok": False})
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if not arguments:
+        raise UsageError("name a capability: ghx run TASK ... (see `ghx capabilities list`, `ghx run --help`)")
     task, words = arguments[0], arguments[1:]
+    if task in {"-h", "--help"}:
+        return _say(f"Usage: ghx run TASK [inputs] [options]\n\n{_PURPOSE}\n\n{_OPTIONS}\n\n{_INPUTS}")
     if task.startswith("-"):
         raise UsageError(f"name the capability first: ghx run TASK {task} ... (see `ghx capabilities list`)")
     called = capability(task)
     read = read_words(called.entry, words, called.operation.input)
     if read.help:
         return _say(_help(called))
-    given = {} if read.input is None else from_json(read.input, sys.stdin.read)
+    given = {} if read.input is None else from_json(read.input)
     given = with_repository(called.entry, overridden(called.entry, given, read.given), _default_repository)
+    check_repository(called.entry, given)
     return _call(called, given, fields=read.fields, verbose=read.verbose)
 
 

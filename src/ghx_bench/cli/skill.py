@@ -13,10 +13,12 @@ description: Read and change GitHub issues, pull requests and repositories with 
 # ghx
 
 One call: `ghx run TASK --flag value ...`. It prints `{"ok":true,"data":...}` and exits with 0, or
-`{"ok":false,"error":{"code","message"}}` and exits with 1 (GitHub refused) or 2 (the input is wrong).
+`{"ok":false,"error":{"code","message"}}` and exits with 1 (GitHub refused) or 2 (the call is wrong).
 
 - `owner` and `name` are those of the git remote; elsewhere give `-R owner/name`.
 - Inputs are flags (`--issueNumber 7 --labels bug,ui`) or one object: `--input '{"issueNumber":7}'` (`-`: stdin).
+- To GitHub a pull request is an issue, too: `issue.labels.*`, `issue.assignees.*`, `issue.milestone.*`,
+  `issue.comments.*` and `issue.timeline.list` take its number.
 - `--fields number,title` keeps only these fields of the data, or of each item of a list.
 - Lists are `{"items":[...],"pageInfo":{"hasNextPage","endCursor"}}`; read on with `--after ENDCURSOR`.
 - Several calls in few round trips: `ghx chain '[{"task":"pr.view","input":{"prNumber":7}}, ...]'`. A step may use what
@@ -33,7 +35,7 @@ One call: `ghx run TASK --flag value ...`. It prints `{"ok":true,"data":...}` an
 
 def main(arguments: Sequence[str]) -> int:
     """Print the skill."""
-    Parser("ghx skill", "Print how to use this command, as a skill for an agent (Markdown).").parse_args(arguments)
+    Parser("ghx skill", "Print how to use this command, as a skill for an agent (Markdown).").read(arguments)
     print(text())  # noqa: T201 - the command line
     return 0
 

@@ -7,3 +7,8 @@ class UsageError(InputError):
     """The arguments of a command cannot be understood."""
 
     code = "BAD_USAGE"
+
+
+def no_value(flag: str) -> str:
+    """Say what is wrong with a switch that has a value."""
+    return f"{flag} takes no value; write {flag}, or leave it out"

@@ -1,11 +1,14 @@
 """What a command prints: JSON on one line, for programs; indented where somebody asked for everything."""
 
 import json
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from ghx_bench._base.commandline import DEBUG
+from ghx_bench._base.errors import GhxBenchError
 from ghx_bench._base.problems import did_you_mean, shortened
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode
 from ghx_bench.cli.usage import UsageError
 
 
@@ -16,7 +19,19 @@ def write_json(value: object, *, indented: bool = False) -> None:
     else:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # What is no text, such as half of a surrogate pair, is replaced: one odd character must not cost the answer.
-    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    print(text.encode("utf-8", "replace").decode())  # noqa: T201 - the command line
+
+
+def answering(run: Callable[[], int], refusal: Mapping[str, Any]) -> int:
+    """Run a command that answers in JSON whatever it is given; `refusal` is what it prints beside what is wrong."""
+    try:
+        return run()
+    except GhxBenchError as error:
+        if os.environ.get(DEBUG):
+            raise
+        code = error.error_code if isinstance(error, CapabilityError) else ErrorCode.VALIDATION
+        write_json({**refusal, "error": {"code": code.value, "message": str(error)}})
+        return error.exit_code
 
 
 def chosen_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -32,10 +47,13 @@ def chosen_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def field_names(schema: Mapping[str, Any]) -> list[str]:
-    """Return what can be chosen of an output: the fields of its items if it is a list, else its own."""
-    items = _resolved(schema.get("properties", {}).get("items", {}), schema)
-    inner = _resolved(items.get("items", {}), schema)
-    return list((inner if inner.get("properties") else schema).get("properties", {}))
+    """Return what can be chosen of an output: the fields of its items if it is a list, its own if it need not be."""
+    own = schema.get("properties", {})
+    items = _resolved(own.get("items", {}), schema)
+    inner = _resolved(items.get("items", {}), schema).get("properties", {})
+    if inner and "items" in schema.get("required", ()):
+        return list(inner)
+    return list({**inner, **own})
 
 
 def only(fields: Sequence[str], data: object) -> dict[str, Any]:

@@ -73,8 +73,8 @@ def _tool(entry: Entry) -> types.Tool:
     return types.Tool(
         name=tool_name(entry.id),
         description=entry.description,
-        input_schema=without_titles(called.input_schema),
-        output_schema=without_titles(called.output_schema),
+        input_schema=_lean(called.input_schema),
+        output_schema=_lean(called.output_schema),
         annotations=types.ToolAnnotations(
             read_only_hint=entry.effect == "reads",
             destructive_hint=entry.effect == "destructive",
@@ -94,6 +94,11 @@ def _chain(selection: Selection) -> types.Tool:
             read_only_hint=selection.only_reads, destructive_hint=deletes, open_world_hint=True
         ),
     )
+
+
+def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out of a JSON Schema what the description of its tool says already: what it is as a whole."""
+    return {key: value for key, value in without_titles(schema).items() if key != "description"}
 
 
 def without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:

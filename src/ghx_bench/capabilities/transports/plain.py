@@ -51,6 +51,11 @@ class PlainTransport:
         """Send a request over a connection of its own."""
         place = urlsplit(request.url)
         host, port = place.hostname or "", place.port or _HTTP_PORT
+        if place.scheme != "http" and self.socket_path is None:
+            problem = (
+                f"{host} is asked over {place.scheme}, and a server without TLS led there; ask it by its own address"
+            )
+            raise UnreachableError(problem, sent=False, retryable=False)
         async with await self._connected(host, port) as stream:
             target = f"{place.path or '/'}?{place.query}" if place.query else place.path or "/"
             try:

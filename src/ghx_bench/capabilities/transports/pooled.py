@@ -1,7 +1,11 @@
 """HTTPS, proxies and connections that are kept: the whole of an HTTP library, for github.com and its kind."""
 
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
 import httpx2
 
+from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.errors import UnreachableError
 from ghx_bench.capabilities.transports.exchange import Request, Response
 
@@ -12,7 +16,7 @@ class PooledTransport:
     """Many requests over few connections; proxies and certificates come from the environment, as everybody's do."""
 
     def __init__(self, client: httpx2.AsyncClient | None = None) -> None:
-        self._client = client or httpx2.AsyncClient(timeout=None, follow_redirects=False)
+        self._client = client or _client()
 
     async def send(self, request: Request) -> Response:
         """Send a request over a connection that is free, or a new one."""
@@ -31,3 +35,18 @@ class PooledTransport:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _client() -> httpx2.AsyncClient:
+    """Return a client as the environment wants it; what it names is read now, and may be of no use."""
+    try:
+        for address in getproxies().values():
+            _ = urlsplit(address).port  # the library would find out only when it connects, and not say it in words
+        return httpx2.AsyncClient(timeout=None, follow_redirects=False)
+    except (ValueError, OSError, httpx2.InvalidURL) as error:
+        # Not the whole text: of a proxy's address it might show the password.
+        reason = error.strerror if isinstance(error, OSError) else "no address"
+        raise InputError(
+            f"a proxy or certificate that the environment names cannot be used ({reason}); "
+            "check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+        ) from None

@@ -1,40 +1,60 @@
-"""The comments of an issue."""
+"""The comments of an issue or a pull request."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.lookup import issue_id
-from ghx_bench.capabilities.models import IssueInput, Login, OutputModel, PageInfo, Paging, Text, page, part
+from ghx_bench.capabilities.domains.issue.lookup import find_subject
+from ghx_bench.capabilities.models import (
+    InputModel,
+    Login,
+    OutputModel,
+    PageInfo,
+    Paging,
+    SubjectInput,
+    Text,
+    page,
+    part,
+)
 from ghx_bench.capabilities.operation import Operation
 
-_LIST = """
-query IssueComments($owner: String!, $name: String!, $issueNumber: Int!, $first: Int!, $after: String) {
-  repository(owner: $owner, name: $name) {
-    issue(number: $issueNumber) {
+COMMENTS = """
       comments(first: $first, after: $after) {
         nodes { id body authorLogin: author { login } url createdAt }
         pageInfo { hasNextPage endCursor }
       }
-    }
-  }
-}
+"""
+"""What to ask GitHub for, to tell `Comments`."""
+
+_LIST = f"""
+query Comments($owner: String!, $name: String!, $issueNumber: Int!, $first: Int!, $after: String) {{
+  repository(owner: $owner, name: $name) {{
+    subject: issueOrPullRequest(number: $issueNumber) {{
+      ... on Issue {{ {COMMENTS} }}
+      ... on PullRequest {{ {COMMENTS} }}
+    }}
+  }}
+}}
 """
 _CREATE = """
-mutation IssueComment($id: ID!, $body: String!) {
+mutation Comment($id: ID!, $body: String!) {
   addComment(input: {subjectId: $id, body: $body}) { commentEdge { node { id body url } } }
 }
 """
 
 
-class IssueCommentInput(IssueInput):
-    """What to say, and where."""
+class CommentInput(InputModel):
+    """What to say; mixed into inputs, last."""
 
     body: Annotated[Text, Field(description="The comment, in Markdown.")]
 
 
-class IssueCommentsInput(Paging, IssueInput):
+class IssueCommentInput(CommentInput, SubjectInput):
+    """What to say, and where."""
+
+
+class IssueCommentsInput(Paging, SubjectInput):
     """Which comments."""
 
 
@@ -64,15 +84,20 @@ class Comments(OutputModel):
 
 
 async def create_comment(client: GitHubClient, given: IssueCommentInput) -> NewComment:
-    """Comment on an issue."""
-    answer = await client.graphql(_CREATE, {"id": await issue_id(client, given), "body": given.body})
+    """Comment on an issue or a pull request."""
+    return await comment_on(client, (await find_subject(client, given))["id"], given.body)
+
+
+async def comment_on(client: GitHubClient, id_: str, body: str) -> NewComment:
+    """Comment on something that has a node id."""
+    answer = await client.graphql(_CREATE, {"id": id_, "body": body})
     return NewComment.model_validate(part(answer, "addComment", "commentEdge", "node"))
 
 
 async def list_comments(client: GitHubClient, given: IssueCommentsInput) -> Comments:
-    """List the comments of an issue."""
+    """List the comments of an issue or a pull request."""
     answer = await client.graphql(_LIST, given.variables())
-    return Comments.model_validate(page(part(answer, "repository", "issue", "comments")))
+    return Comments.model_validate(page(part(answer, "repository", "subject", "comments")))
 
 
 _EXAMPLE = {"owner": "octocat", "name": "hello-world", "issueNumber": 1}

@@ -1,18 +1,44 @@
-"""From the number of an issue to the node ids that mutations want."""
+"""From the number of an issue to the node ids that mutations want.
+
+To GitHub a pull request is an issue with more to it: both share their numbers, and have labels, assignees, a milestone
+and comments alike. Where that is all that matters, a number may be that of either, which is the *subject* then.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ghx_bench._base.problems import did_you_mean
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.errors import missing
-from ghx_bench.capabilities.models import IssueInput, part
+from ghx_bench.capabilities.models import IssueInput, SubjectInput, part
 
 _ID = """
 query IssueId($owner: String!, $name: String!, $issueNumber: Int!) {
   repository(owner: $owner, name: $name) { issue(number: $issueNumber) { id } }
 }
 """
+_SUBJECT_ID = """
+query SubjectId($owner: String!, $name: String!, $issueNumber: Int!) {
+  repository(owner: $owner, name: $name) {
+    subject: issueOrPullRequest(number: $issueNumber) { __typename ... on Node { id } }
+  }
+}
+"""
+_UPDATES = MappingProxyType(
+    {
+        "Issue": """
+mutation IssueMarks($input: UpdateIssueInput!) {{
+  change: updateIssue(input: $input) {{ subject: issue {{ {fields} }} }}
+}}
+""",
+        "PullRequest": """
+mutation PullRequestMarks($input: UpdatePullRequestInput!) {{
+  change: updatePullRequest(input: $input) {{ subject: pullRequest {{ {fields} }} }}
+}}
+""",
+    }
+)
 
 
 def which_issue(given: IssueInput) -> dict[str, Any]:
@@ -24,6 +50,21 @@ async def issue_id(client: GitHubClient, given: IssueInput) -> str:
     """Return the node id of an issue."""
     answer = await client.graphql(_ID, which_issue(given))
     return part(answer, "repository", "issue", "id")
+
+
+async def find_subject(client: GitHubClient, given: SubjectInput) -> dict[str, Any]:
+    """Return `id` and `__typename` of an issue or a pull request."""
+    return part(await client.graphql(_SUBJECT_ID, which_issue(given)), "repository", "subject")
+
+
+async def update_subject(
+    client: GitHubClient, subject: Mapping[str, Any], changes: Mapping[str, Any], *, fields: str
+) -> dict[str, Any]:
+    """Change what a subject is marked with, and return some fields of it, given as a GraphQL selection."""
+    kind = subject["__typename"]
+    key = "pullRequestId" if kind == "PullRequest" else "id"
+    answer = await client.graphql(_UPDATES[kind].format(fields=fields), {"input": {key: subject["id"], **changes}})
+    return part(answer, "change", "subject")
 
 
 def ids_of(wanted: Sequence[str], known: Iterable[Mapping[str, Any]], *, key: str, what: str) -> list[str]:

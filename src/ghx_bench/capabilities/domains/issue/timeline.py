@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
-from ghx_bench.capabilities.models import IssueInput, OutputModel, PageInfo, Paging, Text, found
+from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, SubjectInput, Text, found
 from ghx_bench.capabilities.operation import Operation
 from ghx_bench.capabilities.rest_paging import get_page
 
 
-class TimelineInput(Paging, IssueInput):
+class TimelineInput(Paging, SubjectInput):
     """Which part of the timeline."""
 
 
@@ -23,6 +23,8 @@ class TimelineItem(OutputModel):
     body: Annotated[str | None, OMITTABLE] = None
     label: Annotated[str | None, OMITTABLE] = None
     assignee_login: Annotated[str | None, OMITTABLE] = None
+    reviewer_login: Annotated[str | None, OMITTABLE] = None
+    reviewer_team: Annotated[str | None, OMITTABLE] = None
     milestone: Annotated[str | None, OMITTABLE] = None
     commit_id: Annotated[str | None, OMITTABLE] = None
     state_reason: Annotated[str | None, OMITTABLE] = None
@@ -43,6 +45,8 @@ _DETAILS = {
     "body": ("body",),
     "label": ("label", "name"),
     "assigneeLogin": ("assignee", "login"),
+    "reviewerLogin": ("requested_reviewer", "login"),
+    "reviewerTeam": ("requested_team", "slug"),
     "milestone": ("milestone", "title"),
     "commitId": ("commit_id",),
     "stateReason": ("state_reason",),

@@ -1,13 +1,18 @@
 """Reading one issue."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import IssueInput, Names, OutputModel, Positive, Text, part
+from ghx_bench.capabilities.models import IssueInput, Logins, MilestoneTitle, Names, OutputModel, Positive, Text, part
 from ghx_bench.capabilities.operation import Operation
 
 _VIEW = """
 query IssueView($owner: String!, $name: String!, $issueNumber: Int!) {
   repository(owner: $owner, name: $name) {
-    issue(number: $issueNumber) { id number title state url body labels(first: 100) { nodes { name } } }
+    issue(number: $issueNumber) {
+      id number title state url body
+      labels(first: 100) { nodes { name } }
+      assignees(first: 100) { nodes { login } }
+      milestone { title }
+    }
   }
 }
 """
@@ -23,10 +28,12 @@ class IssueView(OutputModel):
     url: Text
     body: str
     labels: Names
+    assignees: Logins
+    milestone: MilestoneTitle
 
 
 async def view_issue(client: GitHubClient, given: IssueInput) -> IssueView:
-    """Read an issue with the names of its labels."""
+    """Read an issue with what it is marked with."""
     answer = await client.graphql(_VIEW, given.variables())
     return IssueView.model_validate(part(answer, "repository", "issue"))
 

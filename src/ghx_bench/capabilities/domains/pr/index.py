@@ -155,5 +155,11 @@ ENTRIES: tuple[Entry, ...] = (
         f"{_PULL} [title] [body] [draft]",
         "Change the title or the body of a pull request, or whether it is a draft.",
     ),
-    Entry("pr.view", "view", "reads", f"{_PULL} [exclude]", "Read a pull request: title, state, body, labels."),
+    Entry(
+        "pr.view",
+        "view",
+        "reads",
+        f"{_PULL} [exclude]",
+        "Read a pull request: title, state, body, branches, labels, assignees, milestone, who is asked to review it.",
+    ),
 )

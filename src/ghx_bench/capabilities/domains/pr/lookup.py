@@ -4,6 +4,7 @@ from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import PullInput, part
+from ghx_bench.capabilities.refusals import graphql_refusal
 
 
 def which_pull(given: PullInput) -> dict[str, Any]:
@@ -11,11 +12,20 @@ def which_pull(given: PullInput) -> dict[str, Any]:
     return {"owner": given.owner, "name": given.name, "prNumber": given.pr_number}
 
 
-async def find_pull(client: GitHubClient, given: PullInput, fields: str = "id") -> dict[str, Any]:
-    """Return some fields of a pull request, which are given as a GraphQL selection."""
+async def find_pull(
+    client: GitHubClient, given: PullInput, fields: str = "id", *, dispensable: str | None = None
+) -> dict[str, Any]:
+    """Return some fields of a pull request, which are given as a GraphQL selection.
+
+    What GitHub does not give out of the one that is `dispensable` does not cost the others.
+    """
     document = f"""
 query PullRequestLookup($owner: String!, $name: String!, $prNumber: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $prNumber) {{ {fields} }} }}
 }}
 """
-    return part(await client.graphql(document, which_pull(given)), "repository", "pullRequest")
+    answer = await client.graphql_answer(document, which_pull(given))
+    errors = [error for error in answer.errors if dispensable not in (error.get("path") or ())]
+    if errors:
+        raise graphql_refusal(errors)
+    return part(answer.data, "repository", "pullRequest")

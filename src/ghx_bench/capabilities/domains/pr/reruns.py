@@ -1,5 +1,6 @@
 """Running the checks of a pull request again."""
 
+import re
 from typing import Annotated
 
 from pydantic import Field
@@ -7,9 +8,13 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.errors import InvalidInputError
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, InvalidInputError
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, found
 from ghx_bench.capabilities.operation import Operation
+
+_FORBIDDEN = 403
+_RUNNING = "already running"
+_NOT_RETRIED = re.compile(r"cannot be (?:retried|re-?run)")
 
 
 class RerunInput(PullInput):
@@ -27,15 +32,24 @@ class Rerun(OutputModel):
 
 async def rerun_all(client: GitHubClient, given: RerunInput) -> Rerun:
     """Run every job of a workflow run again."""
-    return await _rerun(client, given, "rerun")
+    await _start(client, await _checked_path(client, given), "rerun")
+    return Rerun(run_id=given.run_id, queued=True)
 
 
 async def rerun_failed(client: GitHubClient, given: RerunInput) -> Rerun:
-    """Run the failed jobs of a workflow run again, and those that depend on them."""
-    return await _rerun(client, given, "rerun-failed-jobs")
+    """Run the failed jobs of a workflow run again, and those that depend on them; all where none can be retried."""
+    path = await _checked_path(client, given)
+    try:
+        await _start(client, path, "rerun-failed-jobs")
+    except GitHubError as error:
+        if not _NOT_RETRIED.search(str(error)):
+            raise
+        await _start(client, path, "rerun")
+    return Rerun(run_id=given.run_id, queued=True)
 
 
-async def _rerun(client: GitHubClient, given: RerunInput, action: str) -> Rerun:
+async def _checked_path(client: GitHubClient, given: RerunInput) -> str:
+    """Return the path of the run, which must be for the last commit of the pull request."""
     head: str = (await find_pull(client, given, "headRefOid"))["headRefOid"]
     path = rest_path("repos", given.owner, given.name, "actions", "runs", given.run_id)
     if (ran_for := found((await client.get(path)).data, "head_sha")) != head:
@@ -43,8 +57,18 @@ async def _rerun(client: GitHubClient, given: RerunInput, action: str) -> Rerun:
             f"runId: workflow run {given.run_id} was for commit {str(ran_for)[:7]}, and the last commit of"
             f" pull request {given.pr_number} is {head[:7]}"
         )
-    await client.post(path + rest_path(action))
-    return Rerun(run_id=given.run_id, queued=True)
+    return path
+
+
+async def _start(client: GitHubClient, path: str, action: str) -> None:
+    try:
+        await client.post(path + rest_path(action))
+    except GitHubError as error:
+        if error.status == _FORBIDDEN and _RUNNING in str(error):  # which says nothing about the token
+            raise CapabilityError(
+                f"{error}: wait until it has ended", error_code=ErrorCode.NOT_READY, details=error.details
+            ) from error
+        raise
 
 
 _EXAMPLE = {**EXAMPLE, "runId": 9876543210}

@@ -1,17 +1,33 @@
 """Reading one pull request."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Names, OutputModel, Positive, PullInput, Text
+from ghx_bench.capabilities.models import Logins, MilestoneTitle, Names, OutputModel, Positive, PullInput, Text, found
 from ghx_bench.capabilities.operation import Operation
 
-_FIELDS = "id number title state url labels(first: 100) { nodes { name } }"
+# Of a team GitHub tells nothing to a token that may not read organizations: only people are asked for.
+_REVIEWERS = "reviewers"
+_FIELDS = f"""
+id number title state url isDraft headBranch: headRefName baseBranch: baseRefName
+labels(first: 100) {{ nodes {{ name }} }}
+assignees(first: 100) {{ nodes {{ login }} }}
+milestone {{ title }}
+{_REVIEWERS}: reviewRequests(first: 100) {{ nodes {{ requestedReviewer {{ ... on Actor {{ login }} }} }} }}
+"""
+
+
+def _people(value: object) -> object:
+    """Take the logins out of requests for a review: a team has none, and what GitHub keeps to itself is not there."""
+    if value is not None and not isinstance(value, dict):
+        return value
+    nodes = cast("list[object]", found(cast("object", value), "nodes") or [])
+    return tuple(login for node in nodes if (login := found(node, "requestedReviewer", "login")))
 
 
 class PullViewInput(PullInput):
@@ -23,7 +39,7 @@ class PullViewInput(PullInput):
 
 
 class PullView(OutputModel):
-    """One pull request."""
+    """One pull request; `reviewers` are the people who are asked to review it and have not yet."""
 
     id: Text
     number: Positive
@@ -32,12 +48,18 @@ class PullView(OutputModel):
     url: Text
     body: Annotated[str, OMITTABLE] = ""
     labels: Names
+    assignees: Logins
+    milestone: MilestoneTitle
+    head_branch: Text
+    base_branch: Text
+    is_draft: bool
+    reviewers: Annotated[tuple[str, ...], BeforeValidator(_people)]
 
 
 async def view_pull(client: GitHubClient, given: PullViewInput) -> PullView:
-    """Read a pull request with the names of its labels."""
+    """Read a pull request with what it is marked with, and what it is to merge."""
     fields = _FIELDS if "body" in given.exclude else f"{_FIELDS} body"
-    return PullView.model_validate(await find_pull(client, given, fields))
+    return PullView.model_validate(await find_pull(client, given, fields, dispensable=_REVIEWERS))
 
 
 OPERATIONS = {

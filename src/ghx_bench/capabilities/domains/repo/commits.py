@@ -1,5 +1,6 @@
 """The history of a repository."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -18,13 +19,16 @@ from ghx_bench.capabilities.models import (
 )
 from ghx_bench.capabilities.operation import Operation
 
-_HISTORY = """
-fragment History on Commit {
-  history(first: $first, after: $after, path: $path) {
-    nodes { sha: oid message url committedDate author { name user { login } } }
-    pageInfo { hasNextPage endCursor }
-  }
-}
+COMMIT = "sha: oid message url committedAt: committedDate author { name user { login } }"
+"""What to ask GitHub for, to tell a `Commit`."""
+
+_HISTORY = f"""
+fragment History on Commit {{
+  history(first: $first, after: $after, path: $path) {{
+    nodes {{ {COMMIT} }}
+    pageInfo {{ hasNextPage endCursor }}
+  }}
+}}
 """
 _OF_DEFAULT_BRANCH = f"""
 query RepositoryCommits($owner: String!, $name: String!, $path: String, $first: Int!, $after: String) {{
@@ -77,7 +81,7 @@ async def list_commits(client: GitHubClient, given: CommitsInput) -> Commits:
     if start is None:
         return Commits.model_validate(EMPTY_PAGE)
     history = page(part(start, "history"))
-    return Commits.model_validate({**history, "items": [_item(commit) for commit in history["items"]]})
+    return Commits.model_validate({**history, "items": [told_of(commit) for commit in history["items"]]})
 
 
 async def _start(client: GitHubClient, given: CommitsInput) -> dict[str, Any] | None:
@@ -94,15 +98,11 @@ async def _start(client: GitHubClient, given: CommitsInput) -> dict[str, Any] | 
     return start
 
 
-def _item(commit: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "sha": commit["sha"],
-        "message": commit["message"],
-        "authorName": found(commit, "author", "name"),
-        "authorLogin": found(commit, "author", "user", "login"),
-        "committedAt": commit["committedDate"],
-        "url": commit["url"],
-    }
+def told_of(commit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a `Commit` tells, from GitHub's answer to `COMMIT`."""
+    known = {name: value for name, value in commit.items() if name != "author"}
+    author = {"authorName": found(commit, "author", "name"), "authorLogin": found(commit, "author", "user", "login")}
+    return {**known, **author}
 
 
 OPERATIONS = {
