@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ghx_bench.agents.process import program
+from ghx_bench.agents.process import Household, household, program
 
 pytestmark = pytest.mark.anyio
 
@@ -94,3 +94,90 @@ def _is_alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+LEAVES_THE_FAMILY = """
+import subprocess, sys
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+print(subprocess.Popen(sleep, start_new_session=True, stdout=-3, stderr=-3).pid, flush=True)
+"""
+
+
+# Leaves a child in its group, which has started another by which nothing tells whose it is: no mark, its own session.
+LEAVES_SOMEBODY_BEHIND = r"""
+import subprocess, sys
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+quiet = "start_new_session=True, env={}, stdout=-3, stderr=-3"
+code = f"import subprocess, time; print(subprocess.Popen({sleep}, {quiet}).pid, flush=True); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+print(child.stdout.readline().decode().strip(), child.pid, flush=True)
+"""
+
+
+async def test_who_left_the_family_lives_as_long_as_the_household() -> None:
+    async with household(grace_s=0.3) as members:
+        leaver = await _pid_told(LEAVES_THE_FAMILY, members)
+        lived_on = _is_alive(leaver)
+        another = await _pid_told(LEAVES_THE_FAMILY, members)
+
+    assert lived_on
+    assert not _is_alive(leaver)
+    assert not _is_alive(another)
+
+
+async def test_who_left_the_family_of_a_program_that_is_cut_short_is_gone_at_once() -> None:
+    async with household(grace_s=0.3) as members:
+        with anyio.CancelScope() as scope:
+            script = f"{LEAVES_THE_FAMILY}\nimport time; time.sleep(600)"
+            command = [sys.executable, "-c", script]
+            async with program(command, environment=dict(os.environ), members=members) as process:
+                leaver = await _number(process)
+                scope.cancel()
+                await anyio.sleep_forever()
+
+        assert not _is_alive(leaver)
+
+
+async def test_what_a_program_leaves_in_its_group_is_gone_with_it_and_so_is_who_left_from_there() -> None:
+    async with household(grace_s=0.3) as members:
+        script = [sys.executable, "-c", LEAVES_SOMEBODY_BEHIND]
+        async with program(script, environment=dict(os.environ), members=members) as process:
+            assert process.stdout is not None
+            line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1000)
+            await process.wait()
+        runaway, stayed = map(int, line.split())
+
+        assert not _is_alive(stayed)
+        assert not _is_alive(runaway)
+
+
+async def test_the_processes_of_the_machine_are_looked_at_once_for_a_whole_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[object] = []
+    really_look = psutil.process_iter
+
+    def look(*given: Any) -> Any:
+        looks.append(given)
+        return really_look(*given)
+
+    monkeypatch.setattr(psutil, "process_iter", look)
+    async with household() as members:
+        for _ in range(3):
+            async with program(["true"], environment=dict(os.environ), members=members) as process:
+                await process.wait()
+        during = len(looks)
+
+    assert (during, len(looks)) == (0, 1)
+
+
+async def _pid_told(script: str, members: Household) -> int:
+    async with program([sys.executable, "-c", script], environment=dict(os.environ), members=members) as process:
+        number = await _number(process)
+        await process.wait()
+        return number
+
+
+async def _number(process: Process) -> int:
+    assert process.stdout is not None
+    return int(await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1000))

@@ -129,16 +129,34 @@ async def test_mcp_steps_are_real_calls_named_after_their_server_and_keep_the_ty
 @pytest.mark.parametrize(
     ("steps", "mode", "message"),
     [
-        ([{"shell": "echo no >&2; exit 4"}], None, "step 1 (echo no >&2; exit 4) failed: no"),
-        ([{"shell": "false | cat"}], None, "step 1 (false | cat) failed: "),
+        (
+            [{"shell": "echo said; echo no >&2; exit 4"}],
+            None,
+            "step 1 (echo said; echo no >&2; exit 4) failed with exit code 4: no (steps run in bash -euo pipefail: ",
+        ),
+        (
+            [{"shell": "false | cat"}],
+            None,
+            "step 1 (false | cat) failed with exit code 1 and said nothing (steps run in bash -euo pipefail: ",
+        ),
+        ([{"shell": "ls nowhere"}], None, "step 1 (ls nowhere) failed with exit code 2: ls: "),
+        ([{"shell": "echo $NOBODY"}], None, "step 1 (echo $NOBODY) failed with exit code "),
         ([{"shell": "true", "expect_failure": True}], None, "step 1 (true) was expected to fail, and succeeded"),
         ([{"shell": "echo {{prnumber}}"}], None, "step 1 (echo {{prnumber}}): nothing is called 'prnumber'; did you"),
-        ([{"for_each": "repo", "do": [{"shell": "ls"}]}], None, "step 1: repo is not a list"),
+        ([{"for_each": "repo", "do": [{"shell": "ls"}]}], None, "step 1: repo is not a list, but octo/box"),
+        (
+            [
+                {"shell": """echo '{"items": [], "total": 0}'""", "save": "x"},
+                {"for_each": "x", "do": [{"shell": "ls"}]},
+            ],
+            None,
+            "step 2: x is not a list, but an object with 'items', 'total'",
+        ),
         ([{"mcp": {"tool": "add"}}], None, "mcp add: no server is named; mode 'sample-mode' has: none"),
         (
             [{"shell": "echo '[1]'", "save": "x"}, {"for_each": "x", "do": [{"shell": "exit 1"}]}],
             None,
-            "step 2, item 1, step 1 (exit 1) failed: ",
+            "step 2, item 1, step 1 (exit 1) failed with exit code 1 and said nothing",
         ),
         (
             [{"shell": "ls"}],
@@ -157,6 +175,29 @@ async def test_a_wrong_solution_is_the_benchs_fault_and_says_where(
     assert cause_of(held.error, otherwise=Cause.AGENT_CRASH) is Cause.BENCH
     assert not is_transient(held.error)
     assert isinstance(held.trace.events[-1], ErrorEvent)
+
+
+@pytest.mark.anyio
+async def test_a_plain_command_that_fails_is_told_without_a_reminder_of_how_bash_is_run() -> None:
+    held = await hold(solution({"shell": "ls nowhere"}))
+
+    assert "pipefail" not in str(held.error)
+
+
+@pytest.mark.anyio
+async def test_of_a_long_complaint_both_ends_are_told() -> None:
+    held = await hold(solution({"shell": "(echo unknown field; seq 1000; echo at line 7) >&2; exit 1"}))
+
+    assert "exit code 1: unknown field 1 2 3" in str(held.error)
+    assert "999 1000 at line 7 (steps run" in str(held.error)
+    assert len(str(held.error)) < 600
+
+
+@pytest.mark.anyio
+async def test_a_refusal_of_an_mcp_tool_is_told_without_an_exit_code() -> None:
+    held = await hold(solution({"mcp": {"tool": "refuse"}}), mode=with_server())
+
+    assert str(held.error).startswith("step 1 (mcp refuse) failed: ")
 
 
 @pytest.mark.anyio

@@ -106,10 +106,13 @@ async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_
 
 async def test_a_server_over_http_is_spoken_to_with_the_headers_of_the_session() -> None:
     async with running_over_http() as url:
-        server = McpServer(url="${SERVER}", headers={"X-Token": "${TOKEN}"})
+        server = McpServer(url="${SERVER}", headers={"X-Token": "<${TOKEN}>", "X-Plain": "as it is"})
         async with connected("calc", server, environment={"SERVER": url, "TOKEN": "t"}) as opened:
             assert opened.identity == ServerIdentity(name="calculator", version="1.2.3")
             assert (await opened.call("add", {"a": 2, "b": 3})).text == "5"
+            seen = [(await opened.call("header", {"name": name})).text for name in ("X-Token", "X-Plain", "X-Other")]
+
+    assert seen == ["<t>", "as it is", "(not there)"]
 
 
 async def test_what_is_raised_while_a_server_is_open_comes_out_as_it_is() -> None:

@@ -10,14 +10,16 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic.alias_generators import to_camel, to_snake
 from rich.cells import cell_len
 
 from ghx_bench._base.errors import InputError
@@ -40,6 +42,7 @@ from ghx_bench.profiler.progress.picture import draw
 from ghx_bench.profiler.progress.tally import Tally, Verdicts
 from ghx_bench.profiler.progress.wording import clock_time, one_line, rate, rough_time
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.score import CheckpointDetail
 
 T0 = datetime(2026, 3, 3, 12, tzinfo=UTC)
 HOSTILE = "\x1b[2J\x1b[H[bold]gone[/bold]\r\n[1/1] ok \u202e\u2028\x9b31m\x07\udc80"
@@ -201,6 +204,35 @@ def test_the_warm_up_does_not_slow_the_rate() -> None:
 
     assert tally.rate_per_s(at(110)) == pytest.approx(1 / 10)
     assert tally.elapsed_s(at(110)) == 110
+
+
+def test_one_of_a_kind_is_not_written_in_the_plural() -> None:
+    plan, stream = matrix(modes=1, scenarios=1), io.StringIO()
+    log = LineLog(stream)
+    (cell,) = plan.cells()
+
+    log(started(plan))
+    log(finished(cell, tokens=TokenUsage.of(input=1, output=0, cache_read=0)))
+    log(RunFinished(at=at(1), run_id="run_1", directory=Path("r"), status="complete", measured=1, failed=0))
+
+    first, middle, last = stream.getvalue().splitlines()
+    assert first.startswith("run_1: 1 cell, 1 at a time")
+    assert middle.endswith("  1 token")
+    assert "1 cell measured, 0 not measured" in last
+
+
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+
+
+def documented_keys(name: str) -> set[str]:
+    """Return the keys that the documentation gives an event, or a part of one: those in the last cell of its line."""
+    (line,) = re.findall(rf"^\| `{name}` \|.*$", DOCUMENTED, flags=re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", line.rstrip(" |").rpartition("|")[2]))
+
+
+@pytest.mark.parametrize("kind", [*get_args(Event), Cell, Matrix])
+def test_every_key_of_the_json_log_is_documented(kind: type[Any]) -> None:
+    assert documented_keys(to_snake(kind.__name__)) == {to_camel(each.name) for each in fields(kind)}
 
 
 def test_a_warm_up_is_shown_while_it_lasts() -> None:
@@ -510,6 +542,15 @@ def test_an_agent_that_was_stopped_tells_why_it_failed() -> None:
     one, *_ = matrix().cells()
 
     assert lines_of(started(matrix()), finished(one, False, error="took too long"))[1].endswith("  took too long")
+
+
+def test_a_wrong_answer_tells_which_checkpoints_it_does_not_meet() -> None:
+    one, *_ = matrix().cells()
+    details = tuple(CheckpointDetail(id=id_, description="d", passed=id_ == "b") for id_ in "abc")
+    found = row(one, False).model_copy(update={"checkpoint_details": details})
+
+    line = lines_of(started(matrix()), CellFinished(at=at(0), cell=one, row=found))[1]
+    assert line.endswith("  not met: a, c")
 
 
 def test_tokens_are_the_active_ones_where_known_and_else_all() -> None:

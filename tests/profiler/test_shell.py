@@ -120,6 +120,21 @@ WRAPPERS = {
         "wc -l {}",
     ],
     "watch -n 5 'gh run view 1 | head'": ["gh run view 1", "head"],
+    "bash -c -- 'gh pr view'": ["gh pr view"],
+    "bash -c -x 'gh pr view' -- 7": ["gh pr view"],
+    "bash -- script.sh": ["bash -- script.sh"],
+    "bash -c": ["bash -c"],
+    "busybox sh -c 'gh pr view'": ["gh pr view"],
+    "parallel gh pr view ::: 1 2 3": ["gh pr view"],
+    "seq 3 | parallel -j 4 'gh pr view {} | head -1'": ["seq 3", "gh pr view {}", "head -1"],
+    "parallel ::: 'gh pr view 1' 'git fetch'": ["gh pr view 1", "git fetch"],
+    "su -c 'gh pr view' bob": ["gh pr view"],
+    "su - bob -c 'cd x && gh pr view'": ["cd x", "gh pr view"],
+    "su --command='gh pr view' bob": ["gh pr view"],
+    "su bob": ["su bob"],
+    "script -qec 'gh pr view' /dev/null": ["gh pr view"],
+    "uvx --from ghx-bench ghx@latest run pr.view": ["ghx run pr.view"],
+    "uvx": ["uvx"],
 }
 
 BROKEN = {

@@ -22,7 +22,7 @@ from profiler_fakes import (
     scenario,
 )
 
-from ghx_bench.profiler.causes import AgentError
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import SessionRequest
@@ -50,6 +50,7 @@ from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.scorers import CompositeScorer
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+from ghx_bench.profiler.trace import SessionTrace
 
 pytestmark = pytest.mark.anyio
 
@@ -111,6 +112,7 @@ async def test_tags_filter(tmp_path: Path) -> None:
     ("selected", "error", "words"),
     [
         ({"set": "quik"}, UnknownNameError, r"no scenario set 'quik'; did you mean 'quick'\? known: default, quick"),
+        ({"set": "quik", "ids": ["a-001"]}, UnknownNameError, r"no scenario set 'quik'; did you mean 'quick'\?"),
         ({"tags": ["prr"]}, UnknownNameError, r"no tag 'prr'; did you mean 'pr'\? known: pr"),
         ({"set": "empty"}, BadMatrixError, "scenario set 'empty' is empty"),
         ({"set": "twice"}, BadMatrixError, "scenario 'a-001' is given twice in scenario set 'twice'"),
@@ -360,6 +362,20 @@ async def test_a_canary_that_cannot_be_measured_aborts_before_money_is_spent(tmp
         await profile(provider).run(config(tmp_path, execution={"warmup": True}))
 
     assert not (next(tmp_path.iterdir()) / "rows.jsonl").read_text()
+
+
+async def test_of_a_canary_that_failed_the_session_is_kept_apart_from_those_of_cells(tmp_path: Path) -> None:
+    async def breaks(session: FakeSession, _text: str) -> Answer:
+        session.call("tried")
+        raise EnvironmentFailure("the solution does not work")
+
+    with pytest.raises(CanaryError, match=r"its session: .*/warm-ups/none/plain/add-001/0\.json"):
+        await profile(FakeProvider(breaks)).run(config(tmp_path, execution={"warmup": True}))
+
+    (directory,) = tmp_path.iterdir()
+    (kept,) = directory.rglob("0.json")
+    assert kept.relative_to(directory).parts[0] == "warm-ups"
+    assert [call.name for call in SessionTrace.model_validate_json(kept.read_text()).tool_calls] == ["tried"]
 
 
 async def test_a_canary_with_a_wrong_answer_does_not_abort(tmp_path: Path) -> None:

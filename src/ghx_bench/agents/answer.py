@@ -14,6 +14,10 @@ class ToolAnswer:
     text: str
     value: JsonValue
     failed: bool
+    exit_code: int | None = None
+    """Of a command; None of a tool that is none."""
+    complaint: str = ""
+    """What a command said on its standard error."""
 
 
 def value_of(text: str) -> JsonValue:

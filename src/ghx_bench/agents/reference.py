@@ -1,15 +1,17 @@
 """The reference agent: does a scenario as its solution says, with real tools, which proves that it can be done."""
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from pydantic import JsonValue
 
+from ghx_bench._base.problems import listed
 from ghx_bench.agents.answer import ToolAnswer
 from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.toolset import ToolSet
-from ghx_bench.agents.variables import UnknownVariableError, Variables
+from ghx_bench.agents.variables import UnknownVariableError, Variables, as_text
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -101,7 +103,7 @@ class ReferenceSession:
     async def _go_through(self, step: Step, variables: Variables, place: str) -> Variables:
         items = variables.look_up(step.for_each or "")
         if not isinstance(items, list):
-            raise SolutionError(f"{place}: {step.for_each} is not a list")
+            raise SolutionError(f"{place}: {step.for_each} is not a list{_what_it_is(items)}")
         for number, item in enumerate(items, start=1):
             inside = variables.with_value(step.as_, item)
             done = await self._follow(step.do or (), inside, f"{place}, item {number}, step")
@@ -138,13 +140,41 @@ def bindings_of(request: SessionRequest) -> dict[str, JsonValue]:
     return {**repo, **(bindings if isinstance(bindings, dict) else {})}
 
 
+def _what_it_is(value: JsonValue) -> str:
+    """Say what there is instead of a list; the list is often inside."""
+    if isinstance(value, dict):
+        return f", but an object with {listed(value)}" if value else ", but an empty object"
+    words = as_text(value)
+    return f", but {words if len(words) <= _LONGEST_VALUE else f'{words[:_LONGEST_VALUE]}…'}"
+
+
 def _check(step: Step, answer: ToolAnswer, place: str) -> None:
     if answer.failed == step.expect_failure:
         return
     if step.expect_failure:
         raise SolutionError(f"{place} ({step.in_words}) was expected to fail, and succeeded")
-    words = " ".join(answer.text.split())
-    raise SolutionError(f"{place} ({step.in_words}) failed: {words[-_LONGEST_REASON:]}")
+    raise SolutionError(f"{place} ({step.in_words}) failed{_how(answer)}{_strictness(step)}")
+
+
+def _how(answer: ToolAnswer) -> str:
+    code = "" if answer.exit_code is None else f" with exit code {answer.exit_code}"
+    words = " ".join((answer.complaint.strip() or answer.text).split())
+    return f"{code}: {_without_middle(words)}" if words else f"{code} and said nothing"
+
+
+def _strictness(step: Step) -> str:
+    """Remind of what makes a step fail that would pass in a terminal."""
+    return _REMINDER if step.shell is not None and _MORE_THAN_A_COMMAND.search(step.shell.strip()) else ""
+
+
+def _without_middle(words: str) -> str:
+    """Keep both ends: programs say what is wrong first, and shells last."""
+    if len(words) <= _LONGEST_REASON:
+        return words
+    return f"{words[: _LONGEST_REASON // 3].rstrip()} … {words[-_LONGEST_REASON * 2 // 3 :].lstrip()}"
 
 
 _LONGEST_REASON = 300
+_LONGEST_VALUE = 60
+_MORE_THAN_A_COMMAND = re.compile(r"[|;&\n$`]")
+_REMINDER = f" (steps run in bash {' '.join(STRICT)}: whatever fails in one, or is not set, ends it)"

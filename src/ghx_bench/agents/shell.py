@@ -1,6 +1,7 @@
 """One command in a real shell, as an agent's shell tool runs it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE
@@ -8,7 +9,7 @@ from subprocess import PIPE
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from ghx_bench.agents.process import program
+from ghx_bench.agents.process import Household, program
 
 MOST_BYTES = 8_000_000
 """What is kept of each stream; the rest is read and forgotten, so that the program can go on."""
@@ -41,21 +42,35 @@ async def run_in_shell(
     directory: Path | None = None,
     options: Sequence[str] = (),
 ) -> Ran:
-    """Run a command in bash with this environment and no other; when it is over, or cancelled, its family is gone.
+    """Run a command in bash with this environment and no other; when it is over, or cancelled, its family is gone."""
+    async with shell_of(command, environment=environment, directory=directory, options=options) as process:
+        return await outcome_of(process)
 
-    A command is over when its shell is: what it left in the background is ended, and not waited for.
-    """
+
+def shell_of(
+    command: str,
+    *,
+    environment: Mapping[str, str],
+    directory: Path | None = None,
+    options: Sequence[str] = (),
+    members: Household | None = None,
+) -> AbstractAsyncContextManager[Process]:
+    """Start bash with a command; leaving the block ends what the command left in the background."""
     words = ["bash", *options, "-c", command]
-    async with program(words, environment=environment, directory=directory, stderr=PIPE) as process:
-        said, complained = _Heard(), _Heard()
-        await _listen(process, said, complained)
-        code = process.returncode
-        return Ran(
-            stdout=said.text,
-            stderr=complained.text,
-            exit_code=await process.wait() if code is None else code,
-            bytes_left_out=said.left_out + complained.left_out,
-        )
+    return program(words, environment=environment, directory=directory, stderr=PIPE, members=members)
+
+
+async def outcome_of(process: Process) -> Ran:
+    """Wait until a command is over, which is when its shell is: what it left in the background is not waited for."""
+    said, complained = _Heard(), _Heard()
+    await _listen(process, said, complained)
+    code = process.returncode
+    return Ran(
+        stdout=said.text,
+        stderr=complained.text,
+        exit_code=await process.wait() if code is None else code,
+        bytes_left_out=said.left_out + complained.left_out,
+    )
 
 
 @dataclass(slots=True)

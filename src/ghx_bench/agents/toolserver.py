@@ -88,10 +88,11 @@ async def connected(
         except Exception as error:
             if is_open:
                 raise
-            raise last_words.failure(f"the MCP server {name!r} ({_address(here)}) does not come up", error) from error
+            raise last_words.failure(f"the MCP server {name!r} ({_address(server)}) does not come up", error) from error
 
 
 def _address(server: McpServer) -> str:
+    """Say where a server is, as its mode does: what `${NAME}` stands for may be a secret."""
     return " ".join(server.words) if server.url is None else server.url
 
 

@@ -19,6 +19,11 @@ def fill_variables(text: str, environment: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda match: environment[match[1]], text)
 
 
+def variables_in(text: str) -> frozenset[str]:
+    """Name the environment variables that `${NAME}` stands for in a text."""
+    return frozenset(_VARIABLE.findall(text))
+
+
 class McpServer(Section):
     """An MCP server: a command that is started for each session and spoken to over its pipes, or a URL.
 

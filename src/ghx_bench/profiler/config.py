@@ -143,14 +143,19 @@ class ProfileConfig(Section):
 
     def notes(self) -> tuple[str, ...]:
         """Say what in this configuration does not do what its author may think."""
-        notes: list[str] = []
-        if self.execution.timeout_default_ms is not None:
-            notes.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
-        if self.scenarios.set and self.scenarios.ids:
-            notes.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
+        notes = list(self.unused())
         if self.execution.repetitions == 1 and self.analysis.target == "suite":
             notes.append("execution.repetitions is 1: with few scenarios no difference can be told from chance")
         return tuple(notes)
+
+    def unused(self) -> tuple[str, ...]:
+        """Say which settings have no effect, whatever the run is for."""
+        unused: list[str] = []
+        if self.execution.timeout_default_ms is not None:
+            unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
+        if self.scenarios.set and self.scenarios.ids:
+            unused.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
+        return tuple(unused)
 
     def override(self, **flags: object) -> Self:
         """Return this configuration with flags applied, named as in Python: `max_concurrency=4`."""

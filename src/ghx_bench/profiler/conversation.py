@@ -1,6 +1,6 @@
 """Holding one session: the prompt under its deadline, the export, and the evidence made of both."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 import anyio
@@ -14,6 +14,7 @@ from ghx_bench.profiler.instruments import Instruments, name_of_tool
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.phases import Phases, allow
 from ghx_bench.profiler.pricing import cost_of
+from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.trace import SessionTrace
@@ -34,6 +35,12 @@ class Conversation(Generic[S]):
     timed_out: bool = False
     wall_ms: int | None = None
     problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
+    redaction: Redaction = field(init=False)
+    """Takes the session's secrets out of whatever is said about it."""
+
+    def __post_init__(self) -> None:
+        """Learn the secrets."""
+        self.redaction = Redaction.of(self.mode.secrets | self.stage.secrets)
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
@@ -85,7 +92,8 @@ class Conversation(Generic[S]):
         try:
             with anyio.move_on_after(scenario.timeout_ms / 1000) as deadline:
                 async with plugin_call() as prompting:
-                    self.answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                    answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                    self.answer = replace(answer, text=self.redaction.text(answer.text))
                 self.error = prompting.error
             self.timed_out = deadline.cancel_called
         finally:
@@ -100,7 +108,8 @@ class Conversation(Generic[S]):
         with anyio.CancelScope(shield=True):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
-                    self.trace = require(await session.trace(), SessionTrace, "Session.trace()").spelled_out()
+                    trace = require(await session.trace(), SessionTrace, "Session.trace()").spelled_out()
+                    self.trace = self.redaction.record(trace, keeping=("sessionId",))
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
                 self.problems.append(("trace", exporting.error))

@@ -11,7 +11,10 @@ from ghx_bench.profiler.row import ProfileRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """All is prepared; cells come next. `done` counts the cells that an earlier part of this run already measured."""
+    """The run directory is there; scopes, canaries and cells come next.
+
+    `done` counts the cells that an earlier part of this run already measured.
+    """
 
     at: datetime
     run_id: str

@@ -27,6 +27,8 @@ class Mode:
     """For the provider: MCP servers, tool allow-lists, whatever it understands."""
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Written on every row of this mode under `extensions.mode`, such as a tool server's version."""
+    secrets: frozenset[str] = frozenset()
+    """Values that must not leave its sessions: they are taken out of traces, rows and errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Stage(Generic[S_co]):
     directory: Path | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Written on the row under `extensions.stage`."""
+    secrets: frozenset[str] = frozenset()
+    """Values that must not leave the session, such as its token: they are taken out of traces, rows and errors."""
     handles: object = None
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
 

@@ -14,7 +14,6 @@ from ghx_bench.profiler.causes import (
     EnvironmentFailure,
     OverranError,
     cause_of,
-    describe_error,
     is_transient,
     pause_asked_for_s,
 )
@@ -26,6 +25,7 @@ from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.metrics import Timing
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.phases import Phases, allow
+from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
@@ -69,7 +69,7 @@ async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
-        retrying(len(attempts), describe_error(outcome.error), pause_s)
+        retrying(len(attempts), attempts[-1].error or "", pause_s)
         await anyio.sleep(pause_s)
 
 
@@ -107,8 +107,15 @@ def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | N
     """Say that the stage gave way, with whatever the session had done by then."""
     error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
     cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
-    evidence = task.conversation.evidence() if task.conversation else None
-    return Failed(cell=task.cell, started_at=started_at, cause=cause, error=error, evidence=evidence)
+    conversation = task.conversation
+    return Failed(
+        cell=task.cell,
+        started_at=started_at,
+        cause=cause,
+        error=error,
+        evidence=conversation.evidence() if conversation else None,
+        redaction=conversation.redaction if conversation else Redaction.of(task.mode.secrets),
+    )
 
 
 async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at: datetime) -> Outcome:
@@ -130,6 +137,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
             outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
         case _Obstacle(cause=cause, error=error):
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
+    outcome = replace(outcome, redaction=conversation.redaction)
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
     return explain(outcome, task.instruments)

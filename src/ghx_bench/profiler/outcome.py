@@ -1,7 +1,7 @@
 """How an attempt at a cell ended: `Completed` or `Failed`, and the row that is made of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_tran
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
 from ghx_bench.profiler.score import PartialScoreError, Score
 
@@ -25,6 +26,8 @@ class _Ended:
     metrics: tuple[CustomMetric, ...] = ()
     analyses: tuple[AnalysisResult, ...] = ()
     problems: tuple[Incident, ...] = ()
+    redaction: Redaction = field(default_factory=Redaction)
+    """Takes the session's secrets out of its row, and of what its attempts say."""
 
     def with_problem(self, where: str, error: BaseException) -> Self:
         """Note something that went wrong beside the result."""
@@ -78,7 +81,8 @@ class RowContext:
 def attempt_of(outcome: Outcome, number: int) -> Attempt:
     """Return what one attempt leaves on the row."""
     started_at = timestamp(outcome.started_at)
-    return Attempt(number=number, started_at=started_at, **_spend_of(outcome.evidence), **_trouble_of(outcome))
+    attempt = Attempt(number=number, started_at=started_at, **_spend_of(outcome.evidence), **_trouble_of(outcome))
+    return outcome.redaction.record(attempt, keeping=_NAMES)
 
 
 def interrupted_attempt(evidence: Evidence[Any], number: int, at: datetime) -> Attempt:
@@ -98,7 +102,7 @@ def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
 def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime, context: RowContext) -> ProfileRow:
     """Make the row of a cell from its last attempt, with all attempts on it."""
     problems: dict[str, Any] = {"problems": outcome.problems} if outcome.problems else {}
-    return ProfileRow(
+    row = ProfileRow(
         run_id=context.run_id,
         scenario_id=outcome.cell.scenario_id,
         mode=outcome.cell.mode,
@@ -115,7 +119,12 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         **_verdict_of(outcome),
         **_trouble_of(outcome),
         **problems,
-    ).spelled_out()
+    )
+    return outcome.redaction.record(row.spelled_out(), keeping=_NAMES)
+
+
+_NAMES = ("runId", "scenarioId", "mode", "model", "provider", "sessionId", "startedAt", "completedAt")
+"""What a row is found by; none of it comes out of a session."""
 
 
 def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:

@@ -40,7 +40,8 @@ class Profile(Generic[S]):
 
     async def describe(self, config: ProfileConfig) -> str:
         """Say what a configuration would run, or raise what is wrong with it."""
-        matrix = await plan_suite(config, loader=self.load, modes=ModeTable(self.modes), sets=self._sets())
+        plan = await plan_suite(config, loader=self.load, modes=ModeTable(self.modes), sets=self._sets())
+        matrix = plan.matrix
         lines = [
             f"{matrix.total:,} cells, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
             f"  models       {', '.join(matrix.models)}",

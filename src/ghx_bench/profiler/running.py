@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 from anyio import to_thread
 
-from ghx_bench._base.errors import OperationError
+from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.causes import describe_error, error_code
 from ghx_bench.profiler.cell import Cell, Matrix
@@ -34,6 +34,7 @@ from ghx_bench.profiler.iteration import Task, iterate
 from ghx_bench.profiler.outcome import Failed, Outcome, RowContext, row_of
 from ghx_bench.profiler.phases import allow
 from ghx_bench.profiler.pricing import load_prices
+from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.store.record import Interruption, RunStatus
@@ -61,6 +62,18 @@ class Running(Generic[S]):
 
     async def run(self) -> None:
         """Run to the end, and say on disk how it ended."""
+        # Before anything takes time: whoever interrupts the preparations has to know the directory.
+        self._tell(
+            RunStarted(
+                at=self._now(),
+                run_id=self.store.record.run_id,
+                directory=self.store.directory.path,
+                matrix=self.matrix,
+                provider=self.instruments.provider.name,
+                max_concurrency=self.config.execution.max_concurrency,
+                done=len(self.store.done),
+            )
+        )
         try:
             await self._run_in_scopes()
         except anyio.get_cancelled_exc_class():
@@ -103,23 +116,14 @@ class Running(Generic[S]):
             for mode in self.modes.values():
                 what = f"mode {mode.name!r}"
                 await scopes.enter_async_context(lifecycle.mode(mode))
+        except InputError:
+            raise  # what somebody wrote is wrong: that is told as such, and not as something that went wrong
         except Exception as error:
-            raise ScopeError(f"{what} could not be prepared, no cell was started: {describe_error(error)}") from error
+            raise ScopeError(f"{what} could not be prepared, no cell was started: {self._said(error)}") from error
 
     async def _run_cells(self) -> None:
         order = {cell: place for place, cell in enumerate(self.matrix.cells())}
         left = [cell for cell in order if cell not in self.store.done]
-        self._tell(
-            RunStarted(
-                at=self._now(),
-                run_id=self.store.record.run_id,
-                directory=self.store.directory.path,
-                matrix=self.matrix,
-                provider=self.instruments.provider.name,
-                max_concurrency=self.config.execution.max_concurrency,
-                done=len(self.store.done),
-            )
-        )
         await to_thread.run_sync(load_prices, self.matrix.models[0])
         if self.config.execution.warmup:
             await self._warm_up(left)
@@ -137,13 +141,25 @@ class Running(Generic[S]):
                 model=first[mode].model, mode=mode, scenario_id=first[mode].scenario_id, iteration=0, is_canary=True
             )
             self._tell(CanaryStarted(at=self._now(), cell=cell))
-            outcome = await self._iterate(self._task(cell))
+            task = self._task(cell)
+            outcome = await self._iterate(task)
             if isinstance(outcome, Failed):
                 raise CanaryError(
                     f"the warm-up of mode {mode!r} with scenario {cell.scenario_id!r} could not be measured, no cell "
-                    f"was started: {describe_error(outcome.error)} ({outcome.cause})"
+                    f"was started: {task.attempts[-1].error} ({outcome.cause}){self._kept_for_looking_at(outcome)}"
                 )
             self._tell(CanaryFinished(at=self._now(), cell=cell))
+
+    def _kept_for_looking_at(self, failed: Failed) -> str:
+        """Keep the session of a warm-up that failed, though nothing else of it, and say where it is."""
+        trace = failed.evidence.trace if failed.evidence and self.config.output.session_export else None
+        if trace is None:
+            return ""
+        try:
+            self.store.keep_session(failed.cell, trace)
+        except OperationError as error:
+            return f"; its session could not be kept: {error}"
+        return f"; its session: {self.store.directory.session(failed.cell)}"
 
     async def _run_cell(self, cell: Cell, start_order: int) -> None:
         self._tell(CellStarted(at=self._now(), cell=cell))
@@ -211,9 +227,14 @@ class Running(Generic[S]):
                 self._note(f"observer {getattr(observer, '__qualname__', type(observer).__name__)}", error)
 
     def _note(self, where: str, error: BaseException) -> None:
-        problem = Incident(where=where, code=error_code(error), message=describe_error(error))
+        problem = Incident(where=where, code=error_code(error), message=self._said(error))
         if problem not in self._problems:
             self._problems.append(problem)
+
+    def _said(self, error: BaseException) -> str:
+        """Say what went wrong outside any cell, without the secrets of the modes."""
+        secrets = (mode.secrets for mode in self.modes.values())
+        return Redaction.of(frozenset[str]().union(*secrets)).text(describe_error(error))
 
     def _now(self) -> datetime:
         return self.instruments.clock.now()

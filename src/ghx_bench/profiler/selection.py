@@ -14,6 +14,8 @@ async def select_scenarios(
     choice: ScenarioChoice, loader: ScenarioLoader[S], sets: ScenarioSets | None = None
 ) -> tuple[S, ...]:
     """Resolve the choice to ids, call the loader once, check what it brought, and narrow it by tags."""
+    if choice.ids and choice.set is not None and sets is not None:
+        _require_set(choice.set, sets)  # it is not used, but whoever named it meant one that there is
     ids = _ids_of(choice, sets or ScenarioSets({}))
     scenarios = tuple(await loader(ids))
     _check_brought(ids, [scenario.id for scenario in scenarios])
@@ -25,12 +27,17 @@ def _ids_of(choice: ScenarioChoice, sets: ScenarioSets) -> tuple[str, ...]:
     if choice.ids:
         return _distinct(choice.ids, "the scenarios asked for")
     name = choice.set or DEFAULT_SET
-    ids = sets.get(name)
-    if ids is None:
-        raise UnknownNameError("scenario set", name, known=sets.names())
+    ids = _require_set(name, sets)
     if not ids:
         raise BadMatrixError(f"scenario set {name!r} is empty; name scenarios in it, or choose another set")
     return _distinct(ids, f"scenario set {name!r}")
+
+
+def _require_set(name: str, sets: ScenarioSets) -> Sequence[str]:
+    ids = sets.get(name)
+    if ids is None:
+        raise UnknownNameError("scenario set", name, known=sets.names())
+    return ids
 
 
 def _distinct(ids: Sequence[str], where: str) -> tuple[str, ...]:

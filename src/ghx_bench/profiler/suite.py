@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
-from pydantic_core import to_json
+from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
@@ -19,10 +19,11 @@ from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.instruments import Instruments
+from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.running import Running
 from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
-from ghx_bench.profiler.store.record import MatrixRecord, RunRecord, host_here, versions_here
+from ghx_bench.profiler.store.record import MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
 from ghx_bench.profiler.store.run import RunStore, new_run, resumed_run
 
 
@@ -39,6 +40,16 @@ class SuiteResult:
     def failed(self) -> int:
         """How many cells could not be measured."""
         return self.total - self.measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuitePlan(Generic[S]):
+    """A run that was checked as far as that goes without running it; what was loaded for that is not loaded again."""
+
+    config: ProfileConfig
+    scenarios: Mapping[str, S]
+    modes: Mapping[str, Mode]
+    matrix: Matrix
 
 
 async def run_profile_suite(
@@ -65,19 +76,47 @@ async def run_profile_suite(
     Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
     run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest.
     """
+    plan = await plan_suite(config, loader=loader, modes=modes, sets=sets)
+    return await run_planned(
+        plan, instruments=instruments, observers=observers, executor=executor, resume=resume, run_id=run_id
+    )
+
+
+async def plan_suite(
+    config: ProfileConfig, *, loader: ScenarioLoader[S], modes: ModeResolver, sets: ScenarioSets | None = None
+) -> SuitePlan[S]:
+    """Check everything that is checked before a run makes its directory: the first step of `run_profile_suite`."""
     chosen = await select_scenarios(config.scenarios, loader, sets)
     scenarios = {scenario.id: scenario for scenario in chosen}
     matrix = _matrix_of(config, scenarios)
     resolved = {name: await modes.resolve(name) for name in config.modes}
-    record = _record_of(
-        config, matrix=matrix, scenarios=scenarios, modes=resolved, instruments=instruments, run_id=run_id
-    )
+    return SuitePlan(config=config, scenarios=scenarios, modes=resolved, matrix=matrix)
+
+
+async def run_planned(
+    plan: SuitePlan[S],
+    *,
+    instruments: Instruments[S],
+    observers: Sequence[Observer] = (),
+    executor: Executor | None = None,
+    resume: Path | None = None,
+    run_id: str | None = None,
+    started_in: Path | None = None,
+) -> SuiteResult:
+    """Run what was planned: all further steps of `run_profile_suite`.
+
+    `started_in` is kept in `run.json`: the folder that paths of the configuration start from.
+    """
+    config, matrix = plan.config, plan.matrix
+    record = _record_of(plan, instruments=instruments, run_id=run_id)
+    if started_in is not None:
+        record = record.model_copy(update={"started_in": str(started_in)})
     with _open_store(config, record, matrix, resume) as store, ungrouped():
         running = Running(
             config=config,
             matrix=matrix,
-            scenarios=scenarios,
-            modes=resolved,
+            scenarios=plan.scenarios,
+            modes=plan.modes,
             instruments=instruments,
             observers=observers,
             executor=executor or LocalExecutor(config.execution.max_concurrency),
@@ -87,16 +126,6 @@ async def run_profile_suite(
         return SuiteResult(
             run_id=store.record.run_id, directory=store.directory.path, total=len(matrix), measured=store.measured
         )
-
-
-async def plan_suite(
-    config: ProfileConfig, *, loader: ScenarioLoader[S], modes: ModeResolver, sets: ScenarioSets | None = None
-) -> Matrix:
-    """Check everything a run would check before it makes its directory, and return the cells it would run."""
-    scenarios = await select_scenarios(config.scenarios, loader, sets)
-    for name in config.modes:
-        await modes.resolve(name)
-    return _matrix_of(config, {scenario.id: scenario for scenario in scenarios})
 
 
 def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> Matrix:
@@ -110,15 +139,7 @@ def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> 
     )
 
 
-def _record_of(
-    config: ProfileConfig,
-    *,
-    matrix: Matrix,
-    scenarios: Mapping[str, BaseScenario],
-    modes: Mapping[str, Mode],
-    instruments: Instruments[Any],
-    run_id: str | None,
-) -> RunRecord:
+def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: str | None) -> RunRecord:
     """Freeze the plan: what is to be run, and how it will be judged."""
     now = timestamp(instruments.clock.now())
     moment = "".join(filter(str.isalnum, now[:19]))
@@ -126,11 +147,12 @@ def _record_of(
         run_id=run_id or f"run_{moment}_{secrets.token_hex(3)}",
         created_at=now,
         provider=instruments.provider.name,
-        matrix=MatrixRecord.of(matrix),
-        analysis=config.analysis.model_dump(mode="json"),
-        config=config.model_dump(mode="json"),
-        scenarios=tuple(scenario.to_wire() for scenario in scenarios.values()),
-        modes={name: _fingerprint(mode) for name, mode in modes.items()},
+        matrix=MatrixRecord.of(plan.matrix),
+        analysis=plan.config.analysis.model_dump(mode="json"),
+        config=plan.config.model_dump(mode="json"),
+        scenarios=tuple(scenario.to_wire() for scenario in plan.scenarios.values()),
+        modes={name: _fingerprint(mode) for name, mode in plan.modes.items()},
+        mode_details={name: _details(mode) for name, mode in plan.modes.items()},
         versions=versions_here(),
         host=host_here(),
     )
@@ -140,6 +162,12 @@ def _fingerprint(mode: Mode) -> str:
     """Tell whether a mode is still the same; its environment may differ between runs, as tokens and folders do."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _details(mode: Mode) -> ModeDetails:
+    # As on rows: what is no JSON is written as text rather than not at all.
+    details = ModeDetails(instructions=mode.instructions, facts=to_jsonable_python(dict(mode.facts), fallback=str))
+    return Redaction.of(mode.secrets).record(details)
 
 
 def _open_store(

@@ -60,15 +60,22 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             startedAt=EVIL,
             attempts=[{"number": n, "startedAt": EVIL, "error": EVIL} for n in (1, 2)],
             problems=[{"where": EVIL, "code": EVIL, "message": EVIL}],
-            extensions={EVIL: EVIL},
+            extensions={EVIL: EVIL, "mode": {"tools": [{"name": EVIL, "version": EVIL}], EVIL: EVIL, "other": [EVIL]}},
         )
         for mode in (EVIL, "=cmd()")
         for scenario in ("../../../escape", EVIL, "plain")
         for iteration in range(2)
     ]
-    plain = [a_row("plain", "plain", 0, sessionId=EVIL)]
+    bound = {"stage": {"bindings": {"x": EVIL}}, "mode": {"mcp_servers": {EVIL: {"name": EVIL, "version": [EVIL]}}}}
+    plain = [a_row("plain", "plain", 0, sessionId=EVIL, extensions=bound)]
     folder = tmp_path_factory.mktemp("hostile")
-    run = write_run(folder / "run", plain, says=EVIL, run_id=EVIL, versions={EVIL: EVIL}, host={EVIL: EVIL})
+    told = {
+        "versions": {EVIL: EVIL},
+        "host": {EVIL: EVIL},
+        "scenarios": ({"id": "plain", "name": "n", "description": "d", "prompt": EVIL + "{{x}}", "timeoutMs": 1},),
+        "mode_details": {"plain": {"instructions": EVIL}, EVIL: {"instructions": 9 * EVIL, "facts": {EVIL: EVIL}}},
+    }
+    run = write_run(folder / "run", plain, says=EVIL, run_id=EVIL, **told)
     (run / "rows.jsonl").write_bytes(b"".join(row.to_bytes() + b"\n" for row in [*rows, *plain]))
     return generate_report([run], generated_at=NOW, sessions="all").directory
 

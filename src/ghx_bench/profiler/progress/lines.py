@@ -7,7 +7,8 @@ from typing import Self, TextIO
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
 from ghx_bench.profiler.progress.tally import Tally
-from ghx_bench.profiler.progress.wording import clock_time, one_line, spend, verdict
+from ghx_bench.profiler.progress.wording import clock_time, counted, one_line, spend, verdict
+from ghx_bench.profiler.row import ProfileRow
 
 _WIDEST_COLUMN = 40
 
@@ -90,22 +91,28 @@ class Columns:
 def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
     """Say how a cell went: verdict, name, time, tokens, and the reason if something was amiss."""
     row = event.row
-    reason = () if row.error is None else (one_line(row.error),)
-    what = "  ".join((columns.describe(event.cell), *spend(row), *reason))
+    what = "  ".join(filter(None, (columns.describe(event.cell), *spend(row), _reason(row))))
     return f"{_place(tally)} {verdict(row.success):<5} {what}"
+
+
+def _reason(row: ProfileRow) -> str:
+    if row.error is not None:
+        return one_line(row.error)
+    unmet = ", ".join(each.id for each in row.checkpoint_details or () if not each.passed)
+    return one_line(f"not met: {unmet}") if unmet else ""
 
 
 def ended_line(event: RunFinished, tally: Tally) -> str:
     """Say how the run went."""
     took = clock_time(tally.elapsed_s(event.at))
-    counts = f"{event.measured} cells measured, {event.failed} not measured"
+    counts = f"{counted(event.measured, 'cell')} measured, {event.failed:,} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
 
 
 def _started_line(event: RunStarted) -> str:
     before = f", {event.done} of them done before" if event.done else ""
     return (
-        f"{one_line(event.run_id)}: {len(event.matrix)} cells{before}, {event.max_concurrency} at a time, "
+        f"{one_line(event.run_id)}: {counted(len(event.matrix), 'cell')}{before}, {event.max_concurrency} at a time, "
         f"agent {one_line(event.provider)}: {one_line(str(event.directory))}"
     )
 

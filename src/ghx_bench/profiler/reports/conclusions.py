@@ -17,7 +17,8 @@ from ghx_bench.profiler.reports.document import (
 )
 from ghx_bench.profiler.reports.forest import forest, label_of
 from ghx_bench.profiler.reports.glance import GLANCE_METRICS
-from ghx_bench.profiler.reports.material import CONTROLS, Material
+from ghx_bench.profiler.reports.material import Material
+from ghx_bench.profiler.reports.proof import proof
 from ghx_bench.profiler.reports.statements import (
     PLACES,
     family,
@@ -36,25 +37,11 @@ from ghx_bench.profiler.reports.wording import (
     metric_name,
     p_value,
     percent,
-    plural,
     rate,
 )
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import MetricSummary, ModeComparison, ModeSummary, PairedAnalysis
-
-_CONTROL = "They prove that the scenarios can be solved and checked, and say nothing about agents."
-
-
-def banner(material: Material) -> str | None:
-    """Say of a report with rows of control agents that it is one, and which modes are meant where not all are."""
-    controls = material.control_modes
-    if not controls:
-        return None
-    if len(controls) == len(material.modes):
-        return f"Control run: these rows are of a control agent. {_CONTROL}"
-    named = "; ".join(f"{mode} ({', '.join(sorted(material.tally.agents[mode] & CONTROLS))})" for mode in controls)
-    return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {_CONTROL}"
 
 
 def verdicts(material: Material) -> Section:
@@ -69,8 +56,7 @@ def _verdicts(material: Material) -> Iterator[Block]:
         return
     yield from map(Warning, warnings_of_modes(material))
     if material.is_control:
-        yield from map(Text, (_proof(summary) for summary in material.summaries.values()))
-        yield Note("Modes are not held against each other where some are of a control agent.")
+        yield from proof(material)
         return
     if not material.primary:
         yield Text(f"There is one mode, {material.modes[0]}: nothing to compare it with. Its results follow.")
@@ -82,11 +68,6 @@ def _verdicts(material: Material) -> Iterator[Block]:
         yield Warning(why)
     else:
         yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
-
-
-def _proof(summary: ModeSummary) -> str:
-    success = summary.success
-    return f"{summary.mode}: {success.k} of {success.n} cells passed, in {plural(summary.scenarios, 'scenario')}."
 
 
 def glance(material: Material) -> Section:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ghx_bench.profiler.reports.circumstances import agents_of, differing_conditions, models_of
 from ghx_bench.profiler.reports.coverage import planned_cells
+from ghx_bench.profiler.reports.definitions import defined
 from ghx_bench.profiler.reports.document import (
     Block,
     Note,
@@ -11,6 +12,7 @@ from ghx_bench.profiler.reports.document import (
     Table,
     Warning,  # noqa: A004 - the report's word; the builtin is not used here
 )
+from ghx_bench.profiler.reports.equipment import equipment
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.reports.sources import Source
 from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, metric_name, p_value
@@ -27,6 +29,7 @@ def conditions(material: Material) -> Section:
 def _conditions(material: Material) -> Iterator[Block]:
     yield from _between_runs(material)
     yield _run_table(material)
+    yield from equipment(material)
     yield from (Note(f"{note}.") for note in material.notes)
     yield from _missing_table(material)
     plan, recorded = material.plan, "the defaults: no plan was recorded"
@@ -50,6 +53,7 @@ def _conditions(material: Material) -> Iterator[Block]:
     if material.drifts:
         yield _drift_table(material.drifts)
     yield from map(Note, _conventions())
+    yield from _definition_table(material)
 
 
 def _between_runs(material: Material) -> Iterator[Block]:
@@ -146,6 +150,18 @@ def _drift_line(drift: Drift) -> tuple[str, ...]:
         p_value(drift.p),
         str(drift.n),
     )
+
+
+def _definition_table(material: Material) -> Iterator[Table]:
+    lines = tuple((metric, words.replace("`", "")) for metric, words in defined(material.observations.metric_names))
+    if len(material.observations):
+        yield Table(
+            caption="What the metrics measure, but for those that the run's own collectors added",
+            headers=("metric", "what it measures"),
+            rows=lines,
+            is_text=True,
+            is_folded=True,
+        )
 
 
 def _conventions() -> tuple[str, ...]:

@@ -37,6 +37,14 @@ class Warning:  # noqa: A001 - the report's word; the builtin is not used here
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A text of others under a title, line by line; shown only when asked for, where the medium can do that."""
+
+    title: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """Text that leads to another file of the report, by its path from the report's folder."""
@@ -83,7 +91,7 @@ class Figure:
     chart: Chart
 
 
-Block = Text | Note | Warning | Table | Verdicts | Figure
+Block = Text | Note | Warning | Quote | Table | Verdicts | Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +112,10 @@ class Document:
     banner: str | None
     sections: tuple[Section, ...]
     footer: str
+    alarms: tuple[str, ...] = ()
+    """What makes the report other than it seems, before everything else."""
+    home: str | None = None
+    """The way to the report's own page, from a page that belongs to it."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:

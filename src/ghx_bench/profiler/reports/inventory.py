@@ -1,12 +1,19 @@
 """What the rows of one source say of it: what the report needs to know where no run wrote that down."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from ghx_bench.profiler.row import ProfileRow
+
+Facts = Mapping[str, JsonValue]
+"""What rows say of their mode: such as its tools, with their versions."""
+
+_MOST_FACTS = 5
 
 
 class Case(NamedTuple):
@@ -27,6 +34,8 @@ class Inventory:
     began: datetime | None = None
     """When the first row began; unknown if any row does not say."""
     _is_timed: bool = True
+    _facts: dict[str, list[Facts]] = field(default_factory=dict[str, list[Facts]])
+    """By mode, each once."""
 
     @classmethod
     def of(cls, rows: Iterable[ProfileRow]) -> "Inventory":
@@ -41,11 +50,23 @@ class Inventory:
         self.cases[Case(row.scenario_id, row.mode, row.model)] += 1
         self.run_ids.add(row.run_id)
         self.providers.add(row.provider)
+        self._add_facts(row.mode, row.extensions.get("mode"))
         moment = moment_of(row.started_at) if self._is_timed else None
         if moment is None:
             self._is_timed, self.began = False, None
         elif self.began is None or moment < self.began:
             self.began = moment
+
+    def _add_facts(self, mode: str, facts: JsonValue) -> None:
+        if not isinstance(facts, dict) or not facts:
+            return
+        known = self._facts.setdefault(mode, [])
+        if facts not in known and len(known) < _MOST_FACTS:
+            known.append(facts)
+
+    def facts_of(self, mode: str) -> tuple[Facts, ...]:
+        """Return what rows of a mode say of it: more than one thing where they differ, and no more than a few."""
+        return tuple(self._facts.get(mode, ()))
 
     @property
     def rows(self) -> int:

@@ -12,18 +12,21 @@ from ghx_bench.profiler.reports.document import (
     Figure,
     Link,
     Note,
+    Quote,
     Section,
     Table,
     Text,
     Verdicts,
     Warning,  # noqa: A004 - the report's word; the builtin is not used here
 )
-from ghx_bench.profiler.reports.escaping import markdown_text
+from ghx_bench.profiler.reports.escaping import markdown_text, shortened
 
 
 def to_markdown(document: Document) -> str:
     """Write the report as Markdown."""
     lines = [f"# {markdown_text(document.title)}", "", markdown_text(document.subtitle), ""]
+    for alarm in document.alarms:
+        lines += [f"> **WARNING: {markdown_text(alarm)}**", ""]
     if document.banner:
         lines += [f"> **{markdown_text(document.banner)}**", ""]
     for section in document.sections:
@@ -51,6 +54,9 @@ def _block(block: Block) -> Iterator[str]:
             yield f"*{markdown_text(text)}*"
         case Warning(text):
             yield f"> {markdown_text(text)}"
+        case Quote(title=title, text=text):
+            yield from (f"**{markdown_text(title)}**", "")
+            yield from (f"> {markdown_text(line)}".rstrip() for line in shortened(text).splitlines())
         case Verdicts(verdicts):
             yield from (f"- **{markdown_text(each.word)}**: {markdown_text(each.sentence)}" for each in verdicts)
         case Figure(chart):

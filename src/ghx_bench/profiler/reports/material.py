@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from ghx_bench.profiler.reports.arrangement import Arrangement, arrange
 from ghx_bench.profiler.reports.columns import Columns, read_columns
+from ghx_bench.profiler.reports.controls import CONTROLS, ControlCount
 from ghx_bench.profiler.reports.coverage import Missing, missing_cases
 from ghx_bench.profiler.reports.findings import Findings
 from ghx_bench.profiler.reports.inventory import Inventory
@@ -18,9 +19,6 @@ from ghx_bench.profiler.stats.observations import Names, Observations
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.records import Drift, ModeComparison, ModeSummary
 from ghx_bench.profiler.stats.summary import summarize_modes
-
-CONTROLS = frozenset({"reference", "nop", "replay"})
-"""Agents that prove the scenarios and are not measured themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +76,11 @@ class Material:
     def control_modes(self) -> tuple[str, ...]:
         """The modes with rows of a control agent."""
         return tuple(mode for mode in self.modes if self.tally.agents[mode] & CONTROLS)
+
+    @property
+    def objections(self) -> tuple[ControlCount, ...]:
+        """What control agents have against scenarios."""
+        return self.tally.controls.objections
 
     @property
     def primary(self) -> tuple[ModeComparison, ...]:

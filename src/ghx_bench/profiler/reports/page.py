@@ -15,6 +15,7 @@ from ghx_bench.profiler.reports.document import (
     Figure,
     Link,
     Note,
+    Quote,
     Section,
     Table,
     Text,
@@ -22,7 +23,7 @@ from ghx_bench.profiler.reports.document import (
     Verdicts,
     Warning,  # noqa: A004 - the report's word; the builtin is not used here
 )
-from ghx_bench.profiler.reports.escaping import html_text, script_json
+from ghx_bench.profiler.reports.escaping import html_text, script_json, shortened
 
 
 def to_page(document: Document, bundle: str) -> str:
@@ -71,8 +72,16 @@ def _asset(name: str) -> str:
     return files("ghx_bench.profiler.reports").joinpath("assets", name).read_text("utf-8")
 
 
+def way_back(path: str) -> str:
+    """Return the line that leads from a page of the report to its first one."""
+    return f'<nav aria-label="Report"><a href="{html_text(path)}">Back to the report</a></nav>'
+
+
 def _body(document: Document) -> Iterator[str]:
+    if document.home is not None:
+        yield way_back(document.home)
     yield f"<header><h1>{html_text(document.title)}</h1><p>{html_text(document.subtitle)}</p></header>"
+    yield from (f'<p class="alarm" role="note">{html_text(alarm)}</p>' for alarm in document.alarms)
     if document.banner:
         yield f'<p class="banner" role="note">{html_text(document.banner)}</p>'
     yield '<nav aria-label="Sections"><ul>'
@@ -102,6 +111,9 @@ def _block(block: Block) -> Iterator[str]:
             yield f'<p class="note">{html_text(text)}</p>'
         case Warning(text):
             yield f'<p class="warning" role="note">{html_text(text)}</p>'
+        case Quote(title=title, text=text):
+            yield f"<details><summary>{html_text(title)}</summary><pre>{html_text(shortened(text), lines=True)}</pre>"
+            yield "</details>"
         case Verdicts(verdicts):
             yield '<ul class="verdicts">'
             yield from map(_verdict, verdicts)

@@ -9,6 +9,7 @@ from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import supplemented
 from ghx_bench.profiler.analyzers.recollection import recorded_scenarios
 from ghx_bench.profiler.reports.arrangement import Arrangement
+from ghx_bench.profiler.reports.briefing import Briefing, briefing_of
 from ghx_bench.profiler.reports.findings import Findings
 from ghx_bench.profiler.reports.inventory import Inventory
 from ghx_bench.profiler.reports.sessions import SessionPage, outcome_of, session_page, session_path
@@ -62,7 +63,7 @@ class Reading:
             self.tally.add(shown)
             self._find(files, row, shown.mode, scenarios)
             if self.tally.chooses(shown):
-                self._write(source, files, row, shown)
+                self._write(source, files, row, shown, briefing_of(row, scenarios.get(row.scenario_id), source.record))
             yield shown
         if rows.repeats:
             stand, are = ("stands", "is") if rows.repeats == 1 else ("stand", "are")
@@ -100,12 +101,12 @@ class Reading:
         if files.left_some:
             self.findings.commands.append(files.analyze_command())
 
-    def _write(self, source: Source, files: SideFiles, row: ProfileRow, shown: ProfileRow) -> None:
+    def _write(self, source: Source, files: SideFiles, row: ProfileRow, shown: ProfileRow, briefing: Briefing) -> None:
         below = source.label if len(self.arrangement.sources) > 1 else None
         path = self._unused(session_path(row, below=below))
         trace = files.trace(row)
         self._readable(trace)
-        self.write_page(path, session_page(row, trace, mode=shown.mode))
+        self.write_page(path, session_page(row, trace, mode=shown.mode, briefing=briefing, path=path))
         self.pages.append(_page_of(path, source, shown, has_session=trace is not None))
 
     def _unused(self, path: str) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.clock import SystemClock, timestamp
-from ghx_bench.profiler.reports.conclusions import banner, differences, glance, verdicts
+from ghx_bench.profiler.reports.conclusions import differences, glance, verdicts
 from ghx_bench.profiler.reports.conditions import conditions
+from ghx_bench.profiler.reports.controls import alarms
 from ghx_bench.profiler.reports.data import has_frames, require_frames, write_frame, write_rows, write_summary
 from ghx_bench.profiler.reports.document import Document, Section, Table, Text
 from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
@@ -17,6 +18,7 @@ from ghx_bench.profiler.reports.grid import Grid
 from ghx_bench.profiler.reports.markdown import chart_path, to_markdown
 from ghx_bench.profiler.reports.material import Material, gather
 from ghx_bench.profiler.reports.page import to_page
+from ghx_bench.profiler.reports.proof import banner
 from ghx_bench.profiler.reports.reading import parts_of
 from ghx_bench.profiler.reports.rendering import chart_bundle, chart_svg
 from ghx_bench.profiler.reports.sections import (
@@ -123,6 +125,7 @@ def _document(material: Material, grids: Mapping[str, Grid], generated_at: str) 
         banner=banner(material),
         sections=(verdicts(material), *(_evidence(material, grids) if len(seen) else ()), conditions(material)),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
+        alarms=tuple(alarms(material.objections)),
     )
 
 
@@ -164,7 +167,14 @@ def _session_list(material: Material) -> Document:
     table = session_table(material, below="sessions/")
     section = Section(id="sessions", title="Pages", blocks=(table,))
     size = plural(len(material.pages), "session")
-    return Document(title="Sessions", subtitle=size, banner=None, sections=(section,), footer="Made by ghx-bench.")
+    return Document(
+        title="Sessions",
+        subtitle=size,
+        banner=None,
+        sections=(section,),
+        footer="Made by ghx-bench.",
+        home="../index.html",
+    )
 
 
 def _analysis(material: Material) -> Document:
@@ -185,4 +195,5 @@ def _analysis(material: Material) -> Document:
         banner=banner(material),
         sections=(findings(material), everything),
         footer="They describe these sessions; no test was made.",
+        alarms=tuple(alarms(material.objections)),
     )

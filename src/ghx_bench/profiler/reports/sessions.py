@@ -11,8 +11,9 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import Problem
-from ghx_bench.profiler.reports.escaping import html_text
-from ghx_bench.profiler.reports.page import page
+from ghx_bench.profiler.reports.briefing import Briefing
+from ghx_bench.profiler.reports.escaping import html_text, shortened
+from ghx_bench.profiler.reports.page import page, way_back
 from ghx_bench.profiler.reports.tally import why_failed
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, metric_name
 from ghx_bench.profiler.row import ProfileRow
@@ -29,7 +30,6 @@ from ghx_bench.profiler.trace import (
     TurnBoundaryEvent,
 )
 
-_LONGEST = 20_000
 _LONGEST_NAME = 150
 _METRICS = ("latency_wall_ms", "tokens_active", "cost_total_usd", "tool_calls_total", "agent_turns")
 
@@ -68,11 +68,19 @@ def outcome_of(row: ProfileRow) -> str:
     return "success" if row.success is True else why_failed(row)
 
 
-def session_page(row: ProfileRow, trace: SessionTrace | Problem | None, *, mode: str) -> str:
-    """Write the page of one session; without a trace it tells what the row knows."""
+def session_page(
+    row: ProfileRow,
+    trace: SessionTrace | Problem | None,
+    *,
+    mode: str,
+    path: str,
+    briefing: Briefing = Briefing(),  # noqa: B008 - a frozen record
+) -> str:
+    """Write the page of one session, which will lie at `path`; without a trace it tells what the row knows."""
     title = f"{row.scenario_id} / {mode} / {row.model} / {row.iteration}"
-    body = "\n".join([*_header(row, title), *_checkpoints(row), *_attempts(row), *_trace(trace)])
-    return page(title=title, body=body)
+    home = "../" * (len(PurePosixPath(path).parts) - 1) + "index.html"
+    parts = (*_header(row, title), *_told(briefing), *_checkpoints(row), *_attempts(row), *_trace(trace))
+    return page(title=title, body="\n".join((way_back(home), *parts)))
 
 
 def _header(row: ProfileRow, title: str) -> Iterator[str]:
@@ -84,6 +92,17 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     known = known_metrics(row)
     numbers = ((metric_name(metric), amount(metric, known.get(metric))) for metric in _METRICS)
     yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
+
+
+def _told(briefing: Briefing) -> Iterator[str]:
+    if briefing.prompt is None and briefing.instructions is None:
+        return
+    yield '<section aria-label="Task"><h2>What the agent was told</h2>'
+    if briefing.prompt is not None:
+        yield f'<div class="event"><p>prompt</p><pre>{_text(briefing.prompt)}</pre></div>'
+    if briefing.instructions is not None:
+        yield f'<div class="event"><p>instructions of the mode</p><pre>{_text(briefing.instructions)}</pre></div>'
+    yield "</section>"
 
 
 def _checkpoints(row: ProfileRow) -> Iterator[str]:
@@ -176,6 +195,4 @@ def _value(value: JsonValue) -> str:
 
 
 def _text(text: str) -> str:
-    shown = html_text(text[:_LONGEST], lines=True)
-    left = len(text) - _LONGEST
-    return shown if left <= 0 else f"{shown}\n[{left:,} more characters in the session's file]"
+    return html_text(shortened(text, where=" in the file of the session"), lines=True)

@@ -7,6 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from ghx_bench.profiler.reports.circumstances import agents_of, differing_conditions, models_of, modes_of
 from ghx_bench.profiler.reports.coverage import planned_cells
+from ghx_bench.profiler.reports.equipment import equipment_of
 from ghx_bench.profiler.reports.grid import POOLED, Grid
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.stats.summary import success_counts
@@ -20,6 +21,7 @@ def summary_of(material: Material, grids: Mapping[str, Grid], *, generated_at: s
         "version": SUMMARY_VERSION,
         "generatedAt": generated_at,
         "control": material.is_control,
+        "controlObjections": [each.to_wire() for each in material.objections],
         "rows": len(material.observations),
         "sources": [_source(material, number) for number in range(len(material.sources))],
         "plan": {to_camel(name): value for name, value in material.plan.model_dump(mode="json").items()},
@@ -29,6 +31,7 @@ def summary_of(material: Material, grids: Mapping[str, Grid], *, generated_at: s
         "planRecorded": material.plan_was_recorded,
         "seed": material.seed,
         "modes": {mode: summary.to_wire() for mode, summary in material.summaries.items()},
+        "modeDetails": {each.mode: each.to_wire() for each in equipment_of(material)},
         "comparisons": [comparison.to_wire() for comparison in material.comparisons],
         "drift": [drift.to_wire() for drift in material.drifts],
         "scenarios": _scenarios(material, grids),

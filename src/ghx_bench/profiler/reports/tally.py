@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ghx_bench.profiler.reports.controls import ControlTally
 from ghx_bench.profiler.row import ProfileRow
 
 SessionChoice = Literal["failures", "all", "none"]
@@ -40,6 +41,7 @@ class Tally:
     providers: Counter[str] = field(default_factory=Counter[str])
     agents: dict[str, set[str]] = field(default_factory=lambda: defaultdict[str, set[str]](set))
     """By mode."""
+    controls: ControlTally = field(default_factory=ControlTally)
     problems: Counter[str] = field(default_factory=Counter[str])
     failures_without_page: int = 0
     _shown_failures: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -49,6 +51,7 @@ class Tally:
         """Count one row."""
         self.providers[row.provider] += 1
         self.agents[row.mode].add(row.provider)
+        self.controls.add(row)
         self.problems.update(problem.where for problem in row.problems)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, row.mode]

@@ -1,5 +1,7 @@
 """Programs that run other programs: what is behind `sudo`, `env`, `timeout`, `xargs`, `bash -c` and the like."""
 
+import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +11,9 @@ SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash"})
 REPEATERS = frozenset({"xargs", "parallel", "watch"})
 """Programs that may run others several times."""
 _SHELL_OPTIONS_WITH_VALUE = frozenset({"--rcfile", "--init-file"})
+_FOR_A_SHELL = frozenset({"su", "runuser", "script"})
+"""Programs that hand what is behind `-c` to a shell."""
+_OPERANDS_OF_PARALLEL = frozenset({":::", ":::+", "::::", "::::+"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class _Wrapper:
 
 _WRAPPERS = {
     "builtin": _Wrapper(),
+    "busybox": _Wrapper(answers=words_in("--list --help")),
     "coproc": _Wrapper(),
     "command": _Wrapper(answers=words_in("-v -V")),
     "doas": _Wrapper(words_in("-u -C")),
@@ -41,6 +47,13 @@ _WRAPPERS = {
     "time": _Wrapper(words_in("-f --format -o --output")),
     "timeout": _Wrapper(words_in("-k --kill-after -s --signal"), operands=1),
     "gtimeout": _Wrapper(words_in("-k --kill-after -s --signal"), operands=1),
+    "parallel": _Wrapper(
+        words_in(
+            "-a --arg-file -C --colsep -d --delimiter --delay -I --joblog -j --jobs -L -n --max-args -N -P --max-procs "
+            "--results --retries -S --sshlogin --tagstring --timeout --workdir"
+        )
+    ),
+    "uvx": _Wrapper(words_in("--from --index --index-url -p --python --with --with-editable --with-requirements")),
     "watch": _Wrapper(words_in("-n --interval")),
     "xargs": _Wrapper(
         words_in(
@@ -68,11 +81,24 @@ def behind(words: tuple[str, ...]) -> Inside | None:
         return _script_of_shell(words)
     if program == "eval":
         return Text(" ".join(words[1:])) if len(words) > 1 else None
+    if program in _FOR_A_SHELL:
+        return _text_behind_c(words)
     wrapper = _WRAPPERS.get(program)
     inside = None if wrapper is None else _command_behind(words[1:], wrapper, is_env=program == "env")
-    if program == "watch" and isinstance(inside, tuple):
-        return Text(" ".join(inside))  # it hands its words to a shell
-    return inside
+    return _as_handed_on(program, inside) if isinstance(inside, tuple) else inside
+
+
+def _as_handed_on(program: str, words: tuple[str, ...]) -> Inside | None:
+    """Return what a wrapper makes of the words behind it before it runs them."""
+    match program:
+        case "watch":
+            return Text(" ".join(words))  # it hands its words to a shell
+        case "parallel":
+            return _text_for_parallel(words)
+        case "uvx":
+            return (words[0].partition("@")[0] or words[0], *words[1:])  # `ghx@1.2` is `ghx`
+        case _:
+            return words
 
 
 def found_commands(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -94,15 +120,32 @@ def reads_script_from_input(words: tuple[str, ...]) -> bool:
 
 
 def _script_of_shell(words: tuple[str, ...]) -> Text | None:
-    """Return the text behind `-c`, also as in `bash -lc '...'` and `bash -o pipefail -c '...'`."""
-    at = 1
+    """Return the text behind `-c`, also as in `bash -lc '...'`, `bash -o pipefail -c '...'`, `bash -c -- '...'`."""
+    at, has_text = 1, False
     while at < len(words) and words[at][:1] in {"-", "+"}:
         word = words[at]
-        if not word.startswith("--") and "c" in word[1:] and word.startswith("-"):
-            return Text(words[at + 1]) if at + 1 < len(words) else None
+        has_text |= not word.startswith("--") and "c" in word[1:] and word.startswith("-")
         takes_value = word in _SHELL_OPTIONS_WITH_VALUE or (not word.startswith("--") and word[-1] in "oO")
         at += 2 if takes_value else 1
-    return None
+        if word == "--":
+            break
+    return Text(words[at]) if has_text and at < len(words) else None
+
+
+def _text_behind_c(words: tuple[str, ...]) -> Text | None:
+    """Return what `su -c '...'`, `su bob -c '...'` or `script -qec '...' log` hand to a shell."""
+    for word, following in itertools.pairwise(words):
+        if word in {"--command", "--session-command"} or _OPTIONS_WITH_C.fullmatch(word):
+            return Text(following)
+    return next((Text(word.partition("=")[2]) for word in words if word.startswith("--command=")), None)
+
+
+def _text_for_parallel(words: tuple[str, ...]) -> Text | None:
+    """Return the command that is run for every operand behind `:::`; without one, the operands are commands."""
+    end = next((at for at, word in enumerate(words) if word in _OPERANDS_OF_PARALLEL), len(words))
+    if end == 0:
+        return Text("\n".join(words[1:])) if words[0].startswith(":::") and len(words) > 1 else None
+    return Text(" ".join(words[:end]))
 
 
 def _command_behind(words: tuple[str, ...], wrapper: _Wrapper, *, is_env: bool) -> Inside | None:
@@ -124,6 +167,9 @@ def _command_behind(words: tuple[str, ...], wrapper: _Wrapper, *, is_env: bool) 
         rest = words[at + operands :]
         return rest or None
     return None
+
+
+_OPTIONS_WITH_C = re.compile("-[a-zA-Z]*c")
 
 
 def _is_assignment(word: str) -> bool:

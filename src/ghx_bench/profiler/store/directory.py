@@ -33,8 +33,8 @@ class RunDirectory:
         return self.path / "report"
 
     def session(self, cell: Cell) -> Path:
-        """Return where the trace of a cell lies."""
-        return self._file("sessions", cell)
+        """Return where the trace of a cell lies; that of a warm-up, which is no cell, apart from the rest."""
+        return self._file("warm-ups" if cell.is_canary else "sessions", cell)
 
     def analysis(self, cell: Cell) -> Path:
         """Return where the findings on a cell lie."""

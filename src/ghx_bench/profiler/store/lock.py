@@ -26,3 +26,18 @@ def locked(path: Path) -> Generator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def is_locked(path: Path) -> bool:
+    """Say whether a process holds the lock file at `path` at this moment; where that cannot be told, one does."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False

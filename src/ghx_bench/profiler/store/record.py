@@ -3,6 +3,7 @@
 import json
 import platform
 import sys
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -43,6 +44,13 @@ class MatrixRecord(ForeignModel):
         )
 
 
+class ModeDetails(ForeignModel):
+    """What a mode gives its agents, for people to read: what they are told, and what was found out about its tools."""
+
+    instructions: str | None = None
+    facts: dict[str, JsonValue] = Field(default={})
+
+
 class Interruption(ForeignModel):
     """What a cell had spent when the run was interrupted; it has no row, and is run again on resuming."""
 
@@ -64,8 +72,11 @@ class RunRecord(ForeignModel):
     scenarios: tuple[dict[str, JsonValue], ...]
     modes: dict[str, str] = Field(default={})
     """What each mode gives its agents besides the environment, as a fingerprint."""
+    mode_details: Annotated[dict[str, ModeDetails], OMITTABLE] = Field(default={})
     versions: dict[str, str]
     host: dict[str, str]
+    started_in: Annotated[str | None, OMITTABLE] = None
+    """The folder that relative paths of the configuration start from; of no interest to reports."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 
@@ -80,14 +91,32 @@ _PLAN = ("provider", "matrix", "analysis", "scenarios", "modes")
 
 def _difference(part: str, mine: object, others: object) -> str:
     """Name a part of the plan, and what in it differs where that is short to say."""
+    if isinstance(mine, list) and isinstance(others, list):
+        before, now = _by_id(cast("list[object]", mine)), _by_id(cast("list[object]", others))
+        told = [
+            f"{key} ({', '.join(_keys_that_differ(before[key], now[key]))})" if key in before and key in now else key
+            for key in _keys_that_differ(before, now)
+        ]
+        return f"{part}: {', '.join(told)}" if told else part
     if not isinstance(mine, dict) or not isinstance(others, dict):
         return part
     before, now = cast("dict[str, object]", mine), cast("dict[str, object]", others)
-    keys = [key for key in before if before[key] != now.get(key)]
-    plain = [
-        f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if isinstance(before[key], str | int | float)
-    ]
+    keys = _keys_that_differ(before, now)
+    plain = [f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if _is_plain(before.get(key))]
     return f"{part}: {'; '.join(plain or keys)}"
+
+
+def _keys_that_differ(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    return [key for key in {**before, **now} if before.get(key) != now.get(key)]
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _by_id(scenarios: Iterable[object]) -> dict[str, dict[str, object]]:
+    records = [cast("dict[str, object]", each) for each in scenarios if isinstance(each, dict)]
+    return {str(each.get("id")): each for each in records}
 
 
 def read_record(path: Path) -> RunRecord:

@@ -76,7 +76,7 @@ class RunStore:
                 place.called.set()
 
     def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
-        """Write the trace of a cell that has no row, because the run was interrupted."""
+        """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
         self._write_json(self.directory.session(cell), trace)
 
     def update(self, **changes: object) -> None:

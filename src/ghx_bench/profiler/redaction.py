@@ -1,0 +1,73 @@
+"""Secrets of a session, taken out of everything that leaves it: traces, rows, errors."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from pydantic import JsonValue
+from pydantic_core import from_json
+
+from ghx_bench._base.wire import WireModel
+
+STAND_IN = "***"
+"""What stands where a secret was."""
+
+SHORTEST = 8
+"""Characters; what is shorter is no secret, and would be found in the middle of ordinary words."""
+
+M = TypeVar("M", bound=WireModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Replaces the secrets of a session, however they are spelled: as they are, in a URL, or in JSON.
+
+    What an agent makes of a secret, say by turning it round, is not recognised.
+    """
+
+    _secrets: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> "Redaction":
+        """Return what takes these secrets out; those that are too short to be any are left in."""
+        spellings = {each for secret in secrets if len(secret) >= SHORTEST for each in _spellings(secret)}
+        longest_first = sorted(spellings, key=lambda each: (-len(each), each))
+        return cls(re.compile("|".join(map(re.escape, longest_first))) if longest_first else None)
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets."""
+        return text if self._secrets is None else self._secrets.sub(STAND_IN, text)
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without the secrets, in keys as in values."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(each) for each in value]
+            case dict():
+                return {self.text(key): self.value(each) for key, each in value.items()}
+            case _:
+                return value
+
+    def record(self, record: M, *, keeping: Collection[str] = ()) -> M:
+        """Return a record without the secrets; `keeping` are the keys, on the wire, that stay whatever they hold."""
+        if self._secrets is None:
+            return record
+        content = record.to_bytes()
+        if self._secrets.search(content.decode()) is None:
+            return record
+        fields: dict[str, JsonValue] = from_json(content)
+        kept = {name: fields[name] for name in keeping if name in fields}
+        clean = {name: self.value(value) for name, value in fields.items()}
+        return type(record).model_validate({**clean, **kept})
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]

@@ -1,0 +1,58 @@
+"""What metrics measure: defined in one place, and the documentation says the same."""
+
+import re
+from pathlib import Path
+
+from report_runs import a_row, write_run
+
+from ghx_bench.eval.classification import CATEGORIES
+from ghx_bench.eval.collectors import SURFACES
+from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.reports.definitions import DEFINITIONS, defined, definition_of
+
+DOCUMENTED = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
+
+
+def test_the_documentation_has_every_definition_word_for_word() -> None:
+    missing = [name for name, words in DEFINITIONS.items() if f"| `{name}` | {words} |\n" not in DOCUMENTED]
+
+    assert missing == []
+
+
+def test_every_metric_that_the_profiler_collects_is_defined() -> None:
+    segments = [TimingSegment(label=label, start_ms=0, end_ms=1) for label in ("stage", "session", "mine")]
+    records = (TokenUsage(), Timing(segments=tuple(segments)), Cost(), ToolCallSummary(by_category={"x": 1}))
+    names = {"success", "agent_turns", *(metric.name for record in records for metric in record.metrics())}
+
+    assert {name for name in names if definition_of(name) is None} == set()
+    assert definition_of("latency_mine_ms") == DEFINITIONS["latency_<label>_ms"]
+    assert definition_of("latency_session_ms") != definition_of("latency_mine_ms")
+    assert definition_of("my_own_metric") is None
+    assert definition_of("latency__ms") is None
+
+
+def test_what_an_evaluation_counts_is_documented() -> None:
+    counted = {"api_calls", "api_errors", "api_mutations", "api_bytes"}
+    names = {*counted, *(f"api_{surface}_*" for surface in SURFACES), *CATEGORIES}
+
+    assert names <= set(re.findall(r"`([\w*]+)`", DOCUMENTED.partition("## What the metrics measure")[2]))
+
+
+def test_definitions_come_in_one_order_whatever_the_metrics() -> None:
+    assert [name for name, _ in defined(["own", "agent_turns", "latency_b_ms", "latency_wall_ms", "success"])] == [
+        "success",
+        "latency_wall_ms",
+        "latency_b_ms",
+        "agent_turns",
+    ]
+
+
+def test_the_report_defines_the_metrics_that_it_has(tmp_path: Path) -> None:
+    made = generate_report([write_run(tmp_path / "run", [a_row()])], sessions="none")
+
+    page = (made.directory / "index.html").read_text()
+    told = page.partition("<summary>What the metrics measure")[2].partition("</details>")[0]
+    assert '<th scope="row">latency_wall_ms</th><td>from handing the prompt' in told
+    assert "latency_stage_ms" not in told
+    assert "| latency\\_wall\\_ms | from handing the prompt" in (made.directory / "report.md").read_text()
