@@ -135,6 +135,7 @@ def one_problem(**fields: object) -> str:
         # wrong kinds
         ({"timeoutMs": "5"}, "/timeoutMs: expected an integer, got the string '5'; write 5, without quotes"),
         ({"timeoutMs": "1_000"}, "/timeoutMs: expected an integer, got the string '1_000'; write 1000"),
+        ({"timeoutMs": "1.5"}, "/timeoutMs: expected an integer, got the string '1.5'"),
         ({"timeoutMs": "soon"}, "/timeoutMs: expected an integer, got the string 'soon'"),
         ({"timeoutMs": 5.0}, "/timeoutMs: expected an integer, got the number 5.0; write 5"),
         ({"timeoutMs": 5.5}, "/timeoutMs: expected an integer, got the number 5.5"),

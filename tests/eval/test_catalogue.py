@@ -212,6 +212,13 @@ def test_a_target_that_nobody_knows_is_refused(targets: object, complaint: str, 
     assert complaint in str(raised.value)
 
 
+def test_a_scenario_is_independent_or_not_and_nothing_between(tmp_path: Path) -> None:
+    own = write(tmp_path, a_scenario("mine-001", extensions={"independent": "yes"}))
+
+    with pytest.raises(DocumentError, match="/extensions/independent: expected true or false, got the string 'yes'"):
+        catalogue(own).take(["mine-001"])
+
+
 def solution(folder: Path, id_: str, *modes: str) -> None:
     steps = {mode: [{"shell": f"echo {mode}"}] for mode in modes}
     (folder / f"{id_}.solution.yaml").write_text(json.dumps({"version": 1, "modes": steps}))

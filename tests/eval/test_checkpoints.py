@@ -1,6 +1,8 @@
 """Checkpoints asked of a real embedded GitHub: what was done, what was not, and what cannot be known."""
 
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,6 +27,7 @@ from profiler_fakes import FakeProvider
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.retries import RetryPolicy
 from ghx_bench.eval.allowance import KINDS, fits, mistakes_in_allowance
+from ghx_bench.eval.binding import BindingError
 from ghx_bench.eval.checkpoints import CheckpointScorer, UnreadableStateError
 from ghx_bench.eval.collateral import CHECKPOINT_ID
 from ghx_bench.eval.examination import Known, find_doubts, find_errors
@@ -174,6 +177,39 @@ async def test_an_input_that_no_capability_takes_is_the_scenarios_mistake(
     async with staged(lifecycle, scenario(checkpoint(task, given, {"type": "non_empty"}))) as stage:
         with pytest.raises(UnreadableStateError, match=reason):
             await scored(stage)
+
+
+CLOSING = checkpoint("issue.close", ISSUE, {"type": "non_empty"}, "closing")
+CLOSES = (
+    "scenario staged-001: /assertions/checkpoints/1/task: issue.close changes GitHub; "
+    "a checkpoint may only look: did you mean 'issue.view'?"
+)
+
+
+async def test_a_checkpoint_that_would_change_github_is_refused_before_any_cell(tmp_path: Path) -> None:
+    lifecycle = lifecycle_for(scenario(IS_OPEN, CLOSING))
+
+    with pytest.raises(BindingError) as caught:
+        async with lifecycle.run(tmp_path):
+            pytest.fail("no cell may start")
+
+    assert str(caught.value) == CLOSES
+
+
+async def test_the_scorer_makes_no_checkpoint_of_a_scenario_with_one_that_would_change_github(
+    lifecycle: TwinLifecycle,
+) -> None:
+    async with staged(lifecycle, scenario(IS_OPEN)) as stage:
+        unbound = scenario(IS_OPEN, CLOSING)
+        checkpoints = (*stage.scenario.assertions.checkpoints, *unbound.assertions.checkpoints[1:])
+        assertions = stage.scenario.assertions.model_copy(update={"checkpoints": checkpoints})
+        changing = replace(stage, scenario=stage.scenario.model_copy(update={"assertions": assertions}))
+
+        with pytest.raises(BindingError) as caught:
+            await scored(changing)
+
+        assert str(caught.value) == CLOSES
+        assert (await scored(stage)).success
 
 
 async def test_a_cell_that_cannot_be_scored_is_not_measured_and_the_scorer_is_to_blame(
@@ -326,6 +362,34 @@ async def test_a_branch_that_was_pushed_is_damage_unless_it_is_allowed(lifecycle
     assert by_id(harmful)[CHECKPOINT_ID].actual == [f"created refs {repo} refs/heads/other"]
 
 
+async def test_a_pattern_may_name_what_a_checkpoint_returned(lifecycle: TwinLifecycle) -> None:
+    made = checkpoint("search.issues", {"query": "repo:{{repo}} Made"}, {"type": "count_eq", "value": 1}, "made")
+    allowed = ["created issues {{repo}}#{{checkpoints.made.items.0.number}}"]
+    async with staged(lifecycle, scenario(made, allowed=allowed)) as stage:
+        client, repo = agent_on(stage), handles_of(stage).bindings["repo"]
+        nothing = await scored(stage)
+        asked_for = (await client.post(f"/repos/{repo}/issues", {"title": "Made"})).data["number"]
+        harmless = await scored(stage)
+        other = (await client.post(f"/repos/{repo}/issues", {"title": "Another"})).data["number"]
+        harmful = await scored(stage)
+
+    assert [by_id(each)[CHECKPOINT_ID].actual for each in (nothing, harmless)] == [[], []]
+    assert harmless.success
+    assert by_id(harmful)[CHECKPOINT_ID].actual == [f"created issues {repo}#{other}"]
+    assert asked_for != other
+
+
+async def test_a_pattern_covers_nothing_where_the_checkpoint_returned_nothing(lifecycle: TwinLifecycle) -> None:
+    made = checkpoint("search.issues", {"query": "repo:{{repo}} Made"}, {"type": "count_eq", "value": 1}, "made")
+    allowed = ["created issues {{repo}}#{{checkpoints.made.items.0.number}}"]
+    async with staged(lifecycle, scenario(made, allowed=allowed)) as stage:
+        repo = handles_of(stage).bindings["repo"]
+        await agent_on(stage).post(f"/repos/{repo}/issues", {"title": "Another"})
+        score = await scored(stage)
+
+    assert not by_id(score)[CHECKPOINT_ID].passed
+
+
 async def test_attempts_are_scored_at_the_same_time_without_seeing_each_other(lifecycle: TwinLifecycle) -> None:
     scores: dict[int, Score] = {}
 
@@ -392,6 +456,10 @@ def told(allowed: object) -> list[str]:
         (["issues.stat"], "0: issues have no field 'stat'; did you mean 'state'?"),
         (["issues {{repo}}#{{issue_nmber}}"], "0: nothing is bound to {{issue_nmber}}; did you mean {{issue_number}}?"),
         (["issues {{ repo }}#7"], "0: {{ repo }} is not replaced; write {{repo}} for the variable"),
+        (
+            ["issues {{repo}}#{{checkpoints.opn.number}}"],
+            "0: {{checkpoints.opn.number}} names no checkpoint of this scenario; did you mean 'open'?",
+        ),
     ],
 )
 def test_a_pattern_that_can_cover_nothing_is_refused(allowed: object, complaint: str) -> None:

@@ -49,6 +49,8 @@ def test_a_shell_call_is_what_runs_in_it(command: str, category: str) -> None:
         ("github_pull_request_read", "mcp"),
         ("mcp__github__pull_request_read", "mcp"),
         ("ghx_pr_threads_list", "mcp"),
+        ("mcp__unknown__tool", "mcp"),
+        ("mcp__unknown", "other"),
         ("gitlab_merge", "other"),
         ("read", "file_ops"),
         ("Read", "file_ops"),

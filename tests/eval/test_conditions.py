@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.eval.conditions import AllOf, CountGte, FieldEquals, NonEmpty
+from ghx_bench.eval.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
 from ghx_bench.eval.evaluation import BadConditionError
 from ghx_bench.profiler.errors import UnknownNameError
 
@@ -186,6 +186,15 @@ def test_nothing_is_true_of_a_missing_field(kind: str) -> None:
 )
 def test_contains_item_looks_at_every_place(condition: dict[str, Any], data: Any, expected: bool) -> None:
     assert holds({"type": "contains_item", **condition}, data) is expected
+
+
+@pytest.mark.parametrize("asked", [{"value": None}, {"value": "bug"}, {"where": {"type": "non_empty"}}])
+def test_a_membership_that_was_written_with_every_key_is_read_as_the_same(asked: dict[str, Any]) -> None:
+    condition = ContainsItem.model_validate({"type": "contains_item", **asked})
+
+    again = ContainsItem.model_validate_json(condition.model_dump_json(exclude_unset=False))
+
+    assert again == condition
 
 
 @pytest.mark.parametrize(

@@ -79,13 +79,14 @@ MANIFEST = {
 def test_a_first_scenario_in_an_empty_folder(shell: Shell) -> None:
     assert shell("new", "scenario", "pr-review-001") == 0
     assert shell.out == (
-        "scenarios/pr-review-001.yaml written; edit it, then run: ghx-bench check scenarios/pr-review-001.yaml\n"
+        "scenarios/pr-review-001.yaml written, and its solution beside it; "
+        "edit them, then run: ghx-bench check scenarios\n"
     )
-    assert shell("check") == 0
-    assert shell.out == "1 scenario: no problems\n"
+    assert shell("check", "scenarios") == 0
+    assert shell.out == "1 scenario, 1 solution: no problems\n"
     assert shell("list", "scenarios", "scenarios") == 0
     assert shell.out == (
-        "id             category  difficulty  checks  name\npr-review-001  pr        basic       1       Pr review\n"
+        "id             category  difficulty  checks  name\npr-review-001  pr        basic       2       Pr review\n"
     )
 
 
@@ -97,7 +98,8 @@ def test_every_first_draft_is_without_problems_and_without_warnings(
     assert shell("new", "scenario", "my-task-001", "--category", category, "--format", format_, "--dir", "mine") == 0
 
     path = shell.folder / "mine" / f"my-task-001.{format_}"
-    assert shell("check", "--strict", str(path)) == 0, shell.out
+    assert shell("check", "--strict", "mine") == 0, shell.out
+    assert shell.out == "1 scenario, 1 solution: no problems\n"
     (draft,) = load_eval_scenarios(path)
     assert (draft.id, draft.category, draft.tags) == ("my-task-001", category, (category,))
 
@@ -141,12 +143,14 @@ def test_a_draft_is_not_written_beside_one_in_another_format(shell: Shell) -> No
     assert not (shell.folder / "scenarios/pr-a-001.yaml").exists()
 
 
-def test_a_draft_never_replaces_a_file(shell: Shell) -> None:
-    path = shell.write("scenarios/pr-a-001.yaml", "mine")
+@pytest.mark.parametrize("name", ["pr-a-001.yaml", "pr-a-001.solution.yaml"])
+def test_a_draft_never_replaces_a_file(name: str, shell: Shell) -> None:
+    path = shell.write(f"scenarios/{name}", "mine")
 
     assert shell("new", "scenario", "pr-a-001") == 2
-    assert shell.err == "error: scenarios/pr-a-001.yaml: there is a file already; choose another id or folder\n"
+    assert shell.err == f"error: scenarios/{name}: there is a file already; choose another id or folder\n"
     assert path.read_text() == "mine"
+    assert [each.name for each in path.parent.iterdir()] == [name]
 
 
 # bad usage is one line
@@ -192,7 +196,7 @@ def test_bad_usage_is_one_line(arguments: list[str], said: str, shell: Shell) ->
 
 
 def test_every_kind_of_file_is_told_apart_and_checked(shell: Shell) -> None:
-    shell.write("eval.config.yaml", "modes: [ghx]\nscenarios: {set: default}\n")
+    shell.write("eval.config.yaml", "modes: [ghx]\nscenarios: {set: default}\nprovider: {id: nop}\n")
     shell.write("scenarios/pr-a-001.json", scenario())
     shell.write("scenarios/scenario-sets.json", {"default": ["pr-a-001"]})
     shell.write("fixtures/latest.json", MANIFEST)
@@ -291,18 +295,21 @@ WARNINGS: dict[str, tuple[dict[str, Any], str]] = {
         "known: 'fixture_repo', 'run_id'",
     ),
     "a pointer to a fixture that is not required": (
-        {"prompt": "{{n}}", "fixture": {"repo": "o/r", "requires": ["pr"], "bindings": {"n": "/prr/number"}}},
-        "/fixture/bindings/n: fixture 'prr' is not in fixture.requires; did you mean 'pr'?",
+        {
+            "prompt": "{{n}}",
+            "fixture": {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"n": "/pr_behind_base/number"}},
+        },
+        "/fixture/bindings/n: fixture 'pr_behind_base' is not in fixture.requires; add it there",
     ),
-    "a fixture that is not required": (
+    "a fixture that is not there": (
         {
             "prompt": "{{n}}",
             "fixture": {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"n": "pr_with_chnages.number"}},
         },
-        "/fixture/bindings/n: fixture 'pr_with_chnages' is not in fixture.requires; did you mean 'pr_with_changes'?",
+        "/fixture/bindings/n: there is no fixture 'pr_with_chnages'; did you mean 'pr_with_changes'?",
     ),
     "a binding without use": (
-        {"fixture": {"repo": "o/r", "requires": ["pr"], "bindings": {"n": "pr.number"}}},
+        {"fixture": {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"n": "pr_with_changes.number"}}},
         "/fixture/bindings/n: {{n}} is bound and never used",
     ),
     "a file with another name": (
@@ -324,13 +331,14 @@ def test_what_is_probably_not_meant_is_a_warning(case: str, shell: Shell) -> Non
     assert warning.endswith(said)
     assert summary == "1 scenario: no problems, 1 warning"
     assert shell("check", "--strict") == 2
+    assert shell.out.endswith("1 scenario: no problems, 1 warning, which --strict counts as a problem\n")
     assert shell("check", "--strict", "--json") == 2
     assert json.loads(shell.out)["ok"] is False
     assert len(json.loads(shell.out)["warnings"]) == 1
 
 
 def test_repo_is_used_through_its_halves(shell: Shell) -> None:
-    fixture = {"repo": "o/r", "requires": ["pr"], "bindings": {"repo": "pr.repo"}}
+    fixture = {"repo": "o/r", "requires": ["pr_with_changes"], "bindings": {"repo": "pr_with_changes.repo"}}
     shell.write("pr-a-001.json", scenario(prompt="{{owner}}", fixture=fixture))
 
     assert shell("check", "--strict") == 0, shell.out
@@ -402,7 +410,7 @@ def project(shell: Shell) -> Shell:
     checkpoint = {**scenario()["assertions"]["checkpoints"][0], "condition": {"type": "custom", "scorer": "mine"}}
     shell.write("scenarios/pr-a-001.json", scenario(assertions={"checkpoints": [checkpoint]}))
     shell.write("my:scorers.py", "SCORERS = {'mine': lambda data, params: True}\n")
-    shell.write("eval.config.yaml", "modes: [ghx]\nscorers: 'my:scorers.py'\n")
+    shell.write("eval.config.yaml", "modes: [ghx]\nprovider: {id: nop}\nscorers: 'my:scorers.py'\n")
     return shell
 
 
@@ -480,7 +488,7 @@ def test_the_older_tools_files_are_fine(shared: Path) -> None:
         ("x.yaml", {"modes": []}, "configuration"),
         ("eval.config.yaml", [], "configuration"),
         ("scenario-sets.yaml", 5, "sets"),
-        ("x.json", {"a": ["b"], "$schema": "c"}, "sets"),
+        ("x.json", {"a": ["b-001"], "$schema": "c"}, "sets"),
         ("x.json", {"a": [1]}, None),
         ("x.json", {}, None),
         ("x.json", {"$schema": "c"}, None),
@@ -616,6 +624,7 @@ def test_the_list_as_json(shell: Shell) -> None:
             "timeoutMs": 1,
             "checkpoints": ["c"],
             "requires": ["pr"],
+            "builtIn": False,
             "file": "scenarios/a-001.json",
         }
     ]

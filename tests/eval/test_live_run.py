@@ -7,12 +7,22 @@ from pathlib import Path
 
 import anyio
 import pytest
+import yaml
 from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_files
 
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.catalogue import BUILT_IN
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.config import FixtureChoice
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, MAINTAINER, embedded_world
-from ghx_bench.eval.manifest import load_fixture_manifest
+from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.fixtures.occupation import occupied
+from ghx_bench.eval.live import LiveLifecycle
+from ghx_bench.eval.manifest import FixtureManifest, FixtureResource, load_fixture_manifest, write_fixture_manifest
+from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.twin.commands import users
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.running import Server
@@ -78,26 +88,37 @@ class GitHub:
 
 
 @pytest.fixture
-def github(github_server: Server, tmp_path: Path) -> Generator[GitHub]:
+def github(github_server: Server) -> Generator[GitHub]:
     """A repository in which others have an issue, a pull request and branches of their own."""
     with embedded_world(REPO) as world:
         github_server.add(world)
-        identity = github_server.client_environment(world, AGENT, directory=tmp_path / "identity")
         served = GitHub(world, github_server, {})
         anyio.run(live_there, github_server.url, served.token(MAINTAINER))
         served.variables.update(
             GHX_UNIX_SOCKET=str(github_server.socket_path),
-            GIT_CONFIG_GLOBAL=identity.variables["GIT_CONFIG_GLOBAL"],  # leads git there as well
-            GITHUB_TOKEN=identity.variables["GITHUB_TOKEN"],
+            GITHUB_SERVER_URL=github_server.url,  # leads git there as well
+            GITHUB_TOKEN=served.token(AGENT),
             AUTHOR_TOKEN=served.token(AUTHOR),
         )
         yield served
         github_server.remove(world)
 
 
+@pytest.fixture
+def at_home(github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Work in the folder of a project, as somebody to whom the twin is github.com."""
+    monkeypatch.chdir(write_files(tmp_path, FILES))
+    for name, value in {**github.variables, "GH_CONFIG_DIR": str(tmp_path / "gh")}.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
 async def live_there(url: str, token: str) -> None:
     """Do what people do in a repository that is not only there for the bench."""
     async with GitHubClient(url, token) as client:
+        # The server loads GraphQL in a thread, which must not happen while a command of this process loads its own:
+        # `SystemError: AST constructor recursion depth mismatch` is what CPython 3.11 makes of that now and then.
+        await client.graphql("{ viewer { login } }", {})
         sha = (await client.get(f"/repos/{REPO}/git/ref/heads/main")).data["object"]["sha"]
         await client.post(f"/repos/{REPO}/git/refs", {"ref": "refs/heads/work", "sha": sha})
         body = {"message": "Work", "content": "d29yaw==", "branch": "work"}
@@ -196,10 +217,15 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], int, str]] = {
     "no fixtures yet": (
         {},
         {},
-        3,
+        2,
         "there is no fixture 'pr_ready_to_merge' yet; make it with `ghx-bench fixture seed`",
     ),
-    "a token that is wrong": ({}, {"GITHUB_TOKEN": "ghp_wrong"}, 3, "no cell was started"),
+    "a token that is wrong": (
+        {},
+        {"GITHUB_TOKEN": "ghp_wrong"},
+        2,
+        "whose the token of the agent is (Bad credentials)",
+    ),
     "fixtures of elsewhere": (
         {
             "fixtures/latest.json": json.dumps(
@@ -212,24 +238,36 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str], int, str]] = {
             )
         },
         {},
-        3,
+        2,
         "the manifest is of the fixtures in acme/production, not acme/playground",
+    ),
+    "a binding that leads nowhere": (
+        {
+            "scenarios/merge-it-001.yaml": SCENARIO.replace("reseedPerIteration", "seedPerIteration").replace(
+                "pr_ready_to_merge.number", "pr_ready_to_merge.metadata.nummer"
+            )
+        },
+        {},
+        2,
+        "'pr_ready_to_merge.metadata' has no 'nummer' in the manifest",
+    ),
+    "tools that would go elsewhere": (
+        {},
+        {"GHX_UNIX_SOCKET": "", "GITHUB_API_URL": "http://127.0.0.1:9"},
+        2,
+        "but an agent's `gh` would go to https://api.github.com",
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_keeps_a_run_from_github_is_told_before_anything_is_touched(
-    case: str,
-    github: GitHub,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    case: str, github: GitHub, at_home: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files, variables, code, says = CASES[case]
-    monkeypatch.chdir(write_files(tmp_path, {**FILES, **files}))
-    for name, value in {**github.variables, **variables}.items():
-        monkeypatch.setenv(name, value)
+    write_files(Path(), files)
+    for name, value in variables.items():
+        at_home.setenv(name, value)
     asked = len(github.world.journal)
 
     with github.world.fork() as before:
@@ -242,11 +280,184 @@ def test_what_keeps_a_run_from_github_is_told_before_anything_is_touched(
 
 
 def test_one_identity_is_not_two(
-    github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    github: GitHub, at_home: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(write_files(tmp_path, FILES))
-    for name, value in {**github.variables, "AUTHOR_TOKEN": github.variables["GITHUB_TOKEN"]}.items():
-        monkeypatch.setenv(name, value)
+    at_home.setenv("AUTHOR_TOKEN", github.variables["GITHUB_TOKEN"])
 
-    assert run(["run", "--scenario", "issue-triage-001"]) == 3
+    assert run(["run", "--scenario", "issue-triage-001"]) == 2
     assert f"the agent and the author are both {AGENT}" in capsys.readouterr().err
+
+
+# Looks at every open issue with a label, and so comes across those of other iterations.
+SWEEPING = """
+id: sweep-labels-001
+name: Sweep labels
+description: A task about whatever the repository has
+category: issue
+difficulty: basic
+prompt: "Comment on every open issue with the label stale in {{repo}}."
+timeoutMs: 60000
+fixture:
+  repo: "{{fixture_repo}}"
+  requires: [stale_labels]
+  bindings: {number: stale_labels.number}
+  seedPerIteration: true
+assertions:
+  checkpoints:
+    - id: commented-once
+      description: There is one comment more
+      task: issue.comments.list
+      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
+      condition: {type: count_eq, value: 3}
+"""
+SWEEPING_SOLUTION = """
+version: 1
+modes:
+  baseline:
+    - shell: |
+        for number in $(gh issue list --repo {{repo}} --label stale --state open --json number --jq '.[].number'); do
+          gh issue comment $number --repo {{repo}} --body "Still true?"
+        done
+"""
+
+
+def test_cells_at_the_same_time_do_not_get_in_each_others_way(github: GitHub, tmp_path: Path) -> None:
+    config = f"""
+modes: [baseline, ghx-mcp]
+target: github
+fixtures: {{repo: {REPO}, author_token_env: AUTHOR_TOKEN}}
+execution: {{repetitions: 1, warmup: false, max_concurrency: 4, retries: 0}}
+"""
+    (tmp_path / "eval.config.yaml").write_text(config)
+
+    done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+
+    rows = rows_of(run_in(tmp_path))
+    assert len(rows) == 2 * len(list(BUILT_IN.glob("*.solution.yaml")))
+    assert [(row.mode, row.scenario_id, row.error) for row in rows if not row.success] == [], done.stderr
+    assert still_there(github.world) == (set(), set())
+
+
+def test_a_task_about_the_whole_repository_is_alone_in_it(github: GitHub, tmp_path: Path) -> None:
+    config = CONFIG.replace("[issue-triage-001, merge-it-001]", "[sweep-labels-001, issue-find-and-close-001]")
+    config = config.replace("max_concurrency: 2", "max_concurrency: 4")
+    files = {"scenarios/sweep-labels-001.yaml": SWEEPING, "scenarios/sweep-labels-001.solution.yaml": SWEEPING_SOLUTION}
+    write_files(tmp_path, {"eval.config.yaml": config, **files})
+
+    done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+
+    assert printed(done)["modes"]["baseline"]["successes"] == 4, done.stderr
+
+
+@pytest.mark.usefixtures("at_home")
+def test_a_dry_run_names_the_repository_that_would_be_written_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--dry-run"]) == 0
+    assert f"writes to    {REPO}\n" in capsys.readouterr().out
+    assert run(["run", "--dry-run", "--target", "twin"]) == 0
+    assert "writes to" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("at_home")
+def test_seeding_makes_what_the_scenarios_require(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fixture", "seed", "--json"]) == 0
+
+    said = capsys.readouterr()
+    assert list(json.loads(said.out)["fixtures"]) == ["issue_for_triage", "pr_ready_to_merge"]
+    assert "eval.config.yaml require issue_for_triage, pr_ready_to_merge; name fixtures to make others" in said.err
+
+
+@pytest.mark.parametrize("command", [["cleanup"], ["reset", "issue_for_triage"], ["seed", "issue_for_triage"]])
+@pytest.mark.usefixtures("at_home")
+def test_fixtures_that_a_run_works_with_are_left_to_it(
+    command: list[str], github: GitHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = len(github.world.journal)
+
+    with occupied(REPO.upper(), by="run_7"):
+        assert run(["fixture", *command]) == 2
+        assert run(["fixture", "cleanup", "--dry-run"]) == 0
+    assert f"run_7 is at work in {REPO}" in capsys.readouterr().err
+    assert not [entry for entry in github.world.journal.since(asked) if entry.mutation]
+    assert run(["fixture", *command]) == 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({}, 0, f"{REPO}: {AGENT} is the agent (write), {AUTHOR} is the author (write)"),
+        ({"AUTHOR_TOKEN": "ghp_wrong"}, 1, "GitHub does not tell whose the token of the author is"),
+        ({"AUTHOR_TOKEN": "another of the agent's"}, 1, f"the agent and the author are both {AGENT}"),
+        ({"GITHUB_TOKEN": "of a stranger"}, 1, "may not write to acme/playground; give them the role 'write' there"),
+    ],
+)
+def test_the_doctor_logs_in_as_both(
+    case: tuple[dict[str, str], int, str],
+    github: GitHub,
+    at_home: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changes, code, line = case
+    with github.world.acting(None) as act:
+        stranger = users.create_user(act, login="stranger")
+    tokens = {"another of the agent's": github.token(AGENT), "of a stranger": github.token(stranger.login)}
+    for name, value in changes.items():
+        at_home.setenv(name, tokens.get(value, value))
+    asked = len(github.world.journal)
+
+    assert run(["doctor", "--target", "github"]) == code
+
+    assert line in capsys.readouterr().out
+    assert not [entry for entry in github.world.journal.since(asked) if entry.mutation]
+
+
+FIRST, SECOND = (Cell(model="m", mode="baseline", scenario_id="merge-it-001", iteration=each) for each in (0, 1))
+BASELINE = Mode(name="baseline")
+
+
+def sharing(fixture: str) -> EvalScenario:
+    """Return a scenario whose iterations share a fixture, and put nothing back."""
+    written = yaml.safe_load(SCENARIO.replace("pr_ready_to_merge", fixture))
+    return EvalScenario.model_validate({**written, "fixture": {**written["fixture"], "reseedPerIteration": False}})
+
+
+def lifecycle_of(scenario: EvalScenario, github: GitHub, folder: Path) -> LiveLifecycle:
+    choice = FixtureChoice(
+        repo=REPO, author_token_env="AUTHOR_TOKEN", manifest=folder / "latest.json", seed_if_missing=True
+    )
+    environ = {**github.variables, "GH_CONFIG_DIR": str(folder)}
+    return LiveLifecycle(choice, lambda: [scenario], load_fixtures(), environ)
+
+
+@pytest.mark.anyio
+async def test_another_attempt_finds_shared_fixtures_as_they_were_made(github: GitHub, tmp_path: Path) -> None:
+    scenario = sharing("issue_for_triage")
+    lifecycle = lifecycle_of(scenario, github, tmp_path)
+
+    async def comments_left(cell: Cell) -> int:
+        """Count what is there when an attempt begins, and leave one more."""
+        async with lifecycle.cell(cell, scenario, BASELINE) as stage:
+            token = stage.environment["GITHUB_TOKEN"]
+            async with GitHubClient(github.server.url, token) as client:
+                number = stage.facts["bindings"]["number"]  # type: ignore[index, call-overload]
+                there = (await client.get(f"/repos/{REPO}/issues/{number}/comments")).data
+                await client.post(f"/repos/{REPO}/issues/{number}/comments", {"body": "Me too"})
+                return len(there)
+
+    async with lifecycle.run(tmp_path / "run_1"), lifecycle.mode(BASELINE):
+        assert await comments_left(FIRST) == 0
+        assert await comments_left(SECOND) == 1, "what iterations share is as the last one left it"
+        assert await comments_left(SECOND) == 0, "what a retry works on is not"
+
+
+@pytest.mark.anyio
+async def test_fixtures_that_were_made_by_hand_are_used_as_they_are(github: GitHub, tmp_path: Path) -> None:
+    scenario = sharing("made_by_hand")
+    by_hand = FixtureResource(type="pr", number=1, repo=REPO)
+    manifest = FixtureManifest(seed_id="mine", created_at="today", repo=REPO, fixtures={"made_by_hand": by_hand})
+    write_fixture_manifest(tmp_path / "latest.json", manifest)
+    lifecycle = lifecycle_of(scenario, github, tmp_path)
+
+    async with lifecycle.run(tmp_path / "run_1"), lifecycle.mode(BASELINE):
+        for _ in range(2):
+            async with lifecycle.cell(FIRST, scenario, BASELINE) as stage:
+                assert stage.scenario.prompt == f"Merge #1 in {REPO}."

@@ -177,7 +177,7 @@ TEXTS: dict[str, tuple[str, bytes, str]] = {
         b"tags: [pr, issue\nname: x\n",
         "2:5: expected ',' or ']' after the '[' of line 1",
     ),
-    "YAML with a tab": ("a.yaml", b"fixture:\n\trepo: a/b\n", "2:1: a tab cannot indent; indent with spaces"),
+    "YAML with a tab": ("a.yaml", b"fixture:\n\trepo: a/b\n", "2:1: a tab cannot indent; use spaces, not tabs"),
     "YAML with a placeholder out of quotes": (
         "a.yaml",
         b"prompt: {{pr_number}} is it\n",

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
+from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 
 from ghx_bench._base.errors import DocumentError, InputError
+from ghx_bench._base.scratch import PREFIX
 from ghx_bench.agents.toolset import ToolSet
 from ghx_bench.eval.config import EvalConfig, load_eval_config
 from ghx_bench.eval.inspection import inspect_files
@@ -99,11 +102,33 @@ async def test_the_name_and_version_of_its_servers_are_written_about_a_mode() ->
 @pytest.mark.anyio
 async def test_the_folders_of_a_run_are_private_and_gone_with_it() -> None:
     async with modes_of() as modes:
-        folder = Path((await modes.resolve("baseline")).environment["PATH"])
-        run = folder.parents[1]
-        assert run.stat().st_mode & 0o077 == 0
+        folder = Path((await modes.resolve("baseline")).environment["PATH"]).parent
+        assert folder.stat().st_mode & 0o077 == 0
 
-    assert not run.exists()
+    assert not folder.exists()
+
+
+@pytest.mark.anyio
+async def test_no_way_leads_from_the_folder_of_one_mode_to_that_of_another() -> None:
+    async with modes_of() as modes:
+        baseline, ghx = [await modes.resolve(name) for name in ("baseline", "ghx")]
+        own, other = [Path(each.environment["PATH"]).parent for each in (baseline, ghx)]
+        look = ["bash", "-c", 'find "${PATH%/*}" -name gh -o -name ghx']
+        found = (await anyio.run_process(look, env=baseline.environment)).stdout.decode().split()
+
+    assert found == [f"{own}/bin/gh"]
+    assert own != other
+    assert "baseline" not in str(own)
+
+
+@pytest.mark.anyio
+async def test_what_a_killed_run_left_is_gone_when_the_next_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"{PREFIX}left" / "bin").mkdir(parents=True)
+    async with modes_of():
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.anyio
@@ -161,6 +186,7 @@ async def test_secrets_of_a_mode_are_in_its_environment_only() -> None:
             "mode 'mine': no-such-tool: not found on this machine; install it",
         ),
         ({"tools": ["./nowhere/tool"]}, MissingToolError, "mode 'mine': ./nowhere/tool: not found on this machine"),
+        ({"tools": ["~no-such-user/tool"]}, MissingToolError, "mode 'mine': ~no-such-user/tool: not found on this"),
         (
             {"mcp_servers": {"x": {"command": "no-such-server"}}},
             MissingToolError,
@@ -203,7 +229,7 @@ def test_a_built_in_mode_cannot_be_redefined(name: str) -> None:
 
 
 def test_the_servers_of_all_modes_are_known_by_name() -> None:
-    modes = Modes(Definitions([defined(name="mine", mcp_servers={"calc": CALC})]), Path("unused"), {})
+    modes = Modes(Definitions([defined(name="mine", mcp_servers={"calc": CALC})]), lambda: Path("unused"), {})
 
     assert modes.server_names == {"calc", "ghx", "github"}
     assert modes.names == ("baseline", "ghx", "ghx-mcp", "mcp", "mine")
@@ -238,8 +264,8 @@ def load(folder: Path, text: str) -> EvalConfig:
 
 
 def test_modes_can_be_named_described_and_kept_in_files(tmp_path: Path) -> None:
-    (tmp_path / "modes").mkdir()
-    (tmp_path / "modes" / "filed.yaml").write_text("name: filed\nextends: ghx\ntools: [../bin/helper]\n")
+    filed_text = "name: filed\nextends: ghx\ntools: [../bin/helper, ~/helper, /bin/sh]\n"
+    write_files(tmp_path, {"modes/filed.yaml": filed_text, "helper": "", "bin/helper": "", "bin/calc": ""})
     config = load(
         tmp_path,
         """\
@@ -259,7 +285,8 @@ def test_modes_can_be_named_described_and_kept_in_files(tmp_path: Path) -> None:
     assert mine.tools == (str(tmp_path / "helper"), "gh")
     assert mine.mcp_servers["calc"].command == str(tmp_path / "bin" / "calc")
     assert mine.mcp_servers["hub"].command == "npx"
-    assert [os.path.normpath(tool) for tool in filed.tools] == [str(tmp_path / "bin" / "helper")]
+    assert [os.path.normpath(tool) for tool in filed.tools] == [str(tmp_path / "bin/helper"), "~/helper", "/bin/sh"]
+    assert mine.lost == filed.lost == ()
 
 
 def test_a_flag_can_name_a_mode_that_the_file_describes() -> None:
@@ -316,6 +343,144 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         definitions_of(load(tmp_path, "modes: [mine.yaml]"))
 
 
+# -- programs, servers and files of a project's own
+
+
+OWN_SERVER = """
+import json, os, sys
+from pathlib import Path
+from urllib.request import Request, urlopen
+from mcp.server import MCPServer
+
+server = MCPServer("labeller", version=Path(sys.argv[1]).read_text().strip())
+
+@server.tool()
+def label(repo: str, number: int) -> str:
+    body = json.dumps({"labels": [Path(os.environ["LABEL_FILE"]).read_text().strip()]}).encode()
+    address = f"{os.environ['GITHUB_API_URL']}/repos/{repo}/issues/{number}/labels"
+    urlopen(Request(address, body, {"Authorization": f"Bearer {os.environ['GITHUB_TOKEN']}"})).close()
+    return "done"
+
+server.run("stdio")
+"""
+PROJECT = {
+    "eval.config.yaml": """
+modes: [modes/labeller.yaml]
+scenarios: {ids: [mine-001]}
+execution: {repetitions: 1, warmup: false}
+""",
+    "modes/labeller.yaml": f"""
+name: labeller
+environment: {{NOTES: ../notes}}
+mcp_servers:
+  labels:
+    command: {sys.executable}
+    args: [../servers/labeller.py, ./version.txt]
+    environment: {{LABEL_FILE: ../servers/label.txt}}
+""",
+    "modes/version.txt": "4.5.6",
+    "notes/today.md": "",
+    "servers/labeller.py": OWN_SERVER,
+    "servers/label.txt": "performance",
+    "scenarios/mine-001.yaml": """
+id: mine-001
+name: Label it
+description: A task for a server of the project's own
+category: issue
+difficulty: basic
+prompt: "Label #{{number}} in {{repo}}."
+timeoutMs: 60000
+fixture:
+  repo: "{{fixture_repo}}"
+  requires: [issue_for_triage]
+  bindings: {number: issue_for_triage.number}
+assertions:
+  checkpoints:
+    - id: labelled
+      description: It has the label
+      task: issue.view
+      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
+      condition: {type: field_equals, path: labels.1, value: performance}
+extensions:
+  allowedChanges: ["created issue_labels {{repo}}#{{number}} *"]
+""",
+    "scenarios/mine-001.solution.yaml": """
+version: 1
+modes:
+  labeller:
+    - mcp: {tool: label, arguments: {repo: "{{repo}}", number: "{{number}}"}}
+    - shell: test -f "$NOTES/today.md"
+""",
+}
+
+
+def test_a_run_uses_a_server_that_is_named_by_a_path_from_the_file_of_its_mode(tmp_path: Path) -> None:
+    project = write_files(tmp_path / "project", PROJECT)
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    told = printed(ghx_bench(elsewhere, "run", "--config", str(project / "eval.config.yaml"), "--no-report", "--json"))
+
+    assert told["modes"]["labeller"]["successes"] == 1
+    (row,) = rows_of(run_in(elsewhere))
+    assert row.extensions["mode"]["mcp_servers"] == {"labels": {"name": "labeller", "version": "4.5.6"}}  # type: ignore[index, call-overload]
+
+
+LOST = [
+    "tools: [bin/helper]",
+    "tools: [./bin/helper]",
+    "environment: {NOTES: ./bin/helper}",
+    "mcp_servers: {hub: {command: ./bin/helper}}",
+    "mcp_servers: {hub: {command: sh, args: [./bin/helper]}}",
+    "mcp_servers: {hub: {command: sh, environment: {X: ./bin/helper}}}",
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("key", LOST)
+async def test_a_path_that_leads_nowhere_is_one_line_with_file_mode_and_path(tmp_path: Path, key: str) -> None:
+    write_files(tmp_path, {"modes/mine.yaml": f"name: mine\n{key}\n"})
+    filed = load(tmp_path, "modes: [modes/mine.yaml]")
+    inline = load(tmp_path, f"modes: [{{name: mine, {key}}}, {{name: younger, extends: mine}}, baseline]")
+    said = (
+        "mode 'mine' names ./bin/helper, which is not there; "
+        "a path that begins with ./ or ../ is taken from the folder of this file"
+    )
+
+    for config, name, file in [(filed, "mine", "modes/mine.yaml"), (inline, "younger", "eval.config.yaml")]:
+        async with modes_of(*definitions_of(config)) as modes:
+            with pytest.raises(DocumentError) as caught:
+                await modes.resolve(name)
+            assert str(caught.value) == f"{tmp_path / file}: {said}"
+            assert modes.server_names >= {"ghx"}  # what is not run may be built later
+    problems = inspect_files([], config=tmp_path / "eval.config.yaml").problems
+    assert [str(each) for each in problems] == [f"{tmp_path}/eval.config.yaml: {said}"]
+
+
+def test_words_that_are_no_paths_from_here_stay_as_they_are(tmp_path: Path) -> None:
+    write_files(tmp_path, {"stdio": "", "lib/x": ""})
+    config = load(tmp_path, "modes: [{name: m, mcp_servers: {x: {command: sh, args: [stdio, -I./lib, lib/x, .]}}}]")
+
+    (mode,) = definitions_of(config)
+
+    assert mode.lost == ()
+    assert mode.mcp_servers["x"].words == ("sh", "stdio", "-I./lib", "lib/x", ".")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("key", ["tools: [./helper.py]", "mcp_servers: {hub: {command: ./helper.py}}"])
+async def test_a_file_that_is_no_program_is_told_from_one_that_is_missing(tmp_path: Path, key: str) -> None:
+    write_files(tmp_path, {"helper.py": "print()"})
+    async with modes_of(*definitions_of(load(tmp_path, f"modes: [{{name: mine, {key}}}]"))) as modes:
+        with pytest.raises(MissingToolError) as caught:
+            await modes.resolve("mine")
+
+    path = tmp_path / "helper.py"
+    assert (
+        str(caught.value) == f"mode 'mine': {path}: cannot be run as a program; make it an executable file (chmod +x)"
+    )
+
+
 class TestModes(ModeResolverContract):
     def make_resolver(self) -> ModeResolver:
         return Held()
@@ -338,7 +503,7 @@ class Held:
 @pytest.fixture(scope="module", autouse=True)
 def _held(tmp_path_factory: pytest.TempPathFactory) -> Iterable[None]:
     own = [defined(name="calc", mcp_servers={"calc": CALC})]
-    Held.modes = Modes(Definitions(own), tmp_path_factory.mktemp("modes"), os.environ)
+    Held.modes = Modes(Definitions(own), lambda: tmp_path_factory.mktemp("mode"), os.environ)
     yield
     Held.modes = None
 

@@ -163,6 +163,8 @@ HUGE = "1" + 400 * "0"
     ("arguments", "says"),
     [
         ([], "--effect"),
+        (["--effect", "much"], "Invalid value for --effect: expected a number, got 'much'"),
+        (["--effect", "20", "--comparisons", "1.5"], "--comparisons: expected a whole number, got '1.5'"),
         *[(["--effect", effect], "an effect is above 0") for effect in ("0", "-20", "nan", "inf", "100", "1e300")],
         (["--effect", "20", "--alpha", "3"], "--alpha"),
         (["--effect", "20", "--alpha", "1e-320"], "smaller than can be told"),

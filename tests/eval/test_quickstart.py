@@ -26,13 +26,13 @@ def project(tmp_path: Path) -> Path:
     (folder / "bin" / "answer").chmod(0o755)
     (folder / "eval.config.yaml").write_text(block("yaml", "modes:\n  - baseline\n"))
     solution = yaml.safe_load((folder / "scenarios" / "issue-answer-001.solution.yaml").read_text())
-    solution["modes"]["with-answer"] = [{"shell": 'answer {{repo}} {{issue_number}} "The README says how."'}]
+    solution["modes"] |= yaml.safe_load(block("yaml", "with-answer:"))
     (folder / "scenarios" / "issue-answer-001.solution.yaml").write_text(yaml.safe_dump(solution))
     return folder
 
 
 def test_the_tool_of_the_page_is_compared_with_plain_gh(project: Path) -> None:
-    told = printed(ghx_bench(project, "run", "--repetitions", "1", "--no-report", "--json"))
+    told = printed(ghx_bench(project, "run", "--repetitions", "1", "--fail-on", "wrong", "--no-report", "--json"))
 
     assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"baseline": 1, "with-answer": 1}
     calls = {row.mode: row.tool_calls.total for row in rows_of(run_in(project))}
@@ -40,7 +40,7 @@ def test_the_tool_of_the_page_is_compared_with_plain_gh(project: Path) -> None:
 
 
 def test_the_files_of_a_project_are_those_that_the_page_names(project: Path) -> None:
-    named = set(re.findall(r"^\| `([\w./-]+)` \|", PAGE, re.MULTILINE))
+    named = set(re.findall(r"^\| `([\w./-]+\.yaml)` \|", PAGE, re.MULTILINE))
 
     written = {str(path.relative_to(project)) for path in project.rglob("*.yaml")}
     assert named == written
@@ -54,5 +54,6 @@ def test_the_workflow_of_the_page_calls_commands_that_exist() -> None:
     assert commands == [
         "pip install ghx-bench",
         "ghx-bench check --strict",
-        "ghx-bench run --agent reference --repetitions 1 --max-concurrency 4 --log-json run.log",
+        "ghx-bench run --agent reference --repetitions 1 --max-concurrency 4 --fail-on wrong",
+        "ghx-bench run --agent nop --repetitions 1 --max-concurrency 4 --fail-on right",
     ]

@@ -1,19 +1,22 @@
 """`ghx-bench run` and `resume` with real tools on a real embedded GitHub."""
 
 import json
-import os
-import signal
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, left_in, printed, rows_of, run_in, start, wait_for_rows, write_files
+from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_files
+from labelling_project import PROJECT
+from report_runs import a_row, write_run
 
 from ghx_bench.eval.catalogue import BUILT_IN
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.cli.measuring import show
 from ghx_bench.eval.collateral import CHECKPOINT_ID
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.suite import SuiteResult
 
 MODES = {"baseline", "ghx", "ghx-mcp"}
 IDS = {scenario.id for scenario in load_eval_scenarios(BUILT_IN)}
@@ -80,39 +83,6 @@ def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None
     assert not (run_in(tmp_path) / "report").exists()
 
 
-def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path) -> None:
-    flags = ("--mode", "baseline", "--scenario-set", "quick", "--repetitions", "3", "--skip-warmup")
-    process = start(tmp_path, "run", *flags)
-    wait_for_rows(tmp_path, process, 2)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    before = [row.cell for row in rows_of(run_in(tmp_path))]
-
-    done = ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
-
-    assert done.returncode == 0, done.stderr
-    after = Counter(row.cell for row in rows_of(run_in(tmp_path)))
-    assert 2 <= len(before) < 6
-    assert (len(after), set(after.values())) == (6, {1})
-    assert "6 cells measured" in done.stdout
-    assert (run_in(tmp_path) / "report" / "index.html").is_file()
-
-
-def test_an_interrupted_run_cleans_up_and_says_how_to_go_on(tmp_path: Path) -> None:
-    flags = ("--mode", "baseline", "--scenario-set", "quick", "--repetitions", "20", "--max-concurrency", "2")
-    process = start(tmp_path, "run", *flags, "--skip-warmup")
-    wait_for_rows(tmp_path, process, 1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
-
-    directory = run_in(tmp_path).relative_to(tmp_path)
-    assert process.returncode == 130, errors
-    assert f"go on with: ghx-bench resume {directory}" in errors
-    assert "Traceback" not in errors
-    assert left_in(tmp_path) == []
-    assert 1 <= len(rows_of(run_in(tmp_path))) < 40
-
-
 def test_two_models_are_kept_apart(tmp_path: Path) -> None:
     done = ghx_bench(tmp_path, "run", *ONE_CELL, "--model", "a/one", "--model", "a/two", "--no-report", "--json")
 
@@ -124,69 +94,14 @@ def test_two_models_are_kept_apart(tmp_path: Path) -> None:
     assert len(sessions) == 2
 
 
-PROJECT = {
-    "eval.config.yaml": """
-modes:
-  - name: tagger
-    extends: baseline
-    tools: [./bin/tag]
-    environment: {TAG: performance}
-    instructions: Use `tag` to label issues.
-  - modes/told.yaml
-scenarios: {ids: [mine-001]}
-scorers: scorers.py
-execution: {repetitions: 1, warmup: false}
-output: {reports_dir: reports}
-""",
-    "modes/told.yaml": "name: told\nextends: baseline\ninstructions: Use `gh`.\n",
-    "bin/tag": '#!/bin/sh\nexec gh issue edit "$2" --repo "$1" --add-label "$TAG"\n',
-    "scorers.py": """
-def has_label(data, params):
-    print("looked at", data["number"])
-    return params["label"] in data["labels"]
-
-SCORERS = {"has_label": has_label}
-""",
-    "scenarios/mine-001.yaml": """
-id: mine-001
-name: Label it
-description: A task with a scorer of its own
-category: issue
-difficulty: basic
-prompt: "Label #{{number}} in {{repo}}."
-timeoutMs: 60000
-fixture:
-  repo: "{{fixture_repo}}"
-  requires: [issue_for_triage]
-  bindings: {number: issue_for_triage.number}
-assertions:
-  checkpoints:
-    - id: labelled
-      description: It has the label
-      task: issue.view
-      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
-      condition: {type: custom, scorer: has_label, params: {label: performance}}
-extensions:
-  allowedChanges: ["created issue_labels {{repo}}#{{number}} *"]
-""",
-    "scenarios/mine-001.solution.yaml": """
-version: 1
-modes:
-  baseline:
-    - shell: gh issue edit {{number}} --repo {{repo}} --add-label performance
-  tagger:
-    - shell: tag {{repo}} {{number}}
-""",
-}
-
-
 def test_a_project_has_modes_and_scorers_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path, PROJECT)
     (tmp_path / "bin" / "tag").chmod(0o755)
 
-    told = printed(ghx_bench(tmp_path, "run", "--json"))
+    told = printed(ghx_bench(tmp_path, "run", "--category", "issue", "--json"))
 
     assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"tagger": 1, "told": 1}
+    assert (tmp_path / "loads").read_text().splitlines() == ["loaded"], "a file of the user's is executed once"
     tools = {row.mode: row.extensions["mode"]["tools"] for row in rows_of(run_in(tmp_path))}  # type: ignore[index, call-overload]
     assert [tool["name"] for tool in tools["tagger"]] == ["gh", "tag", "git"]  # type: ignore[index, union-attr]
     assert (tmp_path / "reports" / told["runId"] / "index.html").is_file()
@@ -205,6 +120,8 @@ def test_a_plan_is_shown_and_nothing_is_made(
 
     assert words.startswith("12 cells, up to 1 at a time, interleaved, on twin with the agent reference:\n")
     assert "  scenarios    issue-triage-001, pr-reply-threads-001\n" in words
+    assert run([*flags, "--scenario", "issue-triage-001"]) == 0
+    assert "note: scenarios.set 'quick' is not used" in capsys.readouterr().err
     assert plan["cells"] == 12
     assert plan["fixtures"] == ["issue_for_triage", "pr_with_mixed_threads"]
     assert plan["config"]["execution"]["repetitions"] == 3
@@ -218,6 +135,11 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
     "unknown agent": ({}, ["--agent", "refrence"], "no agent 'refrence'; did you mean 'reference'?"),
     "unknown scenario": ({}, ["--scenario", "issue-triage-002"], "no scenario 'issue-triage-002'; did you mean"),
     "unknown set": ({}, ["--scenario-set", "quik"], "no scenario set 'quik'; did you mean 'quick'?"),
+    "an unknown set beside scenarios": (
+        {},
+        ["--scenario", "issue-triage-001", "--scenario-set", "nope"],
+        "no scenario set 'nope'; known: default, quick",
+    ),
     "unknown tag": ({}, ["--tag", "colour"], "no tag 'colour'; known: api-only"),
     "unknown category": ({}, ["--category", "prs"], "no category 'prs'; did you mean 'pr'?"),
     "unknown difficulty": ({}, ["--difficulty", "hard"], "no difficulty 'hard'; known: advanced, basic"),
@@ -225,7 +147,11 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no configuration": ({}, ["--config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
     "bad YAML": ({"eval.config.yaml": "modes: [baseline\n"}, [], "eval.config.yaml:1:8: "),
     "a wrong key": ({"eval.config.yaml": f"{CONFIG}agent: nop\n"}, [], "eval.config.yaml:3:1: /agent: unknown key"),
-    "a folder that is not there": ({"eval.config.yaml": CONFIG}, [], "scenarios: there is no such file"),
+    "a folder that is not there": (
+        {"eval.config.yaml": CONFIG},
+        [],
+        "eval.config.yaml:2:17: /scenario_dirs/0: there is no folder",
+    ),
     "a scenario that is wrong": (
         {"eval.config.yaml": CONFIG, "scenarios/mine-001.yaml": "id: mine-001\n"},
         [],
@@ -263,7 +189,21 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
         "mode 'mine': no-such-tool: not found on this machine",
     ),
     "no repetitions": ({}, ["--repetitions", "0"], "--repetitions: "),
-    "half a repetition": ({}, ["--repetitions", "1.5"], "--repetitions"),
+    "half a repetition": (
+        {},
+        ["--repetitions", "1.5"],
+        "Invalid value for --repetitions: expected a whole number, got '1.5'",
+    ),
+    "a repetition in words": ({}, ["--repetitions", "two"], "expected a whole number, got 'two'"),
+    "an unknown gate": ({}, ["--fail-on", "wrng"], "--fail-on: there is no gate 'wrng'; did you mean 'wrong'?"),
+    "a run to replay that is none": ({}, ["--replay", "nowhere"], "provider.options.run: nowhere is not the folder"),
+    "a replay by another agent": (
+        {},
+        ["--agent", "nop", "--replay", "x"],
+        "--replay: goes with the agent replay, not with nop; leave out either",
+    ),
+    "an empty folder for results": ({}, ["--output-dir", ""], "error: --output-dir: must not be empty"),
+    "an empty set": ({}, ["--scenario-set", ""], "error: --scenario-set: must not be empty"),
     "an unknown target": ({}, ["--target", "gitlab"], "--target"),
 }
 
@@ -306,6 +246,64 @@ def test_a_run_that_is_not_there_is_told_in_one_line(
     err = capsys.readouterr().err
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+NOP_CELL = ("--agent", "nop", *ONE_CELL, "--no-report")
+
+
+def test_a_run_ends_with_1_where_a_gate_failed_and_says_by_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["run", *NOP_CELL, "--fail-on", "right", "--fail-on", "success<0.5"]) == 1
+
+    err = capsys.readouterr().err.splitlines()
+    assert err[-1] == "gate failed: success<0.5: baseline succeeds in 0 of 1 measured cells (0)"
+    assert sum(line.startswith("gate failed: ") for line in err) == 1
+    directory = str(run_in(tmp_path))
+    assert run(["resume", directory, "--no-report"]) == 1, "the gates of the run are those of whoever resumes it"
+    capsys.readouterr()
+    assert run(["resume", directory, "--no-report", "--fail-on", "right", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["gates"] == [{"gate": "right", "failed": False, "reason": None}]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no full disk to write to")
+def test_a_log_that_cannot_be_written_costs_nothing_but_itself(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "run", "--agent", "nop", *ONE_CELL, "--no-report", "--json", "--log-json", "/dev/full")
+
+    assert printed(done)["measured"] == 1
+    assert "note: /dev/full: the log is not complete: " in done.stderr
+    assert "defect" not in done.stderr
+
+
+def test_a_report_that_cannot_be_written_does_not_hide_the_result(
+    reference_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(run_in(reference_run), tmp_path / "copy", ignore=shutil.ignore_patterns("report"))
+    (tmp_path / "copy" / "report").write_text("in the way")
+
+    assert run(["resume", "copy", "--json"]) == 2
+
+    out, err = capsys.readouterr()
+    assert json.loads(out)["measured"] == 24
+    assert err.splitlines()[-1].startswith("error: copy/report: ")
+    assert "defect" not in err
+
+
+def test_a_table_too_wide_for_the_terminal_loses_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    write_run(tmp_path, [a_row("a-mode-with-a-long-name")])
+
+    show(SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1), as_json=False)
+
+    header, line, *_ = capsys.readouterr().out.splitlines()
+    assert header.split()[:2] == ["mode", "success"]
+    assert line.startswith("a-mode-with-a-long-name  ")
+    assert "…" not in header + line
 
 
 def test_a_solution_that_fails_blames_the_bench_and_no_agent(tmp_path: Path) -> None:

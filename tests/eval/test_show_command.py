@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 from bench_command import ghx_bench, printed, run_in
+from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.lock import locked
+from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 
 @pytest.fixture
@@ -29,6 +33,21 @@ def test_a_run_is_shown_cell_by_cell(reference_run: Path, capsys: pytest.Capture
     assert "4 tool calls" in shown
 
 
+def test_a_run_that_nobody_works_on_any_more_is_not_running(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(here / "run", [a_row("baseline")])
+    record = RunDirectory(here / "run").record
+    record.write_text(json.dumps({**json.loads(record.read_text()), "status": "running"}))
+
+    def status() -> str:
+        assert run(["show", "run"]) == 0
+        return capsys.readouterr().out.split(", ")[1]
+
+    assert status() == "stopped"
+    with locked(RunDirectory(here / "run").lock):
+        assert status() == "running"
+    assert status() == "stopped"
+
+
 def test_a_run_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", str(run_in(reference_run)), "--json"]) == 0
 
@@ -37,14 +56,17 @@ def test_a_run_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixtu
     assert {row["mode"] for row in rows} == {"baseline", "ghx", "ghx-mcp"}
 
 
-@pytest.mark.parametrize("name", ["baseline/issue-triage-001/0", "none/baseline/issue-triage-001/0"])
+@pytest.mark.parametrize(
+    "name", ["baseline/issue-triage-001/0", "none/baseline/issue-triage-001/0", "baseline/issue-triage-001"]
+)
 def test_a_cell_is_shown_with_its_checkpoints_and_its_conversation(
     name: str, reference_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["show", str(run_in(reference_run)), name]) == 0
 
     out = capsys.readouterr().out
-    assert out.startswith("none/baseline/issue-triage-001/0: passed\n")
+    assert out.startswith("none/baseline/issue-triage-001/0: passed\n  5/5 checkpoints, ")
+    assert ", 4 tool calls\n" in out
     assert "  [x] labelled: " in out
     assert "  [x] no-collateral-damage: " in out
     assert "-- turn 1\n" in out
@@ -65,6 +87,7 @@ def test_a_cell_is_shown_as_json(reference_run: Path, capsys: pytest.CaptureFixt
     [
         ("ghx/issue-triage-01/0", "has no cell 'ghx/issue-triage-01/0'; did you mean 'ghx/issue-triage-001/0'?"),
         ("issue-triage-001/0", "'issue-triage-001/0' names 3 cells; say which: baseline/issue-triage-001/0, ghx-mcp/"),
+        ("issue-triage-001", "'issue-triage-001' names 3 cells; say which: baseline/issue-triage-001/0, ghx-mcp/"),
         ("../../etc/passwd", "has no cell '../../etc/passwd'"),
     ],
 )
@@ -91,12 +114,30 @@ def test_wrong_and_unmeasured_cells_say_why(
 
     assert run(["show", "copy"]) == 0
     out = capsys.readouterr().out
-    assert f"    {detail['description']}\n" in out
+    assert f"    not met: {detail['description']}\n" in out
     assert "not measured" in out
     assert "    GitHub was away\n" in out
     cell = f"{wrong['mode']}/{wrong['scenarioId']}/0"
     assert run(["show", "copy", cell]) == 0
     assert '      expected state == 1; got {"state": "OPEN"}\n' in capsys.readouterr().out
+
+
+def test_what_an_agent_wrote_cannot_rewrite_the_screen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = a_row("baseline", error="timed out\x1b[2J\nfor real", completionReason="timeout")
+    write_run(here / "run", [row])
+    spoken = TextOutputEvent(content="done\x1b]0;owned\x07\n\tnext line\n\n")
+    stopped = ToolCallEvent(name="bash", input={"command": "sleep 9"}, output=None)
+    trace = SessionTrace(session_id="s", events=(spoken, stopped))
+    RunDirectory(here / "run").session(row.cell).write_bytes(trace.to_bytes())
+
+    assert run(["show", "run"]) == 0
+    assert run(["show", "run", f"baseline/{row.scenario_id}/0"]) == 0
+
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "says: done\\x1b]0;owned\\x07\n        next line\ncalls bash" in out
+    assert out.endswith("  -> (nothing)\n")
 
 
 def test_the_doctor_finds_what_the_embedded_run_needs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,15 +163,17 @@ def test_the_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> No
 def test_the_doctor_looks_for_both_identities(tmp_path: Path) -> None:
     config = "modes: [baseline]\nfixtures: {repo: o/r, author_token_env: AUTHOR}\n"
     (tmp_path / "eval.config.yaml").write_text(config)
-    secrets = {"GITHUB_TOKEN": "ghp_one", "AUTHOR": "ghp_other"}
+    secrets = {"GITHUB_TOKEN": "ghp_one", "AUTHOR": "ghp_other", "GHX_UNIX_SOCKET": str(tmp_path / "nobody")}
 
     done = ghx_bench(tmp_path, "doctor", "--target", "github", extra=secrets)
     same = ghx_bench(tmp_path, "doctor", "--target", "github", extra={**secrets, "AUTHOR": "ghp_one"})
 
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 1
+    assert "ok      second identity  AUTHOR is set\nMISSING repository       o/r: cannot reach GitHub" in done.stdout
     assert "ghp_" not in done.stdout + same.stdout
     assert same.returncode == 1
     assert "is the agent's own token" in same.stdout
+    assert "repository" not in same.stdout
 
 
 def test_the_doctor_reads_the_configuration(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,6 +181,24 @@ def test_the_doctor_reads_the_configuration(here: Path, capsys: pytest.CaptureFi
 
     assert run(["doctor"]) == 1
     assert "eval.config.yaml:1:1: /mods: unknown key" in capsys.readouterr().out
+
+
+def test_the_doctor_looks_for_what_the_modes_of_a_project_need(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mode = "{name: mine, extends: ghx, tools: [./bin/mine, no-such-tool], mcp_servers: {m: {command: no-server}}}"
+    (here / "eval.config.yaml").write_text(f"modes: [baseline, {mode}]\n")
+
+    assert run(["doctor", "--json"]) == 1
+
+    found = json.loads(capsys.readouterr().out)
+    missing = [(each["name"], Path(each["found"]).name) for each in found if each["state"] == "missing"]
+    assert missing == [
+        ("mode mine", "mine: not found"),
+        ("mode mine", "no-such-tool: not found"),
+        ("mode mine", "no-server: not found"),
+    ]
+    (here / "eval.config.yaml").write_text("modes: [basline]\n")
+    assert run(["doctor"]) == 1
+    assert "no mode 'basline'; did you mean 'baseline'?" in capsys.readouterr().out
 
 
 def test_a_new_project_runs_at_once(tmp_path: Path) -> None:
@@ -162,4 +223,12 @@ def test_a_place_that_cannot_be_written_to_is_told_in_one_line(here: Path, capsy
     (here / "file").write_text("")
 
     assert run(["init", "file/project"]) == 2
+    assert "file/project/eval.config.yaml cannot be written: " in capsys.readouterr().err
+
+
+def test_half_a_project_is_taken_away_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "scenarios").write_text("in the way of the folder")
+
+    assert run(["init"]) == 2
     assert "cannot be written: " in capsys.readouterr().err
+    assert list(here.rglob("*.yaml")) == []

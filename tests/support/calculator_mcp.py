@@ -6,6 +6,7 @@ import sys
 
 import anyio
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 
 server = MCPServer("calculator", version="1.2.3")
 
@@ -26,6 +27,13 @@ def things(count: int) -> dict[str, list[dict[str, int]]]:
 def variable(name: str) -> str:
     """Tell an environment variable."""
     return os.environ.get(name, "(not set)")
+
+
+@server.tool()
+def header(name: str, context: Context) -> str:
+    """Tell a header of the request that this call came with."""
+    headers = getattr(context.request_context.request, "headers", {})
+    return headers.get(name, "(not there)")
 
 
 @server.tool()

@@ -22,6 +22,8 @@ from ghx_bench.twin.commands import (
     reviews,
     threads,
     users,
+    workflow_runs,
+    workflows,
 )
 from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.gitnodes import git_node_id
@@ -182,16 +184,9 @@ def _propose(town: Town) -> None:
         )
         pulls.request_reviews(act, pull, users=[town.people["rev"]])
         checks.create_status(act, town.repository, sha=pull.head_sha, state="success", context="ci/lint")
-        checks.create_check_run(
-            act,
-            town.repository,
-            sha=pull.head_sha,
-            name="build",
-            status="completed",
-            conclusion="success",
-            workflow="CI",
-            event="pull_request",
-        )
+        workflow = workflows.enter(act, town.repository, name="CI")
+        run = workflow_runs.create(act, workflow, sha=pull.head_sha, event="pull_request", branch="feature")
+        workflow_runs.add_job(act, run, name="build", conclusion="success")
     with town.acting("rev") as act:
         first = threads.create(act, pull, path="poem.txt", body="Why?", line=15)
         thread = act.database.get(Thread, first.thread_id)
@@ -309,4 +304,5 @@ def typed_nodes(town: Town) -> list[tuple[str, str]]:
 SHOWN = {
     "User", "Team", "Repository", "Label", "Milestone", "Issue", "Pull", "Comment", "Review", "Thread",
     "ReviewComment", "ReviewRequest", "Reaction", "Event", "Status", "CheckRun", "Protection",
+    "Workflow", "WorkflowRun",
 }  # fmt: skip

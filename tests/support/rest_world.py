@@ -20,6 +20,8 @@ from ghx_bench.twin.commands import (
     reviews,
     threads,
     users,
+    workflow_runs,
+    workflows,
 )
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.rest.answering import answer
@@ -199,6 +201,7 @@ def _review(made: Seeded) -> None:
         run = checks.create_check_run(act, home, sha=pull.head_sha, name="build", conclusion="success")
         ids |= {"pull": ids["closed_issue"] + 1, "status": status.id, "check_run": run.id}
         made.shas["head"] = pull.head_sha
+    _runs(made)
     with world.acting(Viewer(user=made.people["bob"])) as act:
         note = threads.create(act, pull, path="src/app.py", body="Why 50?", line=5)
         ids |= {"review_comment": note.id, "note_reaction": reactions.add(act, note, "eyes").id}
@@ -211,6 +214,18 @@ def _review(made: Seeded) -> None:
     with world.acting(Viewer(user=made.people["ann"])) as act:
         rules = {"required_approvals": 1, "required_checks": ("ci",), "strict_checks": False}
         repositories.protect(act, home, pattern="main", **rules)
+
+
+def _runs(made: Seeded) -> None:
+    home, ids = _home(made), made.ids
+    with made.world.acting(Viewer(user=made.people["bob"])) as act:
+        workflow = workflows.enter(act, home, name="CI", path=".github/workflows/ci.yml")
+        for name, event in (("run", "pull_request"), ("running", "push")):
+            made_run = workflow_runs.create(act, workflow, sha=made.shas["head"], event=event, branch="feature/x")
+            workflow_runs.add_job(act, made_run, name="lint", conclusion="success")
+            last = workflow_runs.add_job(act, made_run, name="test", conclusion="failure")
+            ids |= {"workflow": workflow.id, name: made_run.id, f"{name}_job": last.id}
+        workflow_runs.rerun_failed(act, made_run)
 
 
 def _another_pull(made: Seeded, name: str) -> None:

@@ -1,5 +1,6 @@
 """A server that answers with bytes from a script, and remembers what it was sent."""
 
+import json
 import socket
 import threading
 from collections.abc import Generator, Sequence
@@ -29,6 +30,13 @@ def scripted_server(answers: Sequence[bytes], *, socket_path: Path | None = None
         thread.start()
         yield server
         thread.join(timeout=10)
+
+
+def json_answer(status: int, body: object = None, **headers: str) -> bytes:
+    """Write an answer of JSON as a server does."""
+    content = json.dumps({} if body is None else body)
+    lines = [f"{name}: {value}" for name, value in {"Content-Length": str(len(content)), **headers}.items()]
+    return "\r\n".join([f"HTTP/1.1 {status} X", *lines, "", content]).encode()
 
 
 def _serve(listening: socket.socket, answers: Sequence[bytes], requests: list[bytes]) -> None:

@@ -1,7 +1,7 @@
 """What a scenario lets its agent change: the patterns of `extensions.allowedChanges`."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Literal, NamedTuple, get_args
 
@@ -9,8 +9,10 @@ from pydantic import JsonValue
 
 from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, in_words, listed, shortened
+from ghx_bench.eval.paths import MISSING, follow
+from ghx_bench.eval.references import reference_of, unknown_checkpoint
 from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.templates import Tokens, fill_text, names_in, near_misses_in
+from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill_text, names_in, near_misses_in
 from ghx_bench.eval.variables import misspelt, unbound
 from ghx_bench.twin.state.records import RECORDS
 
@@ -36,10 +38,28 @@ def patterns_of(scenario: EvalScenario) -> Sequence[str] | None:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else None
 
 
-def allowed_changes(scenario: EvalScenario, value_of: Callable[[str], JsonValue]) -> Sequence[str] | None:
-    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed."""
+def allowed_changes(
+    scenario: EvalScenario, bindings: Mapping[str, JsonValue], outputs: Mapping[str, JsonValue]
+) -> Sequence[str] | None:
+    """Return the patterns with their variables replaced; None where nothing is said, and so everything is allowed.
+
+    A pattern may name what a checkpoint returned, which is how it knows the number of what the agent has made. Where
+    the checkpoint returned nothing of the kind, the pattern covers nothing.
+    """
     patterns = patterns_of(scenario)
+
+    def value_of(name: str) -> JsonValue:
+        return _returned(name, outputs) if name.startswith(CHECKPOINTS) else bindings[name]
+
     return None if patterns is None else [fill_text(pattern, value_of) for pattern in patterns]
+
+
+def _returned(name: str, outputs: Mapping[str, JsonValue]) -> JsonValue:
+    reference = reference_of(name, outputs)
+    found = MISSING if reference is None else follow(outputs[reference.checkpoint_id], reference.steps)
+    if found is MISSING:
+        raise KeyError(name)
+    return found
 
 
 def mistakes_in_allowance(scenario: EvalScenario, variables: Collection[str]) -> Iterator[Finding]:
@@ -53,7 +73,8 @@ def mistakes_in_allowance(scenario: EvalScenario, variables: Collection[str]) ->
     for index, pattern in enumerate(found):
         tokens = (*_PLACE, index)
         if isinstance(pattern, str) and pattern.strip():
-            yield from _mistakes_in(pattern, tokens, variables, has_fixture=scenario.fixture is not None)
+            yield from _mistakes_in_kind(pattern, tokens)
+            yield from _mistakes_in_names(pattern, tokens, scenario, variables)
         else:
             yield Finding(tokens=tokens, reason=f"expected a pattern, got {in_words(pattern)}", suggestion=_EXAMPLE)
 
@@ -61,21 +82,34 @@ def mistakes_in_allowance(scenario: EvalScenario, variables: Collection[str]) ->
 _EXAMPLE = "write what the agent may change, such as ['comments', 'issues.state']"
 
 
-def _mistakes_in(pattern: str, tokens: Tokens, variables: Collection[str], *, has_fixture: bool) -> Iterator[Finding]:
-    kind, _, field = _Pattern.read(pattern).what.partition(".")
+def _mistakes_in_kind(pattern: str, tokens: Tokens) -> Iterator[Finding]:
+    read = _Pattern.read(pattern)
+    kind, _, field = read.what.partition(".")
     if _ANYTHING in kind:
         pass
+    elif kind not in KINDS and read.name.partition(" ")[0].partition(".")[0] in KINDS:
+        hint = did_you_mean(kind, get_args(Change), otherwise="write 'created', 'changed' or 'deleted', or nothing")
+        yield Finding(tokens=tokens, reason=f"there is no change {shortened(kind)}", suggestion=hint)
     elif kind not in KINDS:
         hint = did_you_mean(kind, KINDS, otherwise=f"known: {listed(sorted(KINDS))}")
         yield Finding(tokens=tokens, reason=f"{shortened(kind)} is no kind of object on GitHub", suggestion=hint)
     elif field and _ANYTHING not in field and field not in KINDS[kind]:
         hint = did_you_mean(field, KINDS[kind], otherwise=f"known: {listed(sorted(KINDS[kind])) or 'none'}")
         yield Finding(tokens=tokens, reason=f"{kind} have no field {shortened(field)}", suggestion=hint)
+
+
+def _mistakes_in_names(
+    pattern: str, tokens: Tokens, scenario: EvalScenario, variables: Collection[str]
+) -> Iterator[Finding]:
     for written, name in near_misses_in(pattern):
         yield misspelt(written, name, tokens, variables)
+    ids = [each.id for each in scenario.assertions.checkpoints]
     for name in names_in(pattern):
-        if name not in variables:
-            yield unbound(name, tokens, variables, has_fixture=has_fixture)
+        if name.startswith(CHECKPOINTS):
+            if reference_of(name, ids) is None:
+                yield unknown_checkpoint(name, tokens, ids)
+        elif name not in variables:
+            yield unbound(name, tokens, variables, has_fixture=scenario.fixture is not None)
 
 
 def fits(pattern: str, change: str, what: str, name: str) -> bool:

@@ -16,17 +16,21 @@ from ghx_bench.eval.collectors import eval_collectors
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.live import LiveLifecycle
 from ghx_bench.eval.modes import Modes, definitions_of, open_modes
+from ghx_bench.eval.own_agents import BadAgentError, agent_at, installed_agent, installed_agents
 from ghx_bench.eval.recordings import recordings_of
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.staging import TwinLifecycle
+from ghx_bench.eval.targets import is_target
+from ghx_bench.eval.turns import TurnTaking
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.cell import Matrix
-from ghx_bench.profiler.contracts import Lifecycle, SessionProvider
+from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.scenario import ScenarioSets
-from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_profile_suite
+from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -47,12 +51,32 @@ class Ingredients:
     modes: Modes
 
 
-AGENTS: Mapping[str, Callable[[Ingredients], SessionProvider]] = {
-    "reference": lambda given: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
-    "nop": lambda _: NopProvider(),
-    "replay": lambda given: ReplayProvider(recordings_of(given.config.provider.options)),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent that can be evaluated, and how it is made."""
+
+    description: str
+    make: Callable[[Ingredients], SessionProvider]
+    is_control: bool = False
+    """Whether it proves scenarios, and says nothing about agents."""
+
+
+AGENTS: Mapping[str, Agent] = {
+    "reference": Agent(
+        description="follows the solution of each scenario, with real tools",
+        make=lambda given: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
+        is_control=True,
+    ),
+    "nop": Agent(
+        description="does nothing: whatever it passes proves nothing", make=lambda _: NopProvider(), is_control=True
+    ),
+    "replay": Agent(
+        description="makes the tool calls of another run again, which --replay or provider.options.run names",
+        make=lambda given: ReplayProvider(recordings_of(given.config.provider.options)),
+        is_control=True,
+    ),
 }
-"""The agents by name."""
+"""The agents by name that come with the package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,30 +87,37 @@ class Evaluation:
     catalogue: Catalogue
     modes: Modes
     instruments: Instruments[EvalScenario]
+    executor: Executor
 
-    async def plan(self) -> Matrix:
-        """Check everything that can be checked without running, and return the cells that would be run."""
-        matrix = await plan_suite(self.config, loader=self.catalogue.load, modes=self.modes, sets=self._sets())
+    async def plan(self) -> SuitePlan[EvalScenario]:
+        """Check everything that can be checked without running, and return what would be run."""
+        plan = await plan_suite(self.config, loader=self.catalogue.load, modes=self.modes, sets=self._sets())
         if self.instruments.provider.name == ReferenceProvider.name:
-            _require_solutions(matrix, self.catalogue, self.modes)
-        return matrix
+            _require_solutions(plan.matrix, self.catalogue, self.modes)
+        return plan
 
-    async def run(self, *, observers: Sequence[Observer] = (), resume: Path | None = None) -> SuiteResult:
-        """Measure every cell, or those that a run has left; what can be refused is refused before any of it."""
-        await self.plan()
-        return await run_profile_suite(
-            self.config,
-            loader=self.catalogue.load,
-            modes=self.modes,
+    async def run(
+        self, *, observers: Sequence[Observer] = (), resume: Path | None = None, started_in: Path | None = None
+    ) -> SuiteResult:
+        """Measure every cell, or those that a run has left; what can be refused is refused before any of it.
+
+        `started_in` is the folder that paths of the configuration start from, for whoever resumes the run elsewhere.
+        """
+        return await run_planned(
+            await self.plan(),
             instruments=self.instruments,
-            sets=self._sets(),
             observers=observers,
+            executor=self.executor,
             resume=resume,
+            started_in=started_in,
         )
 
     def _sets(self) -> ScenarioSets | None:
-        """Return the sets, unless scenarios are named: then no other scenario may be in the way."""
-        return None if self.config.scenarios.ids else self.catalogue.sets
+        """Return the sets; where scenarios are named, only if a set is too, since nothing else may be in the way."""
+        choice = self.config.scenarios
+        if not choice.ids:
+            return self.catalogue.sets
+        return None if choice.set is None else self.catalogue.written_sets
 
 
 @asynccontextmanager
@@ -94,30 +125,51 @@ async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncG
     """Put a run together; the folders with the modes' tools live as long as the block."""
     catalogue = Catalogue(config)
     async with open_modes(definitions_of(config), environ=environ) as modes:
+        lifecycle, executor = _place_of(config, catalogue, environ)
         instruments = Instruments(
             provider=_provider(Ingredients(config=config, catalogue=catalogue, modes=modes)),
             scorer=CheckpointScorer(catalogue.scorers),
-            lifecycle=_lifecycle(config, catalogue, environ),
+            lifecycle=lifecycle,
             collectors=eval_collectors(),
             analyzers=inline_analyzers(resolve_github_command),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
         )
-        yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments)
+        yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments, executor=executor)
 
 
 def _provider(given: Ingredients) -> SessionProvider:
-    name = given.config.provider.id
-    make = AGENTS.get(name)
-    if make is None:
-        raise UnknownNameError("agent", name, known=AGENTS)
-    return make(given)
+    """Make the agent that the configuration names: one of ours, or one of somebody else's."""
+    choice = given.config.provider
+    if choice.id in AGENTS:
+        return AGENTS[choice.id].make(given)
+    options = choice.options if choice.port is None else {"port": choice.port, **choice.options}
+    if is_target(choice.id):
+        return _not_a_control(agent_at(choice.id, options), choice.id)
+    installed = installed_agents()
+    if choice.id in installed:
+        return _not_a_control(installed_agent(installed[choice.id], options), choice.id)
+    raise UnknownNameError("agent", choice.id, known=[*AGENTS, *installed])
 
 
-def _lifecycle(config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]) -> Lifecycle[EvalScenario]:
+def _not_a_control(provider: SessionProvider, place: str) -> SessionProvider:
+    """Refuse an agent with the name of a control: by its name a report knows that rows say nothing about agents."""
+    if provider.name in AGENTS:
+        raise BadAgentError(
+            f"{place}: its name is {provider.name!r}, which is that of a control agent; give it another"
+        )
+    return provider
+
+
+def _place_of(
+    config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]
+) -> tuple[Lifecycle[EvalScenario], Executor]:
+    """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
+    executor = LocalExecutor(config.execution.max_concurrency)
     if config.target == "github":
-        return LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
-    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library)
+        live = LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
+        return live, TurnTaking(executor, live.turn)
+    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), executor
 
 
 def _require_solutions(matrix: Matrix, catalogue: Catalogue, modes: Modes) -> None:

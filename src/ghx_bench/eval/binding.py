@@ -11,6 +11,7 @@ from ghx_bench.eval.manifest import FixtureManifest
 from ghx_bench.eval.repository import is_repository
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
 from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Values, filled, references_in, slots_of
+from ghx_bench.eval.tasks import changing_task
 from ghx_bench.eval.templates import CHECKPOINTS, Tokens, fill_text, names_in
 from ghx_bench.eval.variables import FIXTURE_REPO, OWNER, REPO, REPO_NAME, unbound, values_at, variable_names
 
@@ -47,7 +48,8 @@ def bind_fixture_variables(
     takes the type of the value. References to earlier checkpoints stay for the scorer, which gives the checkpoints
     to `bind_references`; what only looks like one, because a value contains it, stays for good.
 
-    The scenario given is not changed. Whatever cannot be resolved is raised together, as one `BindingError`.
+    The scenario given is not changed. Whatever cannot be resolved, and every checkpoint that would change GitHub, is
+    raised together, as one `BindingError`.
     """
     return bind(scenario, manifest, extra).scenario
 
@@ -130,6 +132,8 @@ class _Binder:
 
     def _bind_checkpoint(self, index: int, checkpoint: Checkpoint) -> Checkpoint:
         place: Tokens = (*CHECKPOINT_LIST, index)
+        if changing := changing_task(checkpoint.task, (*place, "task")):
+            self.findings.append(changing)
         wire = filled(checkpoint, lambda slot: self._values_for((*place, *slot.tokens), takes_null=slot.takes_anything))
         if wire is None:
             return checkpoint

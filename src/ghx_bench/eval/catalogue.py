@@ -1,6 +1,7 @@
 """Which scenarios there are: those of the project, and those that come with the package."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -14,17 +15,25 @@ from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.evaluation import CustomScorer
 from ghx_bench.eval.examination import Known
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
-from ghx_bench.eval.folders import SETS_NAME, SUFFIXES
 from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.scenario_targets import targets_of
 from ghx_bench.eval.scorers import custom_conditions_in, load_scorers, scorer_names
-from ghx_bench.eval.sets import load_scenario_sets
+from ghx_bench.eval.sets import load_scenario_sets, sets_file
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
 
 BUILT_IN = Path(__file__).parent / "scenarios"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSet:
+    """A set of scenarios, and the file it is from; the folder, where a set is simply all that is in it."""
+
+    name: str
+    ids: tuple[str, ...]
+    path: Path
 
 
 class Catalogue:
@@ -45,24 +54,33 @@ class Catalogue:
         """The fixtures that scenarios may require."""
         return load_fixtures(self._config.fixtures.folders)
 
-    @cached_property
+    @property
     def sets(self) -> ScenarioSets:
-        """The named sets; `default` is all of a project's own scenarios, unless it says otherwise."""
-        own = self._config.scenario_dirs
-        merged = dict(load_scenario_sets(BUILT_IN).root)
-        if own:
-            named = [folder for folder in own if _has_sets(folder)]
-            merged |= {name: ids for folder in named for name, ids in load_scenario_sets(folder).root.items()}
-            if not any(DEFAULT_SET in load_scenario_sets(folder).root for folder in named):
-                merged[DEFAULT_SET] = tuple(each.scenario.id for each in self._read(own))
-        return ScenarioSets(merged)
+        """The named sets, as a run takes them."""
+        return ScenarioSets({name: each.ids for name, each in self.named_sets.items()})
+
+    @property
+    def written_sets(self) -> ScenarioSets:
+        """The sets as files have them, and a `default` in any case; no scenario is read for it."""
+        named = {each.name: each.ids for folder in (BUILT_IN, *self._config.scenario_dirs) for each in _sets_in(folder)}
+        return ScenarioSets({DEFAULT_SET: (), **named})
+
+    @cached_property
+    def named_sets(self) -> Mapping[str, NamedSet]:
+        """The sets by name; `default` is all of a project's own scenarios, unless it says otherwise."""
+        folders = self._config.scenario_dirs
+        own = {each.name: each for folder in folders for each in _sets_in(folder)}
+        if folders and DEFAULT_SET not in own:
+            everything = tuple(each.scenario.id for each in self._own())
+            own[DEFAULT_SET] = NamedSet(name=DEFAULT_SET, ids=everything, path=folders[0])
+        return {**{each.name: each for each in _sets_in(BUILT_IN)}, **own}
 
     def every(self) -> list[LoadedScenario]:
         """Return every scenario there is, the project's own first; whether their scorers exist is not asked."""
-        known, folders = Known(scorers=None), self._config.scenario_dirs
-        own = load_scenario_files(folders, known=known) if folders else []
+        own = self._own()
         ids = {each.scenario.id for each in own}
-        return [*own, *(each for each in load_scenario_files(BUILT_IN, known=known) if each.scenario.id not in ids)]
+        built_in = load_scenario_files(BUILT_IN, known=Known(scorers=None))
+        return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
     def scenarios(self) -> Sequence[EvalScenario]:
         """Return the scenarios that were loaded."""
@@ -74,13 +92,7 @@ class Catalogue:
 
     def take(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
         """Load scenarios with what they name: custom scorers, and fixtures that there are."""
-        own = self._found(self._config.scenario_dirs, ids)
-        built_in = self._found([BUILT_IN], [each for each in ids if each not in own])
-        available = {**built_in, **own}
-        missing = [each for each in ids if each not in available]
-        if missing:
-            raise UnknownScenariosError(missing, known=[each.scenario.id for each in self.every()])
-        self._loaded = {each: available[each] for each in ids}
+        self._loaded = self._look_up(ids)
         self._check_targets()
         self._check_fixtures()
         self.scorers |= load_scorers(self._scorer_names(), self._config.scorers)
@@ -95,7 +107,8 @@ class Catalogue:
         ids = choice.ids or self.sets.get(name)
         if ids is None:
             raise UnknownNameError("scenario set", name, known=self.sets.names())
-        chosen = narrow(self.take(ids), category=category or None, difficulty=difficulty or None)
+        scenarios = [each.scenario for each in self._look_up(ids).values()]
+        chosen = narrow(scenarios, category=category or None, difficulty=difficulty or None)
         if not chosen:
             wanted = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
             raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
@@ -119,7 +132,22 @@ class Catalogue:
         """Return where the solution of a loaded scenario is, or would be."""
         return self._loaded[scenario_id].path.with_name(f"{scenario_id}{SUFFIX}")
 
-    def _read(self, folders: Sequence[Path], ids: Iterable[str] | None = None) -> list[LoadedScenario]:
+    def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
+        """Return the scenarios with these ids, in that order."""
+        own = self._found(self._config.scenario_dirs, ids)
+        built_in = self._found([BUILT_IN], [each for each in ids if each not in own])
+        available = {**built_in, **own}
+        missing = [each for each in ids if each not in available]
+        if missing:
+            raise UnknownScenariosError(missing, known=[each.scenario.id for each in self.every()])
+        return {each: available[each] for each in ids}
+
+    def _own(self) -> list[LoadedScenario]:
+        """Return the project's own scenarios; whether their scorers exist is not asked."""
+        folders = self._config.scenario_dirs
+        return load_scenario_files(folders, known=Known(scorers=None)) if folders else []
+
+    def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> list[LoadedScenario]:
         return load_scenario_files(folders, ids=ids, known=self._known)
 
     def _found(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
@@ -172,8 +200,10 @@ class Catalogue:
         }
 
 
-def _has_sets(folder: Path) -> bool:
-    return any((folder / f"{SETS_NAME}{suffix}").is_file() for suffix in SUFFIXES)
+def _sets_in(folder: Path) -> list[NamedSet]:
+    path = sets_file(folder)
+    sets = {} if path is None else load_scenario_sets(path).root
+    return [NamedSet(name=name, ids=tuple(ids), path=path or folder) for name, ids in sets.items()]
 
 
 def _in_words(kind: str, names: Sequence[str]) -> str:

@@ -21,13 +21,16 @@ from ghx_bench.eval.evaluation import (
 )
 from ghx_bench.eval.references import bind_references
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario
+from ghx_bench.eval.slots import CHECKPOINT_LIST
 from ghx_bench.eval.staging import StageHandles
+from ghx_bench.eval.tasks import changing_task
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
 
-_ABOUT_THE_STATE = frozenset({ErrorCode.NOT_FOUND, ErrorCode.VALIDATION})
-"""Errors that say something about what the agent left behind; any other says that we could not look."""
+_STATE_STATUSES = frozenset({405, 409, 410, 422})
+_STATE_TYPES = frozenset({"UNPROCESSABLE"})
+"""Refusals that say something about what the agent left behind; any other says that we could not look."""
 
 
 class UnreadableStateError(PartialScoreError):
@@ -43,9 +46,10 @@ class _ObstacleError(Exception):
 class CheckpointScorer:
     """Asks GitHub about every checkpoint; a later one may use what an earlier one returned.
 
-    A checkpoint that cannot be made because an earlier one returned too little has failed. One that GitHub could not
-    be asked about (a broken connection, a refused token) leaves the whole cell unscored. Where the scenario says what
-    the agent may change and the world is ours, whatever else it changed is one more failed checkpoint.
+    Checkpoints look and change nothing: a scenario with one that would is refused before any is made. One that cannot
+    be made because an earlier one returned too little has failed. One that GitHub could not be asked about (a broken
+    connection, a refused token) leaves the whole cell unscored. Where the scenario says what the agent may change and
+    the world is ours, whatever else it changed is one more failed checkpoint.
     """
 
     def __init__(self, scorers: Mapping[str, CustomScorer] = NO_SCORERS) -> None:
@@ -54,6 +58,7 @@ class CheckpointScorer:
     async def score(self, evidence: Evidence[EvalScenario]) -> Score:
         """Judge the state the agent left behind."""
         handles = _handles(evidence)
+        _refuse_changes(evidence.scenario)
         outputs: dict[str, JsonValue] = {}
         details: list[CheckpointDetail] = []
         async with handles.observer() as client:
@@ -63,7 +68,7 @@ class CheckpointScorer:
                 except _ObstacleError as error:
                     reason = f"checkpoint {checkpoint.id}: {error}"
                     raise UnreadableStateError(reason, checkpoints=tuple(details)) from error.__cause__
-        return Score.of((*details, *await anyio.to_thread.run_sync(_collateral, evidence, handles)))
+        return Score.of((*details, *await anyio.to_thread.run_sync(_collateral, evidence, handles, outputs)))
 
     async def _check(
         self, checkpoint: Checkpoint, client: GitHubClient, outputs: dict[str, JsonValue]
@@ -96,6 +101,16 @@ def _handles(evidence: Evidence[EvalScenario]) -> StageHandles:
     return handles
 
 
+def _refuse_changes(scenario: EvalScenario) -> None:
+    """Refuse to score with a checkpoint that would change what it is to judge; made in Python, nobody else saw it."""
+    tasks = [
+        (each.task, (*CHECKPOINT_LIST, index, "task")) for index, each in enumerate(scenario.assertions.checkpoints)
+    ]
+    changing = [found for task, tokens in tasks if (found := changing_task(task, tokens))]
+    if changing:
+        raise BindingError.about(f"scenario {scenario.id}", changing)
+
+
 def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
     return CheckpointDetail(
         id=checkpoint.id,
@@ -111,14 +126,25 @@ def _refused(
 ) -> CheckpointDetail:
     """Tell what is not there from what could not be looked at."""
     # An input that nobody can use is the scenario's mistake, unless it came out of what the agent left behind.
-    is_mistake = envelope.meta.reason == "INPUT_VALIDATION" and not depends_on_others
-    if error.code in _ABOUT_THE_STATE and not is_mistake:
+    is_unusable = envelope.meta.reason == "INPUT_VALIDATION"
+    if depends_on_others if is_unusable else _is_about_the_state(error):
         return _failed(checkpoint, f"{error.code}: {error.message}")
     raise _ObstacleError(f"{checkpoint.task}: {error.code}: {error.message}")
 
 
-def _collateral(evidence: Evidence[EvalScenario], handles: StageHandles) -> tuple[CheckpointDetail, ...]:
-    allowed = allowed_changes(evidence.scenario, handles.bindings.__getitem__)
+def _is_about_the_state(error: Failure) -> bool:
+    """Say whether a refusal is about what is there, and not about the way in which we asked."""
+    if error.code is not ErrorCode.VALIDATION:
+        return error.code is ErrorCode.NOT_FOUND
+    # GraphQL refuses a document of ours without a type, REST a body of ours with 400.
+    details = error.details or {}
+    return details.get("status") in _STATE_STATUSES or details.get("type") in _STATE_TYPES
+
+
+def _collateral(
+    evidence: Evidence[EvalScenario], handles: StageHandles, outputs: Mapping[str, JsonValue]
+) -> tuple[CheckpointDetail, ...]:
+    allowed = allowed_changes(evidence.scenario, handles.bindings, outputs)
     if allowed is None or handles.world is None or handles.seeded is None:
         return ()
     damage = collateral_damage(handles.seeded, handles.world, agent=handles.agent, allowed=allowed)

@@ -29,6 +29,8 @@ _FILE_TOOLS = words_in(
     """
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_OF_SOME_SERVER = re.compile(r"mcp__.+?__.+")
+"""How agents name the tools of MCP servers, also of those that are no mode's but their own."""
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
 
@@ -45,7 +47,7 @@ class GitHubToolClassifier:
 
     def __call__(self, call: ToolCallEvent) -> Category:
         """Return the category of a call."""
-        if server_tool_of(call.name, self._servers):
+        if server_tool_of(call.name, self._servers) or _OF_SOME_SERVER.fullmatch(call.name):
             return "mcp"
         if command_of(call) is not None:
             programs = frozenset(names_of(call, _program))

@@ -51,7 +51,8 @@ class CategoryCollector:
 class JournalCollector:
     """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_mutations`, `api_bytes`, in all and by surface.
 
-    Bytes are those of requests and answers without their headers. Where nobody wrote a journal, nothing is known.
+    Bytes are those of requests and answers without their headers. Where nobody wrote a journal, nothing is known. A
+    request is counted by its token, which says whose world is meant: one without a valid token (401) is in no journal.
     """
 
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
@@ -72,8 +73,7 @@ def eval_collectors() -> tuple[Collector[Any], ...]:
 def _of_the_agent(handles: JournalHolder) -> list[Entry] | None:
     if handles.journal is None:
         return None
-    # A request without a known token is the agent's as well: the bench always brings one.
-    return [entry for entry in handles.journal if entry.actor in {handles.agent, None}]
+    return [entry for entry in handles.journal if entry.actor == handles.agent]
 
 
 def _counted(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:

@@ -157,13 +157,13 @@ class ContainsItem(_Condition):
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> Self:
-        given = self.model_fields_set & {"value", "where"}
-        if not given:
-            raise RefusedError("missing key 'value' or 'where'", suggestion="say which item the list must contain")
-        if given == {"value", "where"}:
+        """Refuse two questions and none; `null` beside a condition is how an unset item is written with every key."""
+        if self.where is not None and self.value is not None:
             raise RefusedError("'value' and 'where' are both given", at=("where",), suggestion="keep one of them")
-        if self.where is None and given == {"where"}:
-            raise RefusedError("expected a condition, got null", at=("where",))
+        if self.where is None and "value" not in self.model_fields_set:
+            if "where" in self.model_fields_set:
+                raise RefusedError("expected a condition, got null", at=("where",))
+            raise RefusedError("missing key 'value' or 'where'", suggestion="say which item the list must contain")
         return self
 
 

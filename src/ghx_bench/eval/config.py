@@ -7,15 +7,21 @@ from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
-from ghx_bench._base.documents import RefusedError
+from ghx_bench._base.documents import DocumentError, RefusedError, read_document, validate_document
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.eval.config_folders import absent_folders
 from ghx_bench.eval.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
+from ghx_bench.eval.gates import Gate
 from ghx_bench.eval.mode_definitions import ModeDefinition
 from ghx_bench.eval.mode_entries import take_modes_apart
 from ghx_bench.eval.repository import RepositoryName
 from ghx_bench.eval.scenario_targets import Target
-from ghx_bench.profiler.config import Folder, ProfileConfig, load_config
+from ghx_bench.eval.targets import is_target, target_beside
+from ghx_bench.profiler.config import Folder, ProfileConfig
 from ghx_bench.profiler.section import Flag, Section, Text
+
+SCENARIO_DIRS = ("scenario_dirs",)
+"""The key of the folders with scenarios, without which a run would know only half of them."""
 
 DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
 """The modes of a run without a configuration."""
@@ -31,7 +37,12 @@ VariableName = Annotated[
 class ProviderChoice(Section):
     """Which agent is evaluated."""
 
-    id: Text = Field(default="reference", description="The agent.", examples=["opencode"])
+    id: Text = Field(
+        default="reference",
+        description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
+        "as in ./my_agent.py:MyAgent.",
+        examples=["./my_agent.py:MyAgent"],
+    )
     port: Port | None = Field(default=None, description="The port of the agent's own server, for agents that have one.")
     options: dict[str, JsonValue] = Field(default={}, description="Settings of the agent's own, passed on unchanged.")
 
@@ -77,6 +88,7 @@ class EvalConfig(ProfileConfig):
     FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **ProfileConfig.FLAGS,
         "--agent": ("provider", "id"),
+        "--replay": ("provider", "options", "run"),
         "--port": ("provider", "port"),
         "--repo": ("fixtures", "repo"),
         "--manifest": ("fixtures", "manifest"),
@@ -87,6 +99,7 @@ class EvalConfig(ProfileConfig):
         "--scenario-dir": ("scenario_dirs",),
         "--target": ("target",),
         "--analysis-target": ("analysis", "target"),
+        "--fail-on": ("fail_on",),
     }
 
     schema_url: str | None = Field(
@@ -114,19 +127,36 @@ class EvalConfig(ProfileConfig):
         description="A Python file with the project's own scorers for `custom` conditions, in a dict called SCORERS.",
         examples=["scorers.py"],
     )
+    fail_on: tuple[Gate, ...] = Field(
+        default=(),
+        description="What must not come of a run: 'wrong' or 'right' cells, or a rate as in 'success<0.8'; then it "
+        "ends with exit code 1.",
+        examples=[["wrong"]],
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _take_modes_apart(cls, values: object) -> object:
         return take_modes_apart(cast("dict[str, object]", values)) if isinstance(values, dict) else values
 
-    def beside(self, folder: Path) -> Self:
-        """Return this configuration with the files and folders it names taken from a folder."""
+    def with_overrides(self, flags: Mapping[str, object]) -> Self:
+        """Return this configuration with flags applied; options are of the agent they stand beside, and of no other."""
+        agent = flags.get("--agent")
+        if agent is None or agent == self.provider.id:
+            return super().with_overrides(flags)
+        return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).with_overrides(flags)
+
+    def beside(self, file: Path) -> Self:
+        """Return this configuration with the files and folders it names taken from the folder of its own file."""
+        folder = file.parent
         changes: dict[str, object] = {}
         if self.mode_definitions:
-            changes["mode_definitions"] = tuple(each.beside(folder) for each in self.mode_definitions)
+            changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
+        if is_target(self.provider.id):
+            own = target_beside(self.provider.id, folder)
+            changes["provider"] = self.provider.model_copy(update={"id": own})
         if self.scorers is not None:
             changes["scorers"] = folder / self.scorers
         if self.scenario_dirs:
@@ -146,7 +176,12 @@ def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
 
     Files and folders that it names are looked for beside it, except for where results go.
     """
-    return load_config(path, EvalConfig).beside(Path(path).parent)
+    document = read_document(path)
+    config = validate_document(document, EvalConfig)
+    absent = list(absent_folders(document, SCENARIO_DIRS, config.scenario_dirs))
+    if absent:
+        raise DocumentError(absent)
+    return config.beside(Path(path))
 
 
 def project_config(path: Path | None = None) -> EvalConfig:
@@ -154,13 +189,19 @@ def project_config(path: Path | None = None) -> EvalConfig:
 
     The folders `scenarios` and `fixtures` beside it are looked into as well, unless it names others.
     """
-    if path is None and Path(CONFIG_FILE).is_file():
-        path = Path(CONFIG_FILE)
-    config = EvalConfig(modes=DEFAULT_MODES) if path is None else load_eval_config(path)
-    return _with_own_folders(config, Path() if path is None else path.parent)
+    file = project_file(path)
+    config = EvalConfig(modes=DEFAULT_MODES) if file is None else load_eval_config(file)
+    return with_own_folders(config, Path() if file is None else file.parent)
 
 
-def _with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
+def project_file(path: Path | None = None) -> Path | None:
+    """Return the configuration file that counts: the one named, or that of the current folder, if it has one."""
+    here = Path(CONFIG_FILE)
+    return path or (here if here.is_file() else None)
+
+
+def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
+    """Return a configuration with the folders `scenarios` and `fixtures` beside it, unless it names others."""
     changes: dict[str, object] = {}
     scenarios, fixtures = folder / SCENARIOS_FOLDER, folder / FIXTURES_FOLDER
     if "scenario_dirs" not in config.model_fields_set and scenarios.is_dir():

@@ -5,16 +5,22 @@ from dataclasses import dataclass, field
 
 from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
+from ghx_bench.capabilities.announced import ANNOUNCED
 from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
 from ghx_bench.eval.allowance import mistakes_in_allowance, patterns_of
+from ghx_bench.eval.fixture_references import KnownFixtures, is_told_otherwise
 from ghx_bench.eval.folders import CONFIG_FILE
+from ghx_bench.eval.independence import mistakes_in_independence
+from ghx_bench.eval.inputs import mistakes_in_value
+from ghx_bench.eval.outputs import doubts_about_paths
 from ghx_bench.eval.paths import steps_of
 from ghx_bench.eval.references import check_references
 from ghx_bench.eval.repository import is_repository
-from ghx_bench.eval.scenario import Checkpoint, EvalScenario
+from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements
 from ghx_bench.eval.scenario_targets import mistakes_in_targets
 from ghx_bench.eval.scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
+from ghx_bench.eval.tasks import changing_task
 from ghx_bench.eval.templates import CHECKPOINTS, Tokens, in_braces, names_in, near_misses_in
 from ghx_bench.eval.variables import (
     OWNER,
@@ -34,13 +40,14 @@ class Known:
 
     `variables` are those that the caller will give to `bind_fixture_variables` in `extra`, besides `run_id` and
     `fixture_repo`. `scorers` is asked only when a scenario has a `custom` condition; `None` means that it is not
-    known, and that any name will do.
+    known, and that any name will do. `fixtures` are those that there are; `None` means the same.
     """
 
     capabilities: Collection[str] = frozenset(CAPABILITY_IDS)
     inputs: Mapping[str, Signature] = field(default_factory=lambda: SIGNATURES)
     scorers: Callable[[], Collection[str]] | None = scorer_names
     variables: Collection[str] = ()
+    fixtures: KnownFixtures | None = None
 
 
 def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -58,6 +65,7 @@ def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     yield from check_references(scenario.assertions.checkpoints, uses)
     yield from mistakes_in_allowance(scenario, variable_names(scenario).union(known.variables))
     yield from mistakes_in_targets(scenario)
+    yield from mistakes_in_independence(scenario)
 
 
 def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -66,10 +74,14 @@ def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
         yield Finding(
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
-    yield from _doubt_bindings(scenario)
+    yield from _doubt_bindings(scenario, known)
     yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _doubt_inputs(checkpoint, (*CHECKPOINT_LIST, index), known)
+        yield from doubts_about_paths(checkpoint, (*CHECKPOINT_LIST, index))
+        if checkpoint.task in ANNOUNCED:
+            reason = f"{checkpoint.task} cannot be called yet"
+            yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
         if name not in known.capabilities:
             yield _unknown_capability(name, ("assertions", "expectedCapabilities", index), known.capabilities)
@@ -109,11 +121,14 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
     if task not in known.capabilities:
         yield _unknown_capability(task, (*place, "task"), known.capabilities)
         return
+    if changing := changing_task(task, (*place, "task")):
+        yield changing
+        return
     signature = known.inputs.get(task)
     if signature is None:
         return
     given: dict[str, str] = {}
-    for key in checkpoint.input:
+    for key, value in checkpoint.input.items():
         name = signature.name_of(key)
         tokens = (*place, "input", key)
         if name is None:
@@ -123,6 +138,8 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
         elif given.setdefault(name, key) != key:
             reason = f"input {key!r} says the same as {given[name]!r}"
             yield Finding(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
+        else:
+            yield from mistakes_in_value(task, name, value, tokens)
 
 
 def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Finding:
@@ -165,22 +182,31 @@ def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known
             yield misspelt(written, name, tokens, there)
 
 
-def _doubt_bindings(scenario: EvalScenario) -> Iterator[Finding]:
+def _doubt_bindings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
-    used = {use.name for use in uses_in(texts_of(scenario))}.union(names_in(scenario.fixture.repo))
-    used |= {name for pattern in patterns_of(scenario) or () for name in names_in(pattern)}
-    if used & {OWNER, REPO_NAME}:
-        used.add(REPO)
+    used = _used(scenario, scenario.fixture)
     for name, path in scenario.fixture.bindings.items():
         fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
-        if fixture not in scenario.fixture.requires:
+        if fixture not in scenario.fixture.requires and not is_told_otherwise(
+            fixture, scenario.fixture, known.fixtures
+        ):
             hint = did_you_mean(fixture, scenario.fixture.requires, otherwise="add it there")
             reason = f"fixture {shortened(fixture)} is not in fixture.requires"
             yield Finding(tokens=tokens, reason=reason, suggestion=hint)
         if name not in used:
             yield Finding(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
+
+
+def _used(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
+    """Return the variables that a scenario uses, among them all of its bindings that are of use."""
+    used = {*names_in(scenario.prompt), *names_in(fixture.repo)}
+    if fixture.bindings.keys() <= used:
+        return used  # as in most scenarios; the rest need not be looked through
+    used.update(use.name for use in uses_in(texts_of(scenario)))
+    used.update(name for pattern in patterns_of(scenario) or () for name in names_in(pattern))
+    return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 
 def _doubt_inputs(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:

@@ -17,20 +17,22 @@ from ghx_bench._base.documents import (
     validate_document,
 )
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import did_you_mean, pointer_of, shortened
-from ghx_bench.agents.solution import SUFFIX, SolutionFile
 from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.config_inspection import choice_problems, chosen_ids, config_doubts, config_problems, unknown
 from ghx_bench.eval.examination import Known, find_doubts
+from ghx_bench.eval.fixture_references import mistakes_in_fixtures
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.folders import CONFIG_FILE, PathLike, documents_in
-from ghx_bench.eval.kinds import Kind, kind_by_name, kind_of, mentions_ours
+from ghx_bench.eval.kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.loader import read_scenario, repeated_id
 from ghx_bench.eval.manifest import FixtureManifest
-from ghx_bench.eval.mode_inspection import mode_problems
+from ghx_bench.eval.mode_inspection import mode_file_problems
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.scorers import scorer_names
 from ghx_bench.eval.sets import read_sets
-from ghx_bench.eval.templates import Tokens
+from ghx_bench.eval.solution_inspection import Solutions, solved_by
+from ghx_bench.eval.surroundings import Configured, Surroundings, built_in_ids
+from ghx_bench.eval.variables import variable_names
 from ghx_bench.profiler.scenario import ScenarioSets
 
 T = TypeVar("T")
@@ -83,8 +85,10 @@ class _Inspector:
         self._documents: dict[Kind, list[Document]] = {}
         self._seen: set[str] = set()
         self._scenarios: dict[str, Path] = {}
-        self._sets: set[str] = set()
-        self._configs: list[tuple[Document, EvalConfig]] = []
+        self._tags: dict[str, tuple[str, ...]] = {}
+        self._variables: dict[str, frozenset[str]] = {}
+        self._sets: dict[str, Sequence[str]] = {}
+        self._configs: list[Configured] = []
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
         """Read a file, found in these folders; it is a `kind`, or whatever its name and content tell."""
@@ -95,7 +99,7 @@ class _Inspector:
         except DocumentError as error:
             self._add_unreadable(path, kind or kind_by_name(path, folders), error, is_named=is_named)
             return
-        kind = kind or kind_of(document.value, path, folders)
+        kind = kind or kind_of(document.value, path, folders, is_named=is_named)
         if kind:
             self._documents.setdefault(kind, []).append(document)
         elif is_named:
@@ -113,28 +117,49 @@ class _Inspector:
 
     def finish(self, *, beside: Path | None) -> Inspection:
         """Check everything that was read; `beside` is a configuration whose scorers are known as well."""
-        known = self._check_configurations(beside)
+        scorers = self._check_configurations(beside)
+        manifests = [each for _, each in self._validated("manifest", partial(validate_document, model=FixtureManifest))]
+        self._check_fixtures()
+        around = self._surroundings(beside)
+        fixtures = around.fixtures(self._documents.get("fixture", ()), manifests) if around else None
+        known = Known(scorers=scorers, fixtures=fixtures)
+        solved = {solved_by(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validated("scenario", partial(read_scenario, known=known)):
             self._add_scenario(document, scenario, known)
+            # Scenarios themselves are not kept: there may be many, and little of them is asked for later.
+            self._tags.setdefault(scenario.id, scenario.tags)
+            if scenario.id in solved:
+                self._variables.setdefault(scenario.id, variable_names(scenario))
         for document, sets in self._validated("sets", read_sets):
-            self._sets.update(sets.names())
+            self._sets.update(sets.root)
             self._result.problems += self._check_sets(document, sets)
-        self._result.problems += self._check_choices()
-        self._check_fixtures()
-        for _ in self._validated("manifest", partial(validate_document, model=FixtureManifest)):
-            pass  # nothing else depends on it
-        self._check_solutions()
+        for document in self._documents.get("mode", ()):
+            self._result.problems += mode_file_problems(document)
+        self._check_solutions(around)
+        for each in self._configs:
+            self._result.problems += choice_problems(each, self._scenarios, self._sets)
+        return self._sorted()
+
+    def _sorted(self) -> Inspection:
+        """Return the result in the order of files and lines, each thing once, be it found in two ways."""
         for found in (self._result.problems, self._result.doubts):
-            found.sort(key=lambda each: (each.file, each.line or 0, each.column or 0))
+            found[:] = sorted(dict.fromkeys(found), key=lambda each: (each.file, each.line or 0, each.column or 0))
         return self._result
 
-    def _check_solutions(self) -> None:
-        for document, _ in self._validated("solution", partial(validate_document, model=SolutionFile)):
-            id_ = document.path.name.removesuffix(SUFFIX)
-            if id_ not in self._scenarios:
-                said = f"there is no scenario {id_!r} that this could be a solution of"
-                hint = did_you_mean(id_, self._scenarios, otherwise="a solution has the name of its scenario")
-                self._result.doubts.append(problem(document, "", said, hint))
+    def _surroundings(self, beside: Path | None) -> Surroundings | None:
+        """Return what is around the files; None where a configuration is wrong, and nobody knows what it meant."""
+        is_known = len(self._configs) == sum(each.kind == "configuration" for each in self._result.files)
+        return Surroundings.around(self._configs, beside) if is_known else None
+
+    def _check_solutions(self, around: Surroundings | None) -> None:
+        solutions = Solutions(self._scenarios, self._variables)
+        for document in self._documents.get("solution", ()):
+            problems, doubts = solutions.inspect(document, around.modes if around else None)
+            self._result.problems += problems
+            self._result.doubts += doubts
+        for each in self._configs:
+            chosen = chosen_ids(each.placed, self._sets, self._tags)
+            self._result.doubts += solutions.missing(each, chosen)
 
     def _check_fixtures(self) -> None:
         seen: dict[str, Path] = {}
@@ -146,20 +171,22 @@ class _Inspector:
                 said = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
                 self._result.doubts.append(problem(document, "/name", said, "call both the same"))
 
-    def _check_configurations(self, beside: Path | None) -> Known:
-        """Check the configurations; return what scenarios may name because of them."""
+    def _check_configurations(self, beside: Path | None) -> Callable[[], frozenset[str]]:
+        """Check the configurations; return how to find the scorers that scenarios may name because of them."""
         names = scorer_names()
         for document, config in self._validated("configuration", partial(validate_document, model=EvalConfig)):
-            self._configs.append((document, config))
-            self._result.doubts += [Problem(file=str(document.path), reason=note) for note in config.notes()]
-            self._result.problems += mode_problems(document, config)
+            self._configs.append(Configured.of(document, config))
+            self._result.doubts += config_doubts(document, config)
+            self._result.problems += config_problems(document, config)
             names |= self._scorers_of(document, config)
+            for file in config.mode_files:
+                self._note(document.path.parent / file, "mode")
 
         @cache
         def every_name() -> frozenset[str]:
             return names | self._scorers_beside(beside)
 
-        return Known(scorers=every_name)
+        return every_name
 
     def _scorers_beside(self, path: Path | None) -> frozenset[str]:
         """Return the scorers of a configuration that was not asked for; it matters only if a scenario names one."""
@@ -183,6 +210,9 @@ class _Inspector:
         first = self._scenarios.setdefault(scenario.id, document.path)
         if first != document.path:
             self._result.problems.append(repeated_id(document, scenario.id, first))
+        if known.fixtures is not None:
+            found = problems_of(document, mistakes_in_fixtures(scenario, known.fixtures))
+            (self._result.problems if known.fixtures.is_certain else self._result.doubts).extend(found)
         self._result.doubts += problems_of(document, find_doubts(scenario, known))
         if document.path.stem != scenario.id:
             said = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
@@ -191,24 +221,11 @@ class _Inspector:
     def _check_sets(self, document: Document, sets: ScenarioSets) -> Iterator[Problem]:
         if not self._scenarios:
             return  # the sets were given alone
+        known = {*self._scenarios, *built_in_ids()}
         for name, ids in sets.root.items():
             for index, each in enumerate(ids):
-                if each not in self._scenarios:
-                    yield self._unknown(document, (name, index), "scenario", each, self._scenarios)
-
-    def _check_choices(self) -> Iterator[Problem]:
-        """Yield what configurations choose that is not there, as far as it was looked for."""
-        for document, config in self._configs:
-            chosen = config.scenarios
-            if chosen.set is not None and self._sets and chosen.set not in self._sets and not chosen.ids:
-                yield self._unknown(document, ("scenarios", "set"), "set", chosen.set, self._sets)
-            for index, each in enumerate(chosen.ids):
-                if self._scenarios and each not in self._scenarios:
-                    yield self._unknown(document, ("scenarios", "ids", index), "scenario", each, self._scenarios)
-
-    def _unknown(self, document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:
-        reason = f"there is no {kind} {shortened(name)}"
-        return problem(document, pointer_of(tokens), reason, did_you_mean(name, sorted(known)))
+                if each not in known:
+                    yield unknown(document, (name, index), "scenario", each, known)
 
     def _validated(self, kind: Kind, validate: Callable[[Document], T]) -> Iterator[tuple[Document, T]]:
         for document in self._documents.get(kind, []):
@@ -228,13 +245,19 @@ class _Inspector:
             self._scenarios.setdefault(id_, document.path)
 
     def _note(self, path: Path, kind: Kind | None) -> None:
-        self._seen.add(os.path.realpath(path))
-        self._result.files.append(InspectedFile(path=path, kind=kind))
+        place = os.path.realpath(path)
+        if place not in self._seen:
+            self._seen.add(place)
+            self._result.files.append(InspectedFile(path=path, kind=kind))
 
 
 def _unrecognised(document: Document) -> Problem:
+    record = record_in(document.value)
+    if record:
+        return problem(document, "", f"this is {record}, not a file that people write", "leave it out")
     told = (
         "a scenario has 'prompt' and 'assertions', a fixture 'name' and 'issues' or 'pulls', a manifest 'seedId' and "
-        "'fixtures', a configuration 'modes', and sets are lists of scenario ids by name"
+        "'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are lists of scenario "
+        "ids by name"
     )
     return problem(document, "", "it cannot be told what this file is", told)

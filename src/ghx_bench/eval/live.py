@@ -2,8 +2,7 @@
 
 import hashlib
 import re
-import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,6 @@ import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.environment import Connection, connection_from_environment
 from ghx_bench.eval.binding import bind
 from ghx_bench.eval.config import FixtureChoice
 from ghx_bench.eval.fixtures.drafts import Actor
@@ -21,10 +19,14 @@ from ghx_bench.eval.fixtures.identities import author_token, live_clients
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
-from ghx_bench.eval.live_environment import live_environment
+from ghx_bench.eval.fixtures.occupation import occupied
+from ghx_bench.eval.fixtures.resources import specimen
+from ghx_bench.eval.independence import is_independent
+from ghx_bench.eval.live_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.eval.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.scenario import EvalScenario, FixtureRequirements
 from ghx_bench.eval.staging import Scenarios, StageHandles, keep_path, private_folder, required_fixtures
+from ghx_bench.eval.turns import Turns
 from ghx_bench.eval.variables import RUN_ID
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
@@ -39,19 +41,22 @@ class _Running:
 
     run_id: str
     clients: Mapping[Actor, GitHubClient]
-    connection: Connection
     login: str
+    manager: FixtureManager
     manifest: FixtureManifest
-    turn: anyio.Lock = field(default_factory=anyio.Lock)
-    used_by: dict[str, str] = field(default_factory=dict[str, str])
-    """The mode that last worked on each of the shared fixtures."""
+    used_by: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The mode that last worked on each of the shared fixtures; None after a warm-up."""
+    begun: set[Cell] = field(default_factory=set[Cell])
+    """The cells that were attempted: another attempt gets shared fixtures that no earlier one has changed."""
 
 
 class LiveLifecycle:
     """Works in one repository of a real GitHub, and touches only what carries the fixtures' label there.
 
     A scenario that asks for fixtures of its own gets them, with their own branches, and they are closed afterwards.
-    All others share the run's fixtures and therefore take turns, whatever concurrency was asked for.
+    All others share the run's fixtures and therefore take turns, whatever concurrency was asked for. Scenarios that do
+    not say that they are independent are alone in the repository while they run, since their agents may come across
+    what is another's. Whoever runs cells concurrently has to hold `turn` for each.
     """
 
     def __init__(
@@ -61,25 +66,38 @@ class LiveLifecycle:
             raise InputError("name the repository that a run on github.com may work in: --repo, or fixtures.repo")
         author_token(environ, choice)  # refuses what is missing before anything is done
         self._repo, self._choice = choice.repo, choice
-        self._scenarios, self._library, self._environ = scenarios, library, environ
+        self._scenarios, self._library, self._environ = scenarios, library, with_host(environ)
+        self._hub: LiveHub = hub_from_environment(self._environ)
+        self._turns, self._sharing = Turns(), anyio.Lock()
         self._running: _Running | None = None
+
+    @asynccontextmanager
+    async def turn(self, cell: Cell) -> AsyncGenerator[None]:
+        """Hold the right to work on a cell: nobody in the repository is in its way, nor is it in theirs."""
+        scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
+        company = self._turns.together() if is_independent(scenario) else self._turns.alone()
+        async with company, self._sharing if _shares(scenario) else nullcontext():
+            yield
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Find the fixtures, or make them if the configuration says so; nothing is removed at the end."""
-        async with live_clients(self._environ, self._choice) as clients:
-            login = (await clients["agent"].get("/user")).data["login"]
-            self._running = _Running(
-                run_id=directory.name,
-                clients=clients,
-                connection=connection_from_environment(self._environ),
-                login=login,
-                manifest=await self._shared(clients),
-            )
-            try:
-                yield
-            finally:
-                self._running = None
+        self._require_fitting()
+        with occupied(self._repo, by=directory.name):
+            async with live_clients(self._environ, self._choice) as clients:
+                manager = FixtureManager(self._repo, clients, self._library)
+                people = await manager.people()
+                self._running = _Running(
+                    run_id=directory.name,
+                    clients=clients,
+                    login=people["agent"].login,
+                    manager=manager,
+                    manifest=await self._shared(manager),
+                )
+                try:
+                    yield
+                finally:
+                    self._running = None
 
     @asynccontextmanager
     async def mode(self, mode: Mode) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
@@ -93,16 +111,16 @@ class LiveLifecycle:
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         async with AsyncExitStack() as held:
             manifest = await self._prepared(running, cell, scenario.fixture, held)
-            folder = await anyio.to_thread.run_sync(private_folder)
-            held.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
-            environment = live_environment(folder, running.connection, self._environ, login=running.login)
+            environment = live_environment(folder, self._hub, login=running.login)
             keep_path(Path(environment["HOME"]), mode)
             yield Stage(
                 scenario=bound.scenario,
                 environment=environment,
                 directory=folder / "work",
                 facts={"target": "github", "repo": self._repo, "bindings": dict(bound.values)},
+                secrets=frozenset({environment["GITHUB_TOKEN"], author_token(self._environ, self._choice)}),
                 handles=StageHandles(
                     agent=running.login,
                     observer=lambda: nullcontext(running.clients["author"]),
@@ -110,27 +128,33 @@ class LiveLifecycle:
                 ),
             )
 
-    async def _shared(self, clients: Mapping[Actor, GitHubClient]) -> FixtureManifest:
+    def _require_fitting(self) -> None:
+        """Refuse scenarios that do not fit the fixtures they will get, before anything is made."""
+        own = [each for each in self._scenarios() if _has_its_own(each)]
+        samples = {name: specimen(self._library.get(name), self._repo) for name in required_fixtures(own)}
+        manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
+        _bind_all(own, manifest)
+
+    async def _shared(self, manager: FixtureManager) -> FixtureManifest:
         """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
         path = self._choice.manifest
         known = load_fixture_manifest(path) if path.is_file() else None
-        shared = [each for each in self._scenarios() if not each.fixture or not each.fixture.seed_per_iteration]
+        shared = [each for each in self._scenarios() if not _has_its_own(each)]
         missing = [name for name in required_fixtures(shared) if known is None or name not in known.fixtures]
         if missing and not self._choice.seed_if_missing:
             raise InputError(
                 f"{path}: there is no fixture {missing[0]!r} yet; make it with `ghx-bench fixture seed`, or let the "
                 "run do it with fixtures.seed_if_missing"
             )
-        manifest = await self._manager(clients, known).seed(missing)
+        _seeding_of(manager, known)  # refuses a manifest of another repository, before anything is touched
+        if known is not None and not missing:
+            _bind_all(shared, known)  # the same for what does not fit it
+        await manager.prepare(self._ours(required_fixtures(self._scenarios())))
+        manifest = await _seeding_of(manager, known).seed(missing)
         if missing:
             write_fixture_manifest(path, manifest)
-        for scenario in shared:
-            bind(scenario, manifest, {RUN_ID: ""})  # what does not fit is told before any cell
+        _bind_all(shared, manifest)
         return manifest
-
-    def _manager(self, clients: Mapping[Actor, GitHubClient], known: FixtureManifest | None) -> FixtureManager:
-        seed_id = DEFAULT_SEEDING if known is None else known.seed_id
-        return FixtureManager(self._repo, clients, self._library, seed_id=seed_id, known=known)
 
     async def _prepared(
         self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, held: AsyncExitStack
@@ -138,21 +162,48 @@ class LiveLifecycle:
         if fixture is None or not fixture.requires:
             return running.manifest
         if fixture.seed_per_iteration:
-            manager = FixtureManager(self._repo, running.clients, self._library, seed_id=_seed_id(running, cell))
+            manager = running.manager.seeding(_seed_id(running, cell))
             held.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
             return await manager.seed(fixture.requires)
-        await held.enter_async_context(running.turn)
-        dirty = fixture.requires if fixture.reseed_per_iteration else self._left_by_other_modes(running, cell, fixture)
+        dirty = self._dirty(running, cell, fixture)
+        running.begun.add(cell)
         if dirty:
-            running.manifest = await self._manager(running.clients, running.manifest).reset(dirty)
+            running.manifest = await _seeding_of(running.manager, running.manifest).reset(dirty)
             write_fixture_manifest(self._choice.manifest, running.manifest)
-        running.used_by |= dict.fromkeys(fixture.requires, cell.mode)
+        running.used_by |= dict.fromkeys(fixture.requires, None if cell.is_canary else cell.mode)
         return running.manifest
 
-    def _left_by_other_modes(self, running: _Running, cell: Cell, fixture: FixtureRequirements) -> list[str]:
+    def _ours(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the fixtures that have files; those made by hand, only a manifest knows, and nobody can put back."""
+        return [name for name in names if name in self._library.names]
+
+    def _dirty(self, running: _Running, cell: Cell, fixture: FixtureRequirements) -> Sequence[str]:
+        """Return which of the shared fixtures have to be put back before this attempt."""
+        if fixture.reseed_per_iteration:
+            return fixture.requires
+        if cell in running.begun:
+            return self._ours(fixture.requires)
         if not self._choice.reseed_between_modes:
-            return []
+            return ()
         return [name for name in fixture.requires if running.used_by.get(name) != cell.mode]
+
+
+def _has_its_own(scenario: EvalScenario) -> bool:
+    return scenario.fixture is not None and scenario.fixture.seed_per_iteration
+
+
+def _shares(scenario: EvalScenario) -> bool:
+    return scenario.fixture is not None and bool(scenario.fixture.requires) and not _has_its_own(scenario)
+
+
+def _bind_all(scenarios: Sequence[EvalScenario], manifest: FixtureManifest) -> None:
+    """Refuse what cannot be bound; of the values, nothing is kept."""
+    for scenario in scenarios:
+        bind(scenario, manifest, {RUN_ID: ""})
+
+
+def _seeding_of(manager: FixtureManager, known: FixtureManifest | None) -> FixtureManager:
+    return manager.seeding(DEFAULT_SEEDING if known is None else known.seed_id, known)
 
 
 def _seed_id(running: _Running, cell: Cell) -> str:

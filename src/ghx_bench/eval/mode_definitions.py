@@ -2,15 +2,15 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import did_you_mean
+from ghx_bench._base.problems import Problem, did_you_mean
 from ghx_bench.agents.toolset import McpServer
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.section import Distinct, Flag, Name, Section, Text
@@ -19,6 +19,7 @@ V = TypeVar("V")
 
 ORIGIN_SWAP = Path(__file__).parent / "presets" / "github_origin.cjs"
 
+_FROM_HERE = ("./", "../")
 _TOKEN = {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"}
 
 PRESETS: Mapping[str, McpServer] = {
@@ -74,18 +75,66 @@ class ModeDefinition(Section):
     )
     shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
 
-    def beside(self, folder: Path) -> "ModeDefinition":
-        """Return this definition with the programs it names by a path taken from a folder."""
-        servers = {
-            name: server.model_copy(update={"command": server.command and _located(server.command, folder)})
-            for name, server in self.mcp_servers.items()
+    _file: Path | None = PrivateAttr(default=None)
+
+    def described_in(self, file: Path) -> "ModeDefinition":
+        """Return this definition with what it names by a path taken from the folder of the file that it stands in.
+
+        Sessions and servers run elsewhere. A path that leads nowhere stays as it is, and is among the `lost`.
+        """
+        folder = file.parent
+        servers = {name: _server_beside(server, folder) for name, server in self.mcp_servers.items()}
+        changes = {
+            "tools": tuple(_placed(_program(tool), folder) for tool in self.tools),
+            "environment": _all_placed(self.environment, folder),
+            "mcp_servers": servers,
         }
-        tools = tuple(_located(tool, folder) for tool in self.tools)
-        return self.model_copy(update={"tools": tools, "mcp_servers": servers})
+        placed = self.model_copy(update=changes)
+        placed._file = file  # noqa: SLF001 - of its own class
+        return placed
+
+    @property
+    def lost(self) -> tuple[Problem, ...]:
+        """The paths in it that lead nowhere from the folder of its file."""
+        if self._file is None:
+            return ()
+        file, remedy = str(self._file), "a path that begins with ./ or ../ is taken from the folder of this file"
+        return tuple(
+            Problem(file=file, reason=f"mode {self.name!r} names {text}, which is not there", suggestion=remedy)
+            for text in self._texts()
+            if text.startswith(_FROM_HERE)
+        )
+
+    def _texts(self) -> Iterator[str]:
+        yield from self.tools
+        yield from self.environment.values()
+        for server in self.mcp_servers.values():
+            yield from (*server.words, *server.environment.values())
 
 
-def _located(program: str, folder: Path) -> str:
-    return str((folder / program).absolute()) if os.sep in program else program
+def _server_beside(server: McpServer, folder: Path) -> McpServer:
+    changes = {
+        "command": server.command and _placed(_program(server.command), folder),
+        "args": tuple(_placed(text, folder) for text in server.args),
+        "environment": _all_placed(server.environment, folder),
+    }
+    return server.model_copy(update=changes)
+
+
+def _program(text: str) -> str:
+    """Return what names a program, so that a path from here is seen to be one: nothing else has a slash in it."""
+    is_from_here = os.sep in text and not text.startswith((*_FROM_HERE, os.sep, "~"))
+    return f"./{text}" if is_from_here else text
+
+
+def _all_placed(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
+    return {name: _placed(text, folder) for name, text in texts.items()}
+
+
+def _placed(text: str, folder: Path) -> str:
+    path = str((folder / text).absolute())
+    is_there = text.startswith(_FROM_HERE) and os.path.exists(path)  # noqa: PTH110 - Path raises for too long a name
+    return path if is_there else text
 
 
 BUILT_IN: Mapping[str, ModeDefinition] = {

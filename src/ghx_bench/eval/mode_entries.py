@@ -53,7 +53,7 @@ def load_mode_definition(path: Path) -> ModeDefinition:
     if definition.name != path.stem:
         said = f"the file is called {path.name!r} and the mode {definition.name!r}"
         raise DocumentError([problem(document, "/name", said, "call both the same")])
-    return definition.beside(path.parent)
+    return definition.described_in(path)
 
 
 def _longer(values: Mapping[str, object], key: str, more: list[object]) -> dict[str, object]:

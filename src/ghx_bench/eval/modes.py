@@ -1,25 +1,26 @@
 """The modes of a run: each with a path of its own, its MCP servers, and what is written about them on rows."""
 
-import shutil
-import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
 import anyio
+import anyio.to_thread
 from pydantic import JsonValue
 
-from ghx_bench._base.errors import InputError, OperationError
+from ghx_bench._base.errors import DocumentError, InputError, OperationError
 from ghx_bench._base.problems import one_line
-from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables
+from ghx_bench._base.scratch import ScratchFolder, sweep
+from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.mode_definitions import Definitions, ModeDefinition
 from ghx_bench.eval.mode_entries import load_mode_definition
-from ghx_bench.eval.toolbox import GHX, VERSIONED, MissingToolError, fill_folder, find_tool, version_of
+from ghx_bench.eval.toolbox import GHX, VERSIONED, MissingToolError, absence, fill_folder, find_tool, version_of
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.redaction import Redaction
 
 _STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 _LONGEST_START_S = 120.0
@@ -31,6 +32,7 @@ _PLACEHOLDERS = {
     "GITHUB_GRAPHQL_URL": f"{_NOBODY}/graphql",
     "GITHUB_SERVER_URL": _NOBODY,
 }
+_NO_SECRETS = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
 _REMEDIES = {
     "github-mcp-server": "install GitHub's MCP server, or name another one under `mcp_servers` of the mode",
     "npx": "install Node.js",
@@ -48,11 +50,12 @@ class Modes:
     """Resolves modes by name: each gets a folder with its programs, and its servers are asked who they are.
 
     What is found out is kept: a mode stays the same as long as this object is used. Nothing of it is made for modes
-    that nobody asks for.
+    that nobody asks for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
+    leads to that of another.
     """
 
-    def __init__(self, definitions: Definitions, folder: Path, environ: Mapping[str, str]) -> None:
-        self._definitions, self._folder, self._environ = definitions, folder, environ
+    def __init__(self, definitions: Definitions, new_folder: Callable[[], Path], environ: Mapping[str, str]) -> None:
+        self._definitions, self._new_folder, self._environ = definitions, new_folder, environ
         self._resolved: dict[str, Mode] = {}
         self._versions: dict[Path, str | None] = {}
 
@@ -74,11 +77,13 @@ class Modes:
     async def resolve(self, name: str) -> Mode:
         """Return the mode of that name."""
         if name not in self._resolved:
+            if lost := [path for each in self._definitions.lineage(name) for path in each.lost]:
+                raise DocumentError(lost)
             self._resolved[name] = await self._make(self._definitions.whole(name))
         return self._resolved[name]
 
     async def _make(self, whole: ModeDefinition) -> Mode:
-        programs = self._folder / whole.name / "bin"
+        programs = self._new_folder() / "bin"
         try:
             fill_folder(programs, whole.tools, self._environ)
         except MissingToolError as error:
@@ -89,10 +94,11 @@ class Modes:
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
         )
         environment = {**self._filled(whole), "PATH": str(programs)}
+        secrets = self._secrets_of(whole)
         facts: dict[str, JsonValue] = {"tools": await self._tools_told(tools, programs)}
         if tools.mcp_servers:
             facts["mcp_servers"] = {
-                name: await self._identity(whole.name, name, server, environment)
+                name: await self._identity(whole.name, name, server, environment, Redaction.of(secrets))
                 for name, server in tools.mcp_servers.items()
             }
         return Mode(
@@ -101,6 +107,7 @@ class Modes:
             instructions=whole.instructions,
             settings=tools.settings(),
             facts=facts,
+            secrets=secrets,
         )
 
     def _filled(self, whole: ModeDefinition) -> dict[str, str]:
@@ -111,6 +118,11 @@ class Modes:
                 f"mode {whole.name!r} needs the environment variable {missing.args[0]}, which is not set"
             ) from None
 
+    def _secrets_of(self, whole: ModeDefinition) -> frozenset[str]:
+        """Return the values of the user's own variables that the mode gives to its sessions."""
+        names = frozenset[str]().union(*map(variables_in, whole.environment.values()))
+        return frozenset(self._environ[name] for name in names - _NO_SECRETS)
+
     def _startable(self, mode: str, server: McpServer) -> McpServer:
         """Return a server whose command is found wherever it is started, though its agents' path does not have it."""
         if server.command is None:
@@ -118,7 +130,7 @@ class Modes:
         found = find_tool(server.command, self._environ)
         if found is None:
             remedy = _REMEDIES.get(server.command, "install it, or correct the command")
-            raise MissingToolError(f"mode {mode!r}: {server.command}: not found on this machine; {remedy}")
+            raise MissingToolError(f"mode {mode!r}: {absence(server.command, remedy)}")
         # Only folders that are the same tomorrow: a run is resumed with the servers it was started with.
         given = {"PATH": ":".join(dict.fromkeys((str(found.parent), *_STANDARD_FOLDERS)))}
         if found.name == "npx" and "HOME" in self._environ:
@@ -143,23 +155,25 @@ class Modes:
         link = programs / tool
         real = link.readlink() if link.is_symlink() else link
         if real not in self._versions:
-            environment = {"PATH": str(programs), "HOME": str(self._folder), "NO_COLOR": "1"}
-            self._versions[real] = await version_of(real, environment)
+            with ScratchFolder() as home:
+                environment = {"PATH": str(programs), "HOME": str(home), "NO_COLOR": "1"}
+                self._versions[real] = await version_of(real, environment)
         return self._versions[real]
 
     async def _identity(
-        self, mode: str, name: str, server: McpServer, environment: Mapping[str, str]
+        self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Ask a server for its name and version, without a token or a GitHub of anybody's."""
         from ghx_bench.agents.toolserver import connected  # noqa: PLC0415 - loads the MCP SDK, see there
 
-        nowhere = {**_PLACEHOLDERS, "HOME": str(self._folder), **environment}
         try:
-            with anyio.fail_after(_LONGEST_START_S):
-                async with connected(name, server, environment=nowhere, directory=self._folder) as opened:
-                    return {"name": opened.identity.name, "version": opened.identity.version}
+            with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
+                nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
+                async with connected(name, server, environment=nowhere, directory=home) as opened:
+                    told: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
+                    return {key: redaction.value(value) for key, value in told.items()}
         except EnvironmentFailure as error:
-            raise ToolServerError(one_line(f"mode {mode!r}: {error}")) from error
+            raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
         except TimeoutError:
             seconds = f"{_LONGEST_START_S:g} s"
             raise ToolServerError(f"mode {mode!r}: the MCP server {name!r} did not answer within {seconds}") from None
@@ -176,10 +190,10 @@ async def open_modes(
 ) -> AsyncGenerator[Modes]:
     """Hold the modes of a run; their folders are private, and gone when the block is left.
 
+    What runs that were killed have left of theirs is removed first.
+
     `environ` is the bench's own environment: where programs are looked for, and what `${NAME}` in definitions means.
     """
-    folder = Path(tempfile.mkdtemp(prefix="ghx-modes-"))
-    try:
-        yield Modes(Definitions(definitions), folder, environ)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    await anyio.to_thread.run_sync(sweep)
+    with ExitStack() as held:
+        yield Modes(Definitions(definitions), lambda: held.enter_context(ScratchFolder()), environ)

@@ -7,6 +7,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import InputError
+from ghx_bench.agents.replay import ReplayProvider
+from ghx_bench.eval.config import ProviderChoice
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
@@ -16,11 +18,17 @@ RUN = "run"
 """The key of `provider.options` that names the run whose sessions are made again."""
 
 
+def replayed_run(choice: ProviderChoice) -> Path | None:
+    """Return the folder of the run that is replayed, if the agent is the one that does so."""
+    named = choice.options.get(RUN)
+    return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None
+
+
 def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionTrace | None]:
     """Return how the replaying agent finds the session of a cell: the same cell of another run."""
     named = options.get(RUN)
     if not isinstance(named, str):
-        raise InputError(f"provider.options.{RUN}: name the run whose sessions are to be replayed")
+        raise InputError(f"provider.options.{RUN}: name the run whose sessions are to be replayed, as --replay does")
     directory = RunDirectory(Path(named))
     if not directory.record.is_file():
         raise InputError(f"provider.options.{RUN}: {named} is not the folder of a run")

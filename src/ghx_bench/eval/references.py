@@ -102,12 +102,13 @@ def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> 
             targets.setdefault(source, set()).add(reference.checkpoint_id)
     for source, use, reference in references:
         if reference is None:
-            yield _unknown(use.name, use.tokens, order)
+            yield unknown_checkpoint(use.name, use.tokens, order)
         elif order[reference.checkpoint_id] >= order[source]:
             yield _too_early(source, reference.checkpoint_id, use.tokens, targets)
 
 
-def _unknown(name: str, tokens: Tokens, ids: Collection[str]) -> Finding:
+def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Finding:
+    """Say that a placeholder names a checkpoint that the scenario does not have."""
     rest = name.removeprefix(CHECKPOINTS)
     hint = did_you_mean(rest.partition(".")[0], ids)
     return Finding(tokens=tokens, reason=f"{{{{{name}}}}} names no checkpoint of this scenario", suggestion=hint)

@@ -24,7 +24,13 @@ SCHEMA_KEY = "$schema"
 def load_scenario_sets(path: PathLike) -> ScenarioSets:
     """Read the sets from a file, or from the `scenario-sets` file of a folder; raise `DocumentError` if it is wrong."""
     path = Path(path)
-    return read_sets(read_document(_file_in(path) if path.is_dir() else path))
+    return read_sets(read_document(_require_file(path) if path.is_dir() else path))
+
+
+def sets_file(folder: Path) -> Path | None:
+    """Return the file with the sets of a folder's scenarios, if it has one."""
+    files = (folder / f"{SETS_NAME}{suffix}" for suffix in SUFFIXES)
+    return next((file for file in files if file.is_file()), None)
 
 
 def read_sets(document: Document) -> ScenarioSets:
@@ -49,10 +55,9 @@ def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
             seen.add(each)
 
 
-def _file_in(folder: Path) -> Path:
-    for suffix in SUFFIXES:
-        if (folder / f"{SETS_NAME}{suffix}").is_file():
-            return folder / f"{SETS_NAME}{suffix}"
+def _require_file(folder: Path) -> Path:
+    if found := sets_file(folder):
+        return found
     raise DocumentError(
         [
             Problem(

@@ -1,8 +1,6 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
 import shlex
-import shutil
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +10,7 @@ import anyio
 import anyio.to_thread
 from pydantic import JsonValue
 
+from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.binding import bind
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
@@ -72,8 +71,9 @@ class TwinLifecycle:
         """Serve a seeded world from before the first cell to after the last; every scenario must fit into it."""
         scenarios = self._scenarios()
         names = required_fixtures(scenarios)
-        async with served() as server:
-            with embedded_world(self._repo) as world:
+        # The world outlives the server: while one of its threads answers a request, the world must not be closed.
+        with embedded_world(self._repo) as world:
+            async with served() as server:
                 manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
                 for scenario in scenarios:
                     bind(scenario, manifest, {RUN_ID: directory.name})
@@ -102,6 +102,7 @@ class TwinLifecycle:
                 environment=environment,
                 directory=folder / "work",
                 facts={"target": "twin", "repo": running.manifest.repo, "bindings": dict(bound.values)},
+                secrets=frozenset({environment["GITHUB_TOKEN"]}),
                 handles=StageHandles(
                     agent=AGENT,
                     observer=lambda: running.client(world, MAINTAINER),
@@ -125,8 +126,7 @@ class _Running:
     async def forked(self) -> AsyncGenerator[tuple[World, Path]]:
         """Hold a served fork of the world, and a private folder with one to work in."""
         with ExitStack() as held:
-            folder = await anyio.to_thread.run_sync(private_folder)
-            held.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             world = held.enter_context(self.world.fork())
             held.callback(self.server.remove, world)
             self.server.add(world)
@@ -150,8 +150,8 @@ def keep_path(home: Path, mode: Mode) -> None:
             (home / name).write_text(f"export PATH={shlex.quote(path)}\n", encoding="utf-8")
 
 
-def private_folder() -> Path:
+def private_folder() -> ScratchFolder:
     """Return a new folder of one attempt's own, with an empty one in it to work in."""
-    folder = Path(tempfile.mkdtemp(prefix="ghx-bench-"))
-    (folder / "work").mkdir()
+    folder = ScratchFolder()
+    (folder.path / "work").mkdir()
     return folder

@@ -24,11 +24,46 @@ class TargetError(InputError):
     code = "BAD_TARGET"
 
 
+def is_target(name: str) -> bool:
+    """Say whether a name is a place in somebody's code: `file.py`, `file.py:Name` or `module:Name`."""
+    return ":" in name or name.endswith(".py")
+
+
 def load_target(target: str, kind: type[T], *, default: str) -> T:
     """Import what `target` names and return the object in it, which has to be a `kind`."""
+    place, name = _taken_apart(target)
+    return _object_in(place, name or default, kind, target)
+
+
+def load_object(target: str, *, default: str) -> object:
+    """Import what `target` names and return the object in it, whatever it is."""
+    place, name = _taken_apart(target)
+    found: object = getattr(_module_of(place, target), name or default, None)
+    if found is None:
+        raise TargetError(one_line(f"{target}: there is nothing called {name or default!r} in it"))
+    return found
+
+
+def file_of(target: str) -> Path | None:
+    """Return the file that a target names, if it names one."""
+    place, _ = _taken_apart(target)
+    return place if isinstance(place, Path) else None
+
+
+def target_beside(target: str, folder: Path) -> str:
+    """Return a target with its file taken from a folder; the name of a module stays as it is."""
+    place, name = _taken_apart(target)
+    if not isinstance(place, Path):
+        return target
+    return f"{folder / place}:{name}" if name else str(folder / place)
+
+
+def _taken_apart(target: str) -> tuple[Path | str, str]:
+    """Return the file or module of a target, and the name in it, which is empty where none is given."""
     place, colon, name = (target, "", "") if target.endswith(".py") else target.rpartition(":")
-    place, name = (place, name or default) if colon else (target, default)
-    return _object_in(Path(place) if place.endswith(".py") else place, name, kind, target)
+    if not colon:
+        place, name = target, ""
+    return (Path(place) if place.endswith(".py") else place), name
 
 
 def load_from_file(path: Path, name: str, kind: type[T]) -> T:
@@ -73,11 +108,17 @@ def _import_module(name: str) -> ModuleType:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a file with its folder on the path, as `python file.py` would, but under a name that is nobody else's."""
+    """Import a file with its folder on the path, as `python file.py` would, but under a name that is nobody else's.
+
+    That is done once, as with any module: who asks for another object of it gets what is there already. A file that
+    was changed since is another module.
+    """
     if not path.is_file():
         raise FileNotFoundError(path)
-    real = os.path.realpath(path)
-    name = f"_ghx_bench_target_{hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+    content = hashlib.sha256(os.fsencode(os.path.realpath(path)) + b"\0" + path.read_bytes())
+    name = f"_ghx_bench_target_{content.hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")

@@ -57,7 +57,7 @@ def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
     The programs of this installation come before others of the same name.
     """
     if os.sep in tool:
-        path = Path(tool).expanduser().absolute()
+        path = _path_of(tool)
         return path if path.is_file() and os.access(path, os.X_OK) else None
     places = [environ.get("PATH", os.defpath), *_own_folders()]
     found = shutil.which(tool, path=os.pathsep.join(places[::-1] if tool in _OURS else places))
@@ -76,7 +76,18 @@ def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) 
         elif tool == GHX:
             _write_launcher(folder / GHX)
         elif tool in REQUIRED or tool not in COMMON:
-            raise MissingToolError(f"{tool}: not found on this machine; {_REMEDIES.get(tool, 'install it')}")
+            raise MissingToolError(absence(tool, _REMEDIES.get(tool, "install it")))
+
+
+def absence(tool: str, remedy: str) -> str:
+    """Say why a program cannot be had, and what to do about it."""
+    if os.sep in tool and _path_of(tool).exists():
+        return f"{tool}: cannot be run as a program; make it an executable file (chmod +x)"
+    return f"{tool}: not found on this machine; {remedy}"
+
+
+def _path_of(tool: str) -> Path:
+    return Path(os.path.expanduser(tool)).absolute()  # noqa: PTH111 - Path raises for a user who is not there
 
 
 async def version_of(program: Path, environment: Mapping[str, str]) -> str | None:

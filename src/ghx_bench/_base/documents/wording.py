@@ -30,6 +30,9 @@ _BOOLEAN_WORDS = {
     **dict.fromkeys(("no", "off", "false", "n", "0"), "false"),
 }
 
+_INTEGER = re.compile(r"-?\d+", re.ASCII)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+
 
 class RefusedError(ValueError):
     """Raised by a validator that knows which part of its value is to blame, and what to write instead.
@@ -134,8 +137,10 @@ def _suggest_kind(expected: str, value: object) -> str | None:
             return "give it a value, or remove it"
         case "a string", bool() | int() | float():
             return "put quotes around it"
-        case "an integer" | "a number", str():
-            meant = _number_in(value)
+        case "an integer", str():
+            meant = _number_in(value, _INTEGER)
+        case "a number", str():
+            meant = _number_in(value, _NUMBER)
         case "an integer", float() if value.is_integer():
             meant = f"{value:.0f}"
         case "true or false", str() | int():
@@ -147,9 +152,9 @@ def _suggest_kind(expected: str, value: object) -> str | None:
     return meant and f"write {meant}"
 
 
-def _number_in(text: str) -> str | None:
+def _number_in(text: str, form: re.Pattern[str]) -> str | None:
     digits = text.strip().replace("_", "").replace(",", "")
-    if not re.fullmatch(r"-?\d+(\.\d+)?", digits, re.ASCII):
+    if not form.fullmatch(digits):
         return None
     return f"{digits}, without quotes" if digits == text else digits
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import yaml
 
 from ghx_bench._base.documents.text import Flaw, Lines
+from ghx_bench._base.documents.yamlevents import quoted_texts
 
 QUOTE_TEMPLATE = "put quotes around a value that begins with '{{'"
 """The remedy for the commonest slip in a scenario: `prompt: {{name}} ...`."""
@@ -28,7 +29,8 @@ def explain(error: Exception, text: str) -> Flaw:
     begun = at if error.context_mark is None else error.context_mark.index
     for words, explainer in _EXPLAINERS:
         if words in said:
-            return explainer(begun, at, text)
+            runaway = _runaway_quote(at, text) if explainer in _BEHIND_A_QUOTE else None
+            return runaway or explainer(begun, at, text)
     return Flaw(offset=at, reason=f"broken YAML: {said}", suggestion="put quotes around text with special characters")
 
 
@@ -49,8 +51,12 @@ def _saying_where_it_begins(reason: str, suggestion: str) -> _Explainer:
 
 def _first_character(_: int, at: int, text: str) -> Flaw:
     if text[at : at + 1] == "\t":
-        return Flaw(offset=at, reason="a tab cannot indent", suggestion="indent with spaces")
+        return _tab(at, at, text)
     return Flaw(offset=at, reason=f"a value cannot begin with {text[at : at + 1]!r}", suggestion=_QUOTE_IT)
+
+
+def _tab(_: int, at: int, __: str) -> Flaw:
+    return Flaw(offset=at, reason="a tab cannot indent", suggestion="use spaces, not tabs")
 
 
 def _unexpected(_: int, at: int, text: str) -> Flaw:
@@ -81,12 +87,35 @@ def _misfit(begun: int, at: int, text: str) -> Flaw:
     return Flaw(offset=at, reason=reason, suggestion="correct the indentation")
 
 
+def _runaway_quote(at: int, text: str) -> Flaw | None:
+    """Say that text stands behind a quote that was closed too late, or too early, if that is what is wrong."""
+    before = None
+    for each in quoted_texts(text):
+        if each.end > at:
+            break
+        before = each
+    if before is None or text[before.end : at].strip(" "):
+        return None
+    lines, mark = Lines(text), text[before.start]
+    last = lines.position(before.end).line
+    if lines.position(before.start).line != last:
+        return Flaw(offset=before.start, reason=f"this quote is closed only on line {last}", suggestion="close it here")
+    if before.end != at:
+        return None
+    remedy = "write '' for a quote inside" if mark == "'" else 'write \\" for a quote inside'
+    return Flaw(offset=before.end, reason="text behind the closing quote", suggestion=remedy)
+
+
 def _line_until(at: int, text: str) -> str:
     return text[text.rfind("\n", 0, at) + 1 : at]
 
 
+_BEHIND_A_QUOTE = (_colon, _unclosed, _misfit)
+"""What a quote that is closed in the wrong place is taken for."""
+
 # Both parsers of PyYAML are covered: the one in C, and the one in Python where that is missing.
 _EXPLAINERS: tuple[tuple[str, _Explainer], ...] = (
+    ("tab character", _tab),
     ("cannot start any token", _first_character),
     ("mapping values are not allowed", _colon),
     ("',' or", _unclosed),

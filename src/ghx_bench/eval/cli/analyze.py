@@ -5,6 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ghx_bench.eval.cli.flags import Switch
+
 
 def analyze(
     run: Path | None = None,
@@ -12,7 +14,7 @@ def analyze(
     *,
     sessions: Path | None = None,
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
     """Say how agents worked in sessions that are over, and write what was found, one file for each session.
 

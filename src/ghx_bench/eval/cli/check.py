@@ -1,26 +1,25 @@
-"""`ghx-bench check`: everything wrong with scenarios, sets, fixtures, manifests and configurations."""
+"""`ghx-bench check`: everything wrong with a project's files, alone and together."""
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from ghx_bench.eval.cli.flags import Switch
 
 
 def check(
     *paths: Path,
     config: Path | None = None,
-    strict: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    strict: Switch = False,
+    json: Switch = False,
 ) -> int:
-    """Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.
+    """Say everything that is wrong with scenarios, solutions, sets, fixtures, manifests, modes and configurations.
 
     Parameters
     ----------
     paths
         Files and folders; the current folder unless given. What a file is, is told by its name and content.
     config
-        The configuration whose scorers scenarios may name, besides those among the files; `eval.config.yaml` in the
-        current folder unless given. The Python file with the scorers is executed.
+        The configuration whose scorers, fixtures and modes may be named, besides those among the files;
+        `eval.config.yaml` in the current folder unless given. The Python file with the scorers is executed.
     strict
         Let warnings count as problems.
     json

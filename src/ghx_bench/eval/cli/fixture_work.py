@@ -2,88 +2,48 @@
 
 import json
 import os
+import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from typing import TypeVar
 
 import anyio
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.config import EvalConfig, load_eval_config
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.cli.flags import Place
+from ghx_bench.eval.config import EvalConfig, project_config, project_file
 from ghx_bench.eval.fixtures.identities import live_clients
-from ghx_bench.eval.fixtures.library import BUILT_IN, FixtureLibrary, load_fixtures
+from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.manager import Cleaned, FixtureManager, FixtureStatus
-from ghx_bench.eval.folders import CONFIG_FILE, FIXTURES_FOLDER
+from ghx_bench.eval.fixtures.occupation import require_free
+from ghx_bench.eval.live_environment import with_host
 from ghx_bench.eval.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
+from ghx_bench.eval.staging import required_fixtures
+from ghx_bench.profiler.selection import select_scenarios
 
 T = TypeVar("T")
 
-_ANY_MODE = "baseline"  # a configuration has modes, which do not matter here
+
+def seed_fixtures(place: Place, names: Sequence[str] | None) -> int:
+    """Make fixtures, and write down where they are; unless they are named, those that the scenarios require."""
+    wanted = _required(place) if names is None else names
+    return _make(place, lambda manager: manager.seed(wanted))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the fixtures are, as far as the command line says."""
-
-    config: Path | None = None
-    repo: str | None = None
-    manifest: Path | None = None
-    author_token_env: str | None = None
-
-    def settings(self) -> EvalConfig:
-        """Return the configuration with the flags applied; without a file, the flags alone."""
-        file = self.config or Path(CONFIG_FILE)
-        is_there = self.config is not None or file.is_file()
-        config = load_eval_config(file) if is_there else EvalConfig(modes=(_ANY_MODE,))
-        return config.with_overrides(
-            {
-                "--repo": self.repo,
-                "--manifest": None if self.manifest is None else str(self.manifest),
-                "--author-token-env": self.author_token_env,
-            }
-        )
-
-
-def show_fixtures(place: Place, *, as_json: bool) -> int:
-    """Print the fixtures there are."""
-    library = _library(place.settings())
-    if as_json:
-        _print(
-            [
-                {
-                    "name": name,
-                    "description": library.get(name).description,
-                    "builtIn": library.shelved(name).path.parent == BUILT_IN,
-                    "file": str(library.shelved(name).path),
-                }
-                for name in library.names
-            ]
-        )
-        return 0
-    width = max(map(len, library.names))
-    for name in library.names:
-        print(f"{name:{width}}  {library.get(name).description}")  # noqa: T201 - this command's output
-    return 0
-
-
-def seed_fixtures(place: Place, names: Sequence[str] | None, *, as_json: bool) -> int:
-    """Make fixtures, and write down where they are."""
-    return _make(place, lambda manager: manager.seed(names), as_json=as_json)
-
-
-def reset_fixtures(place: Place, names: Sequence[str] | None, *, as_json: bool) -> int:
+def reset_fixtures(place: Place, names: Sequence[str] | None) -> int:
     """Put fixtures back, and write down where they are now."""
-    config = place.settings()
+    config = _settings(place)
     if names is None and not config.fixtures.manifest.is_file():
         raise InputError(f"{config.fixtures.manifest}: there is no manifest; name the fixtures to put back")
-    return _make(place, lambda manager: manager.reset(names), as_json=as_json)
+    return _make(place, lambda manager: manager.reset(names))
 
 
-def show_status(place: Place, names: Sequence[str] | None, *, as_json: bool) -> int:
+def show_status(place: Place, names: Sequence[str] | None) -> int:
     """Print what has become of fixtures."""
-    found = _work(place.settings(), lambda manager: manager.status(names))
-    if as_json:
+    found = _work(_settings(place), lambda manager: manager.status(names))
+    if place.json:
         _print([asdict(each) for each in found])
         return 0
     width = max((len(each.name) for each in found), default=0)
@@ -92,21 +52,25 @@ def show_status(place: Place, names: Sequence[str] | None, *, as_json: bool) -> 
     return 0
 
 
-def clean_up(place: Place, *, dry_run: bool, as_json: bool) -> int:
+def clean_up(place: Place, *, dry_run: bool) -> int:
     """Close and remove what fixtures have left."""
-    cleaned = _work(place.settings(), lambda manager: manager.cleanup(everything=True, dry_run=dry_run))
-    if as_json:
+    config = _settings(place)
+    if not dry_run:
+        _require_free(config)
+    cleaned = _work(config, lambda manager: manager.cleanup(everything=True, dry_run=dry_run))
+    if place.json:
         _print(asdict(cleaned))
     else:
         print(_told(cleaned, dry_run=dry_run))  # noqa: T201 - this command's output
     return 0
 
 
-def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManifest]], *, as_json: bool) -> int:
-    config = place.settings()
+def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManifest]]) -> int:
+    config = _settings(place)
+    _require_free(config)
     manifest = _work(config, work)
     write_fixture_manifest(config.fixtures.manifest, manifest)
-    if as_json:
+    if place.json:
         _print(manifest.to_wire())
         return 0
     width = max((len(name) for name in manifest.fixtures), default=0)
@@ -116,24 +80,52 @@ def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManife
     return 0
 
 
+def _required(place: Place) -> Sequence[str] | None:
+    """Return what the scenarios of the configuration require, and say so; None, for all, without a configuration."""
+    file = project_file(place.config)
+    if file is None:
+        print("note: there is no configuration here; all fixtures are made", file=sys.stderr)  # noqa: T201 - the command line
+        return None
+    config = _settings(place)
+    catalogue = Catalogue(config)
+    with redirect_stdout(sys.stderr):  # what a project's own scorers print is not this command's output
+        chosen = anyio.run(select_scenarios, config.scenarios, catalogue.load, catalogue.sets)
+    names = required_fixtures(chosen)
+    told = ", ".join(names) or "none"
+    print(f"note: the scenarios of {file} require {told}; name fixtures to make others", file=sys.stderr)  # noqa: T201 - the same
+    return names
+
+
+def _require_free(config: EvalConfig) -> None:
+    """Refuse to change fixtures that a run on this machine works with."""
+    if config.fixtures.repo is not None:
+        require_free(config.fixtures.repo)
+
+
+def _settings(place: Place) -> EvalConfig:
+    """Return the project's configuration with the flags applied; without a file, the flags alone."""
+    return project_config(place.config).with_overrides(
+        {
+            "--repo": place.repo,
+            "--manifest": None if place.manifest is None else str(place.manifest),
+            "--author-token-env": place.author_token_env,
+        }
+    )
+
+
 def _work(config: EvalConfig, work: Callable[[FixtureManager], Awaitable[T]]) -> T:
     """Do something with the fixtures of the configured repository."""
     repo, path = config.fixtures.repo, config.fixtures.manifest
     if repo is None:
         raise InputError("no repository is named; give --repo owner/name, or fixtures.repo in the configuration")
-    library = _library(config)
+    library, environ = load_fixtures(config.fixtures.folders), with_host(os.environ)
     known = load_fixture_manifest(path) if path.is_file() else None
 
     async def run() -> T:
-        async with live_clients(os.environ, config.fixtures) as clients:
+        async with live_clients(environ, config.fixtures) as clients:
             return await work(FixtureManager(repo, clients, library, known=known))
 
     return anyio.run(run)
-
-
-def _library(config: EvalConfig) -> FixtureLibrary:
-    own = Path(FIXTURES_FOLDER)
-    return load_fixtures(config.fixtures.folders or ([own] if own.is_dir() else []))
 
 
 def _line(status: FixtureStatus, width: int) -> str:

@@ -1,5 +1,8 @@
 """What `ghx-bench init` writes."""
 
+import shlex
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError, OperationError
@@ -9,18 +12,25 @@ PROJECT = Path(__file__).parent.parent / "project"
 
 def found(directory: Path) -> int:
     """Copy the project, unless one of its files is there already."""
-    files = sorted(path for path in PROJECT.rglob("*.yaml"))
-    taken = [path.relative_to(PROJECT) for path in files if (directory / path.relative_to(PROJECT)).exists()]
-    if taken:
-        raise InputError(f"{directory / taken[0]} is there already; nothing was written, choose another folder")
-    try:
-        for path in files:
-            target = directory / path.relative_to(PROJECT)
+    targets = {directory / path.relative_to(PROJECT): path for path in sorted(PROJECT.rglob("*.yaml"))}
+    taken = next((target for target in targets if target.exists()), None)
+    if taken is not None:
+        raise InputError(f"{taken} is there already; nothing was written, choose another folder")
+    for target, path in targets.items():
+        try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-            print(target)  # noqa: T201 - this command's output
-    except OSError as error:
-        raise OperationError(f"{error.filename} cannot be written: {error.strerror}") from error
-    place = "" if directory == Path() else f"cd {directory} && "
+        except OSError as error:
+            _remove(targets)
+            raise OperationError(f"{target} cannot be written: {error.strerror}; no file of it was left") from error
+    print("\n".join(map(str, targets)))  # noqa: T201 - this command's output
+    place = "" if directory == Path() else f"cd {shlex.quote(str(directory))} && "
     print(f"\nRun it: {place}ghx-bench run")  # noqa: T201 - this command's output
     return 0
+
+
+def _remove(targets: Iterable[Path]) -> None:
+    """Take half a project away again, or it would be in the way of the next attempt."""
+    for target in targets:
+        with suppress(OSError):
+            target.unlink(missing_ok=True)

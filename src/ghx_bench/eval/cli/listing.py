@@ -1,33 +1,49 @@
-"""`ghx-bench list`: what there is to run."""
+"""`ghx-bench list`: what there is to run, and to run it with."""
 
 from pathlib import Path
-from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from ghx_bench.eval.cli.flags import Listing, Narrowing
+
+_EVERY = Narrowing()
+_HERE = Listing()
 
 
-def list_scenarios(
-    *paths: Path,
-    tag: list[str] | None = None,
-    category: list[Literal["pr", "issue", "workflow", "release", "repo"]] | None = None,
-    difficulty: list[Literal["basic", "intermediate", "advanced"]] | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
-) -> int:
-    """List scenarios.
+def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing = _HERE) -> int:
+    """List scenarios: those of the project, and those that come with the package.
 
     Parameters
     ----------
     paths
-        Files and folders of scenarios; unless given, those of this folder's project and the built-in ones.
-    tag
-        Only scenarios with this tag; repeat for several.
-    category
-        Only scenarios about this part of GitHub; repeat for several.
-    difficulty
-        Only scenarios this hard; repeat for several.
-    json
-        Print the list as JSON.
+        Files and folders of scenarios, to list these alone.
     """
-    from ghx_bench.eval.cli.scenario_table import show_scenarios
+    from ghx_bench.eval.cli.inventory import show_scenarios
 
-    return show_scenarios(paths, tag, category, difficulty, as_json=json)
+    return show_scenarios(paths, narrowing, listing)
+
+
+def list_sets(*, listing: Listing = _HERE) -> int:
+    """List the named sets of scenarios, for `run --scenario-set`."""
+    from ghx_bench.eval.cli.inventory import show_sets
+
+    return show_sets(listing)
+
+
+def list_modes(*, listing: Listing = _HERE) -> int:
+    """List the modes, for `run --mode`: what their agents find on the path, and their MCP servers."""
+    from ghx_bench.eval.cli.inventory import show_modes
+
+    return show_modes(listing)
+
+
+def list_agents(*, listing: Listing = _HERE) -> int:
+    """List the agents, for `run --agent`."""
+    from ghx_bench.eval.cli.inventory import show_agents
+
+    return show_agents(listing)
+
+
+def list_fixtures(*, listing: Listing = _HERE) -> int:
+    """List the fixtures, which scenarios require: those of the project, and those that come with the package."""
+    from ghx_bench.eval.cli.inventory import show_fixtures
+
+    return show_fixtures(listing)

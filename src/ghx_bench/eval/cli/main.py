@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from cyclopts import App
 
 from ghx_bench._base.commandline import command_line, run_command_line
+from ghx_bench.eval.cli.listing import list_scenarios
 
 app = command_line(
     "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
@@ -62,10 +63,15 @@ app.command(
     name="export",
     help="Write the sessions of a run in the formats of others.",
 )
-app.command(listing := App(name="list", help="List what there is to run."))
-listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios.")
+app.command(listing := App(name="list", help="List what there is to run, and to run it with."))
+listing.default(list_scenarios)
+listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios (the default).")
+listing.command("ghx_bench.eval.cli.listing:list_sets", name="sets", help="List the named sets of scenarios.")
+listing.command("ghx_bench.eval.cli.listing:list_modes", name="modes", help="List the modes.")
+listing.command("ghx_bench.eval.cli.listing:list_agents", name="agents", help="List the agents.")
+listing.command("ghx_bench.eval.cli.listing:list_fixtures", name="fixtures", help="List the fixtures.")
 app.command(fixture := App(name="fixture", help="Make, look at, put back and take away what scenarios need on GitHub."))
-fixture.command("ghx_bench.eval.cli.fixture:list_fixtures", name="list", help="List the fixtures there are.")
+fixture.command("ghx_bench.eval.cli.listing:list_fixtures", name="list", help="List the fixtures there are.")
 fixture.command("ghx_bench.eval.cli.fixture:seed", name="seed", help="Let fixtures be there, and write down where.")
 fixture.command("ghx_bench.eval.cli.fixture:status", name="status", help="Say what has become of fixtures.")
 fixture.command("ghx_bench.eval.cli.fixture:reset", name="reset", help="Put fixtures back to what they were.")

@@ -14,12 +14,16 @@ from rich.console import Console
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.eval.cli.glance import SHOWN_METRICS, glance_table
 from ghx_bench.eval.cli.interruption import interruptible
+from ghx_bench.eval.gates import Verdict
 from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.progress import JsonLog, choose_observer
+from ghx_bench.profiler.reports.controls import ControlTally, alarms
 from ghx_bench.profiler.reports.glance import glance_at
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
+
+_WIDEST_TABLE = 1_000
 
 
 def measure(
@@ -55,20 +59,42 @@ def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
     if log_json != "-":
         observers.append(displays.enter_context(choose_observer(sys.stderr, environment=os.environ)))
     if log_json is not None:
-        observers.append(displays.enter_context(JsonLog.open(log_json)))
+        log = JsonLog.open(log_json)
+        displays.callback(_close, log, log_json)
+        observers.append(log)
     return observers
 
 
-def show(result: SuiteResult, *, as_json: bool) -> None:
-    """Print what a run came to: a table for people, or JSON."""
-    glances = glance_at(read_rows(RunDirectory(result.directory).rows), SHOWN_METRICS)
+def _close(log: JsonLog, place: str) -> None:
+    """Close the log; one that could not be written to its end is told, and costs nothing else."""
+    try:
+        with log:
+            pass
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)  # noqa: T201 - the command line
+
+
+def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
+    """Print what a run came to: a table for people, or JSON with what gates said."""
+    controls = ControlTally()
+    glances = glance_at(controls.watching(read_rows(RunDirectory(result.directory).rows)), SHOWN_METRICS)
     if as_json:
         modes = {mode: glance.to_wire() for mode, glance in glances.items()}
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
-        print(json.dumps({"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes}))  # noqa: T201 - this command's output
+        objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
+        said = {**objections, "gates": [each.to_wire() for each in gates]}
+        told = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
+        print(json.dumps(told))  # noqa: T201 - this command's output
         return
     console = Console()
-    console.print(glance_table(glances))
+    table = glance_table(glances)
+    # A line that is too long for the terminal can still be read, numbers that were cut off cannot.
+    wanted = console.measure(table, options=console.options.update(max_width=_WIDEST_TABLE)).maximum
+    console.width = max(console.width, wanted)
+    console.print(table)
     failed = f", {result.failed} could not be measured" if result.failed else ""
     measured = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
     console.print(f"\n{measured}{failed}: {result.directory}", markup=False, highlight=False, soft_wrap=True)
+    for alarm in alarms(controls.objections):
+        console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)

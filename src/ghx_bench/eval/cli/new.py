@@ -14,7 +14,7 @@ def new_scenario(
     directory: Annotated[Path, Parameter(name="--dir", show_default=True)] = Path("scenarios"),
     format: Annotated[Literal["yaml", "json"], Parameter(show_default=True)] = "yaml",  # noqa: A002 - the same
 ) -> int:
-    """Write the first draft of a scenario: valid as it stands, with what to change in it.
+    """Write the first draft of a scenario and of its solution: they work as they stand, and say what to change.
 
     Parameters
     ----------
@@ -30,5 +30,6 @@ def new_scenario(
     from ghx_bench.eval.starter import write_starter
 
     path = write_starter(id, directory, category=category, format_=format)
-    print(f"{path} written; edit it, then run: ghx-bench check {path}")  # noqa: T201 - this command's output
+    said = f"{path} written, and its solution beside it; edit them, then run: ghx-bench check {directory}"
+    print(said)  # noqa: T201 - this command's output
     return 0

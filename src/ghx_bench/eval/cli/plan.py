@@ -1,25 +1,25 @@
 """`ghx-bench plan`: how many scenarios and repetitions an effect needs."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from ghx_bench.eval.cli.flags import Number, Switch, WholeNumber
 
 
 def plan(
     *pilot: Path,
-    effect: float,
+    effect: Number,
     results: list[Path] | None = None,
     metric: str = "tokens_active",
     modes: str | None = None,
     target: Literal["suite", "population"] | None = None,
-    power: float | None = None,
-    alpha: float | None = None,
-    comparisons: int | None = None,
-    within_cv: float | None = None,
-    between_sd: float | None = None,
-    rate: float | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    power: Number | None = None,
+    alpha: Number | None = None,
+    comparisons: WholeNumber | None = None,
+    within_cv: Number | None = None,
+    between_sd: Number | None = None,
+    rate: Number | None = None,
+    json: Switch = False,
 ) -> int:
     """Say how many scenarios and repetitions it takes to show an effect, from a pilot run or from assumptions.
 

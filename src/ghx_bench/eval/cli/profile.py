@@ -1,18 +1,11 @@
 """`ghx-bench profile`: measure an agent described in a Python file."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
 
-
-def _whole(_type: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number; 1.5 is none."""
-    return int(tokens[0].value)
-
-
-WholeNumber = Annotated[int, Parameter(converter=_whole)]
+from ghx_bench.eval.cli.flags import Switch, WholeNumber
 
 
 def profile(
@@ -33,8 +26,8 @@ def profile(
     results_dir: str | None = None,
     resume: Path | None = None,
     log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    dry_run: Switch = False,
+    json: Switch = False,
 ) -> int:
     """Measure an agent of your own, described in a Python file.
 

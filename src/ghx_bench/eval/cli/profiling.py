@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import anyio
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ghx_bench._base.commandline import INTERRUPTED
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.cli.exits import NOT_ALL_MEASURED
+from ghx_bench.eval.cli.exits import exit_code
 from ghx_bench.eval.cli.measuring import measure, show
+from ghx_bench.eval.cli.resuming import made_by_evaluation, settings_of
 from ghx_bench.eval.targets import load_target
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.errors import RunMismatchError
@@ -63,7 +64,7 @@ def run_order(order: Order) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     show(result, as_json=order.as_json)
-    return NOT_ALL_MEASURED if result.failed else 0
+    return exit_code(unmeasured=result.failed)
 
 
 def _run(order: Order, profile: Profile[Any], config: ProfileConfig) -> SuiteResult:
@@ -92,7 +93,7 @@ def _resumed_config(run: Path, order: Order, profile: Profile[Any]) -> ProfileCo
     if order.config is not None:
         raise InputError("--config goes with a new run; a resumed one has its settings in its run.json")
     record = read_record(RunDirectory(run).record)
-    if "provider" in record.config:  # an evaluation names its agent in its settings, a profile in its file
+    if made_by_evaluation(record):
         command = shlex.join(["ghx-bench", "resume", str(run)])
         raise RunMismatchError(f"{run}: this run was made by an evaluation; resume it with `{command}`")
     if differences := tuple(_foreign_parts(record, profile)):
@@ -101,12 +102,7 @@ def _resumed_config(run: Path, order: Order, profile: Profile[Any]) -> ProfileCo
             f"{run}: this run was made by another profile ({'; '.join(differences)}); resume it with that one, "
             f"`{command}`, or start a new run"
         )
-    try:
-        return ProfileFile.model_validate(record.config)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = "/".join(map(str, first["loc"]))
-        raise RunMismatchError(f"{run}: its settings are of another version ({where}: {first['msg']})") from None
+    return settings_of(record, run, ProfileFile)
 
 
 def _foreign_parts(record: RunRecord, profile: Profile[Any]) -> Iterator[str]:

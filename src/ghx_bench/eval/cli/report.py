@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from ghx_bench.eval.cli.flags import Switch
+
 
 def report(
     *runs: Path,
@@ -12,7 +14,7 @@ def report(
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
     sessions: Literal["failures", "all", "none"] = "failures",
     format: list[Literal["html", "markdown", "data", "parquet"]] | None = None,  # noqa: A002 - the flag's name
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
     """Write what runs have shown, as pages for people and files for programs.
 

@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from ghx_bench.eval.cli.profile import WholeNumber
+from ghx_bench.eval.cli.flags import Switch, WholeNumber
 
 
 def run(
     *,
     config: Path | None = None,
     agent: str | None = None,
+    replay: str | None = None,
     model: list[str] | None = None,
     mode: list[str] | None = None,
     scenario: list[str] | None = None,
@@ -22,7 +23,7 @@ def run(
     difficulty: list[str] | None = None,
     repetitions: WholeNumber | None = None,
     retries: WholeNumber | None = None,
-    skip_warmup: Annotated[bool, Parameter(negative="")] = False,
+    skip_warmup: Switch = False,
     max_concurrency: WholeNumber | None = None,
     order: Literal["interleaved", "sequential"] | None = None,
     seed: WholeNumber | None = None,
@@ -30,10 +31,11 @@ def run(
     target: Literal["twin", "github"] | None = None,
     repo: str | None = None,
     author_token_env: str | None = None,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    fail_on: list[str] | None = None,
+    dry_run: Switch = False,
     log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     report: bool = True,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
     """Run scenarios with an agent in every mode, and report what came of it.
 
@@ -45,7 +47,9 @@ def run(
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
     agent
-        The agent to evaluate: reference, nop, replay.
+        The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent.
+    replay
+        The directory of a run whose sessions are made again; the agent is then `replay`.
     model
         A model id to run with; repeat for several.
     mode
@@ -82,6 +86,8 @@ def run(
         The repository that holds the fixtures, as owner/name. On github.com no other is touched.
     author_token_env
         On github.com, the environment variable with the token of a second identity, which authors what is reviewed.
+    fail_on
+        End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several.
     dry_run
         Print what would be run, and stop.
     log_json
@@ -94,7 +100,8 @@ def run(
     from ghx_bench.eval.cli.evaluating import RunOrder, run_order
 
     flags = {
-        "--agent": agent,
+        "--agent": "replay" if agent is None and replay is not None else agent,
+        "--replay": replay,
         "--model": model,
         "--mode": mode,
         "--scenario": scenario,
@@ -111,6 +118,7 @@ def run(
         "--target": target,
         "--repo": repo,
         "--author-token-env": author_token_env,
+        "--fail-on": fail_on,
     }
     return run_order(
         RunOrder(
@@ -132,10 +140,11 @@ def resume(
     *,
     log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     max_concurrency: WholeNumber | None = None,
+    fail_on: list[str] | None = None,
     report: bool = True,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
-    """Run the cells that an interrupted run has left.
+    """Run the cells that an interrupted run has left, in the folder where it was started.
 
     Parameters
     ----------
@@ -145,6 +154,8 @@ def resume(
         Write every event as a line of JSON to this file (`-` for standard error).
     max_concurrency
         How many cells run at once.
+    fail_on
+        End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
     report
         Write the report when all cells are done.
     json
@@ -155,7 +166,7 @@ def resume(
     return run_order(
         RunOrder(
             resume=run,
-            flags={"--max-concurrency": max_concurrency},
+            flags={"--max-concurrency": max_concurrency, "--fail-on": fail_on},
             log_json=log_json,
             with_report=report,
             as_json=json,

@@ -1,9 +1,8 @@
 """`ghx-bench show`: a run, or one of its cells, on the terminal."""
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from ghx_bench.eval.cli.flags import Switch
 
 
 def show(
@@ -11,7 +10,7 @@ def show(
     cell: str | None = None,
     /,
     *,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: Switch = False,
 ) -> int:
     """Show what a run came to, cell by cell, or one cell with its checkpoints and its conversation.
 

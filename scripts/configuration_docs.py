@@ -1,0 +1,69 @@
+"""Write the tables of docs/configuration.md: every setting of `eval.config.yaml`, its default and its flag.
+
+    python scripts/configuration_docs.py           write the page anew
+    python scripts/configuration_docs.py --check   say whether it is up to date
+
+Everything between `<!-- generated: settings -->` and `<!-- end -->` comes from the code; the rest is written by hand.
+"""
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ghx_bench.eval.cli.run import run
+from ghx_bench.eval.config import EvalConfig
+
+PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
+SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
+HEAD = ("| setting | what it says | default | flag |", "|---|---|---|---|")
+UNSAID = (None, [], {}, [{"id": "none", "label": None}])
+AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
+FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in inspect.signature(run).parameters}
+
+
+def main() -> None:
+    """Write or check the page."""
+    written = PAGE.read_text(encoding="utf-8")
+    wanted = SECTION.sub(lambda found: f"{found[1]}\n{settings()}\n\n{found[2]}", written)
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(None if written == wanted else f"{PAGE} is out of date: run python scripts/configuration_docs.py")
+    PAGE.write_text(wanted, encoding="utf-8")
+
+
+def settings() -> str:
+    """Return the tables: what stands alone, then a table for each section."""
+    schema = EvalConfig.model_json_schema(by_alias=True)
+    alone, sections = [*HEAD], list[str]()
+    for name, described in schema["properties"].items():
+        section = schema["$defs"].get(described.get("$ref", "").rpartition("/")[2], {})
+        if "properties" in section:
+            purpose = EvalConfig.model_fields[name].description or ""
+            sections += ["", f"**`{name}`**: {_sentence(purpose)}", "", *HEAD]
+            sections += [_row((name, key), value) for key, value in section["properties"].items()]
+        else:
+            alone.append(_row((name,), described))
+    return "\n".join([*alone, *sections])
+
+
+def _row(path: tuple[str, ...], described: Mapping[str, Any]) -> str:
+    default = f"`{json.dumps(described['default'])}`" if described.get("default") not in UNSAID else ""
+    return f"| `{path[-1]}` | {described.get('description', '')} | {default} | {', '.join(_flags(path))} |"
+
+
+def _flags(path: tuple[str, ...]) -> Iterator[str]:
+    for flag, place in EvalConfig.FLAGS.items():
+        written = AS_WRITTEN.get(flag, flag)
+        if place == path and written in FLAGS_OF_RUN:
+            yield f"`{written}`"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+if __name__ == "__main__":
+    main()

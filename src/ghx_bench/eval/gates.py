@@ -1,0 +1,101 @@
+"""Gates: what must not come of a run, for pipelines that stop there."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, JsonValue, Strict
+
+from ghx_bench._base.documents import RefusedError
+from ghx_bench._base.problems import did_you_mean, shortened
+from ghx_bench.profiler.row import ProfileRow
+
+WRONG, RIGHT = "wrong", "right"
+_RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
+_GRAMMAR = "'wrong', 'right', or a rate between 0 and 1 as in 'success<0.8'"
+_MOST_NAMED = 3
+
+
+def _least(gate: str) -> Fraction | None:
+    """Return the rate that a gate asks for, if it asks for one."""
+    found = _RATE.fullmatch(gate)
+    rate = None if found is None else Fraction(found[1])
+    return rate if rate is not None and 0 < rate <= 1 else None
+
+
+def _known(gate: str) -> str:
+    gate = gate.strip()
+    if gate not in (WRONG, RIGHT) and _least(gate) is None:
+        hint = did_you_mean(gate, (WRONG, RIGHT), otherwise=f"write {_GRAMMAR}")
+        raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
+    return gate
+
+
+Gate = Annotated[str, Strict(), AfterValidator(_known), Field(examples=["wrong", "success<0.8"])]
+"""`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a run got through a gate, and what stopped it if not."""
+
+    gate: str
+    reason: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run did not get through."""
+        return self.reason is not None
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {"gate": self.gate, "failed": self.failed, "reason": self.reason}
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {self.reason or 'passed'}"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The measured cells of a run that were wrong, or right."""
+
+    measured: int = 0
+    cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
+    by_mode: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+
+    def add(self, row: ProfileRow) -> None:
+        success = row.success is True
+        self.measured += 1
+        self.cells[success].append(f"{row.mode}/{row.scenario_id}/{row.iteration}")
+        self.by_mode.setdefault(row.mode, []).append(success)
+
+
+def judge(gates: Sequence[str], rows: Iterable[ProfileRow]) -> tuple[Verdict, ...]:
+    """Hold the measured cells of a run against gates; what could not be measured is neither right nor wrong."""
+    tally = _Tally()
+    for row in rows if gates else ():
+        if row.was_measured:
+            tally.add(row)
+    return tuple(Verdict(gate=gate, reason=_reason(gate, tally)) for gate in gates)
+
+
+def _reason(gate: str, tally: _Tally) -> str | None:
+    """Say what a gate fails by, if it does."""
+    if (least := _least(gate)) is not None:
+        below = [_told(mode, results) for mode, results in tally.by_mode.items() if _share(results) < least]
+        return "; ".join(below) or None
+    cells = tally.cells[gate == RIGHT]
+    if not cells:
+        return None
+    named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
+    return f"{len(cells)} of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {gate}: {named}"
+
+
+def _share(results: Sequence[bool]) -> Fraction:
+    return Fraction(sum(results), len(results))
+
+
+def _told(mode: str, results: Sequence[bool]) -> str:
+    return f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(_share(results)):.3g})"

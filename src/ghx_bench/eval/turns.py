@@ -1,0 +1,79 @@
+"""Who may work in a shared repository at the same time."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+import anyio.lowlevel
+
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.contracts import Executor
+
+
+class TurnTaking:
+    """Runs cells as another executor does, each when its turn has come.
+
+    Waiting happens here, since the time that a cell may take to be prepared is for preparing it.
+    """
+
+    def __init__(self, executor: Executor, turn: Callable[[Cell], AbstractAsyncContextManager[None]]) -> None:
+        self._executor, self._turn = executor, turn
+
+    async def run(self, cells: Sequence[Cell], work: Callable[[Cell], Awaitable[None]]) -> None:
+        """Do the work for every cell; a turn lasts until all attempts at its cell are over."""
+
+        async def work_in_turn(cell: Cell) -> None:
+            async with self._turn(cell):
+                await anyio.lowlevel.checkpoint_if_cancelled()  # while it waited, everything may have been called off
+                await work(cell)
+
+        await self._executor.run(cells, work_in_turn)
+
+
+class Turns:
+    """Lets in those who keep to their own together, and the others one by one, when nobody else is there.
+
+    Whoever waits to be alone is let in before those who come later, so that nobody waits for ever.
+    """
+
+    def __init__(self) -> None:
+        self._changed = anyio.Condition()
+        self._inside = 0
+        self._waiting_to_be_alone = 0
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def together(self) -> AsyncGenerator[None]:
+        """Be there with others who keep to their own."""
+        async with self._changed:
+            while self._is_closed or self._waiting_to_be_alone:
+                await self._changed.wait()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            await self._leave()
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        """Be there with nobody else."""
+        async with self._changed:
+            self._waiting_to_be_alone += 1
+            try:
+                while self._inside:
+                    await self._changed.wait()
+                self._inside, self._is_closed = 1, True
+            finally:
+                self._waiting_to_be_alone -= 1
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        with anyio.CancelScope(shield=True):
+            async with self._changed:
+                self._inside -= 1
+                self._is_closed = False
+                self._changed.notify_all()

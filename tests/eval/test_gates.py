@@ -1,0 +1,87 @@
+"""Gates: what must not come of a run, in one grammar, judged on what was measured."""
+
+from typing import Any
+
+import pytest
+from report_runs import a_row
+
+from ghx_bench._base.errors import FlagError
+from ghx_bench.eval.cli.exits import exit_code
+from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.gates import Verdict, judge
+from ghx_bench.profiler.row import ProfileRow
+
+
+def row(mode: str, iteration: int, success: bool | None) -> ProfileRow:
+    unknown: dict[str, Any] = {"error": "GitHub was away", "cause": "environment"} if success is None else {}
+    return a_row(mode, iteration=iteration, scenarioId="s-001", success=success, **unknown)
+
+
+ROWS = [row("a", 0, True), row("a", 1, True), row("a", 2, False), row("a", 3, None), row("b", 0, True)]
+
+
+@pytest.mark.parametrize(
+    ("gate", "rows", "reason"),
+    [
+        ("wrong", ROWS, "1 of 4 measured cells is wrong: a/s-001/2"),
+        ("right", ROWS, "3 of 4 measured cells are right: a/s-001/0, a/s-001/1, b/s-001/0"),
+        (
+            "wrong",
+            [row("a", n, False) for n in range(5)],
+            "5 of 5 measured cells are wrong: a/s-001/0, a/s-001/1, a/s-001/2 and 2 more",
+        ),
+        ("wrong", [ROWS[0], ROWS[4]], None),
+        ("right", [ROWS[2], ROWS[3]], None),
+        ("success<0.8", ROWS, "a succeeds in 2 of 3 measured cells (0.667)"),
+        (
+            "success < 1",
+            [*ROWS, row("b", 1, False)],
+            "a succeeds in 2 of 3 measured cells (0.667); b succeeds in 1 of 2 measured cells (0.5)",
+        ),
+        ("success<0.6", ROWS, None),
+        ("success<0.1", [row("a", n, n == 0) for n in range(10)], None),
+        ("success<.5", [ROWS[3]], None),
+    ],
+)
+def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason: str | None) -> None:
+    (verdict,) = judge([gate], rows)
+
+    assert (verdict.failed, verdict.reason) == (reason is not None, reason)
+    assert verdict.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason}
+
+
+@pytest.mark.parametrize(
+    ("gate", "says"),
+    [
+        ("wrng", "--fail-on: there is no gate 'wrng'; did you mean 'wrong'?"),
+        ("success", "--fail-on: there is no gate 'success'; write 'wrong', 'right', or a rate between 0 and 1 as in"),
+        ("success<80", "--fail-on: there is no gate 'success<80'; write "),
+        ("success<1.5", "--fail-on: there is no gate 'success<1.5'; write "),
+        ("success<0", "--fail-on: there is no gate 'success<0'; write "),
+        ("success>0.5", "--fail-on: there is no gate 'success>0.5'; write "),
+        ("success<nan", "--fail-on: there is no gate 'success<nan'; write "),
+        ("", "--fail-on: there is no gate ''; write "),
+    ],
+)
+def test_what_is_no_gate_is_refused(gate: str, says: str) -> None:
+    with pytest.raises(FlagError) as raised:
+        EvalConfig(modes=("baseline",)).with_overrides({"--fail-on": [gate]})
+
+    assert str(raised.value).startswith(says)
+
+
+def test_flags_stand_in_for_the_gates_of_the_file() -> None:
+    config = EvalConfig.model_validate({"modes": ["baseline"], "fail_on": ["wrong", "success<0.8"]})
+
+    assert config.fail_on == ("wrong", "success<0.8")
+    assert config.with_overrides({"--fail-on": ["right"]}).fail_on == ("right",)
+    assert config.with_overrides({"--fail-on": None}).fail_on == ("wrong", "success<0.8")
+
+
+def test_what_could_not_be_measured_goes_before_a_gate() -> None:
+    passed, failed = Verdict(gate="right"), Verdict(gate="wrong", reason="1 of 1")
+
+    assert exit_code(unmeasured=0) == 0
+    assert exit_code(unmeasured=0, gates=[passed]) == 0
+    assert exit_code(unmeasured=0, gates=[passed, failed]) == 1
+    assert exit_code(unmeasured=2, gates=[failed]) == 3

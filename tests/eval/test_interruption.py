@@ -1,0 +1,51 @@
+"""Ctrl-C at every stage of a run: it ends in order, leaves nothing behind, and says how to go on."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bench_command import left_in, run_in, start
+
+FLAGS = ("--agent", "nop", "--mode", "baseline", "--scenario-set", "quick", "--repetitions", "50", "--log-json", "log")
+
+
+def has_directory(folder: Path) -> bool:
+    return any((folder / "results").glob("run_*/run.json"))
+
+
+def has_repository(folder: Path) -> bool:
+    """Tell whether the embedded GitHub has a repository, which is when fixtures begin to be made in it."""
+    return any((folder / "tmp").glob("*/*/refs"))
+
+
+def has_told(event: str) -> Callable[[Path], bool]:
+    def told(folder: Path) -> bool:
+        log = folder / "log"
+        return log.exists() and f'"{event}"' in log.read_text()
+
+    return told
+
+
+MOMENTS: dict[str, Callable[[Path], bool]] = {
+    "the directory is made": has_directory,
+    "fixtures are made": has_repository,
+    "the modes are warmed up": has_told("canary_started"),
+    "cells are run": has_told("cell_started"),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_that_is_interrupted_says_how_to_go_on_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
+    process = start(tmp_path, "run", *FLAGS)
+    while process.poll() is None and not MOMENTS[moment](tmp_path):
+        time.sleep(0.002)  # looks again; the moment itself is what is waited for
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    directory = run_in(tmp_path).relative_to(tmp_path)
+    assert f"go on with: ghx-bench resume {directory}" in errors
+    assert left_in(tmp_path) == []

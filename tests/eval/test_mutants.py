@@ -1,0 +1,113 @@
+"""No built-in scenario lets a mistaken agent pass: one that does too little, something else, or more than asked.
+
+The solutions of one mode are followed in this process, on forks of one world with the fixtures of all scenarios, so
+that each scenario has siblings beside its own objects.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+import pytest
+from mutants import ANYWHERE, DEEDS, Agent, Others, alterations, others_in
+from pydantic import JsonValue
+from solved_in_process import MODE, Ground, not_at_all, seeded_for
+
+from ghx_bench.agents.solution import SUFFIX, Solution, load_solution_file
+from ghx_bench.eval.catalogue import BUILT_IN
+from ghx_bench.eval.collateral import CHECKPOINT_ID
+from ghx_bench.eval.loader import load_eval_scenarios
+from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.profiler.score import Score
+from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.anyio
+
+SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """The world of all scenarios, and what there is in it that one of them is not about."""
+
+    ground: Ground
+    others: Others
+
+    def agent(self, scenario: EvalScenario, world: World) -> Agent:
+        return Agent(client=self.ground.client(world), bound=self.ground.bound(scenario), others=self.others)
+
+
+@pytest.fixture(scope="module")
+async def trial() -> AsyncGenerator[Trial]:
+    async with seeded_for(*SCENARIOS.values()) as ground:
+        bound = ground.bound(SCENARIOS["pr-reply-threads-001"])
+        yield Trial(ground=ground, others=await others_in(ground.client(ground.world), bound))
+
+
+def solution_of(scenario: EvalScenario) -> Solution:
+    found = load_solution_file(BUILT_IN / f"{scenario.id}{SUFFIX}").solution_for(MODE)
+    assert found is not None
+    return found
+
+
+def failed(score: Score) -> set[str]:
+    return {each.id for each in score.checkpoints if not each.passed}
+
+
+def damage(score: Score) -> JsonValue:
+    (told,) = (each.actual for each in score.checkpoints if each.id == CHECKPOINT_ID)
+    return told
+
+
+async def too_little(trial: Trial, scenario: EvalScenario) -> dict[str, Score]:
+    """Return what comes of a solution with one of its changes left out, made twice, or mistaken."""
+    ground, solution, scores = trial.ground, solution_of(scenario), dict[str, Score]()
+    with ground.fork() as world:
+        changes = await ground.follow(scenario, solution, world)
+    for name, altered in alterations(changes, trial.others):
+        with ground.fork() as world:
+            await ground.follow(scenario, solution, world, altered)
+            scores[name] = await ground.judge(scenario, world)
+    return scores
+
+
+async def too_much(trial: Trial, scenario: EvalScenario, solved: World) -> dict[str, Score]:
+    """Return what comes of doing all of it, and then something to it that nobody asked for."""
+    scores: dict[str, Score] = {}
+    for name, deed in DEEDS[scenario.id].items():
+        with trial.ground.fork(solved) as world:
+            await deed(trial.agent(scenario, world))
+            scores[name] = await trial.ground.judge(scenario, world)
+    return scores
+
+
+async def unnoticed_elsewhere(trial: Trial, scenario: EvalScenario, solved: World) -> list[str]:
+    """Do things that have nothing to do with the task, one after the other, and return those that nobody noticed."""
+    unnoticed: list[str] = []
+    with trial.ground.fork(solved) as world:
+        agent = trial.agent(scenario, world)
+        known = damage(await trial.ground.judge(scenario, world))
+        for name, deed in ANYWHERE.items():
+            await deed(agent)
+            known, before = damage(await trial.ground.judge(scenario, world)), known
+            if known == before:
+                unnoticed.append(name)
+    return unnoticed
+
+
+@pytest.mark.parametrize("id_", SCENARIOS)
+async def test_only_the_whole_solution_and_nothing_else_passes(id_: str, trial: Trial) -> None:
+    scenario, ground = SCENARIOS[id_], trial.ground
+    with ground.fork() as world:
+        await ground.follow(scenario, solution_of(scenario), world, not_at_all)
+        nothing = await ground.judge(scenario, world)
+    with ground.fork() as solved:
+        await ground.follow(scenario, solution_of(scenario), solved)
+        right = await ground.judge(scenario, solved)
+        mutants = {**await too_little(trial, scenario), **await too_much(trial, scenario, solved)}
+        elsewhere = await unnoticed_elsewhere(trial, scenario, solved)
+
+    assert failed(right) == set()
+    assert [name for name, score in mutants.items() if score.success] == []
+    assert elsewhere == []
+    noticed = set[str]().union(*map(failed, mutants.values()), failed(nothing))
+    assert {each.id for each in right.checkpoints} - noticed == set(), "no mistake is noticed by these"

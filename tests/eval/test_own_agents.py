@@ -1,0 +1,238 @@
+"""Agents of others: in a file, in an installed package, made with options, and evaluated like any agent."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval import own_agents
+from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.config import load_eval_config
+from ghx_bench.eval.own_agents import agent_at, installed_agent
+
+PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+IDLE = """
+from contextlib import asynccontextmanager
+from ghx_bench.agents.nop import NopSession
+
+class Agent:
+    name = "idle"
+
+    def __init__(self, mood="calm", port=None):
+        self.mood, self.port = mood, port
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield NopSession()
+
+class Nameless(Agent):
+    name = ""
+
+class Posing(Agent):
+    name = "nop"
+
+class Angry(Agent):
+    def __init__(self):
+        raise ValueError("no\\nkey")
+
+class Leaving(Agent):
+    def __init__(self):
+        raise SystemExit(3)
+
+def made(**options):
+    return Agent(**options)
+
+def nothing():
+    return None
+
+ready = Agent("ready")
+number = 7
+"""
+
+
+def python_of(beginning: str) -> str:
+    """Return the one block of Python of the page that begins so."""
+    (found,) = re.findall(rf"^```python\n({re.escape(beginning)}.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    before = set(sys.modules)
+    monkeypatch.chdir(write_files(tmp_path, {"mine.py": IDLE}))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("target", ["mine.py", "./mine.py:Agent", "mine:Agent", "mine.py:made"])
+def test_an_agent_is_made_with_its_options(target: str) -> None:
+    made = agent_at(target, {"mood": "glad"})
+
+    assert (made.name, getattr(made, "mood", None)) == ("idle", "glad")
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_agent_may_be_made_already() -> None:
+    assert getattr(agent_at("mine.py:ready", {}), "mood", None) == "ready"
+    with pytest.raises(
+        InputError, match=r"^mine\.py:ready: is made already and takes no provider\.options; .*: 'mood'"
+    ):
+        agent_at("mine.py:ready", {"mood": "glad"})
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("other.py:Agent", "other.py:Agent: no such file"),
+        ("no_such_module:Agent", "no_such_module:Agent: cannot be imported (ModuleNotFoundError: "),
+        ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it"),
+        ("mine.py:number", "mine.py:number: is a int, neither an agent nor a class of one"),
+        ("mine.py:nothing", "mine.py:nothing: a NoneType is no agent: it has no method `session`"),
+        ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
+        (
+            "mine.py:Angry",
+            "mine.py:Angry: cannot be made without provider.options (ValueError: no key, mine.py line 23)",
+        ),
+        ("mine.py:Leaving", "mine.py:Leaving: cannot be made without provider.options (SystemExit: 3, mine.py line "),
+    ],
+)
+def test_what_is_no_agent_is_told_in_one_line_with_its_place(target: str, says: str) -> None:
+    with pytest.raises(InputError) as raised:
+        agent_at(target, {})
+
+    assert str(raised.value).startswith(says)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_agent_cannot_pass_for_a_control(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--agent", "mine.py:Posing", "--mode", "baseline", "--dry-run"]) == 2
+
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == ("error: mine.py:Posing: its name is 'nop', which is that of a control agent; give it another")
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_that_an_agent_does_not_take_are_named() -> None:
+    with pytest.raises(
+        InputError, match=r"^mine\.py: cannot be made with provider\.options 'moood' \(TypeError: .*moood"
+    ):
+        agent_at("mine.py", {"moood": "glad"})
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_agent_of_an_installed_package_is_known_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sys.path.insert(0, str(Path.cwd()))
+    values = {"idle": "mine:Agent", "broken": "no_such_module:Agent"}
+    entries = {
+        name: EntryPoint(name=name, value=value, group=own_agents.ENTRY_POINTS) for name, value in values.items()
+    }
+
+    assert getattr(installed_agent(entries["idle"], {"mood": "glad"}), "mood", None) == "glad"
+    with pytest.raises(
+        InputError, match=r"^agent 'broken' \(no_such_module:Agent\): cannot be imported \(ModuleNotFou"
+    ):
+        installed_agent(entries["broken"], {})
+
+    monkeypatch.setattr("ghx_bench.eval.assembly.installed_agents", lambda: entries)
+    monkeypatch.setattr(own_agents, "installed_agents", lambda: entries)
+    assert run(["run", "--agent", "idle", "--mode", "baseline", "--dry-run"]) == 0
+    assert "with the agent idle:" in capsys.readouterr().out
+    assert run(["run", "--agent", "idel", "--mode", "baseline", "--dry-run"]) == 2
+    assert "no agent 'idel'; did you mean 'idle'?" in capsys.readouterr().err
+    assert run(["list", "agents", "--json"]) == 0
+    listed = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert listed["idle"] == {
+        "name": "idle",
+        "description": "mine:Agent, of an installed package",
+        "control": False,
+        "chosen": False,
+    }
+
+
+def test_the_agent_of_a_configuration_is_beside_it_and_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = "modes: [baseline]\nprovider: {id: ./mine.py:Agent, options: {mood: glad}}\n"
+    write_files(folder, {"eval.config.yaml": config})
+
+    assert load_eval_config(folder / "eval.config.yaml").provider.id == f"{folder / 'mine.py'}:Agent"
+    assert run(["list", "agents"]) == 0
+    assert re.search(r"^mine\.py:Agent +yes +an agent of your own$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_options_of_one_agent_are_not_given_to_another(folder: Path) -> None:
+    config = "modes: [baseline]\nprovider: {id: ./mine.py:Agent, port: 80, options: {mood: glad}}\n"
+    write_files(folder, {"eval.config.yaml": config})
+    config = load_eval_config("eval.config.yaml")
+
+    assert config.with_overrides({"--agent": "nop"}).provider.options == {}
+    assert config.with_overrides({"--repetitions": 2}).provider.options == {"mood": "glad"}
+
+
+@pytest.fixture(scope="module")
+def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the agent of the page, run once."""
+    folder = tmp_path_factory.mktemp("triaged")
+    (config,) = re.findall(r"^```yaml\n(modes: .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    write_files(folder, {"my_agent.py": python_of("import re\n"), "eval.config.yaml": config})
+    done = ghx_bench(folder, "run", "--repetitions", "2", "--skip-warmup", "--max-concurrency", "4", "--json")
+    assert printed(done)["measured"] == 4
+    return folder
+
+
+def test_the_agent_of_the_page_works_with_the_tools_of_its_mode(triaged: Path) -> None:
+    rows = rows_of(run_in(triaged))
+
+    assert {(row.mode, row.success, row.provider) for row in rows} == {
+        ("baseline", True, "triager"),
+        ("ghx-mcp", True, "triager"),
+    }
+    assert {row.mode: row.tool_calls.by_category for row in rows} == {"baseline": {"gh_cli": 3}, "ghx-mcp": {"mcp": 3}}
+    (session, *_) = (run_in(triaged) / "sessions").rglob("*.json")
+    assert "Priority: low." in session.read_text(), "the option of the configuration"
+
+
+def test_the_rows_of_an_agent_are_compared_and_are_no_control(triaged: Path) -> None:
+    summary = json.loads((run_in(triaged) / "report" / "data" / "summary.json").read_text())
+
+    assert summary["control"] is False
+    assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("ghx-mcp", "baseline")}
+    assert "Control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
+
+
+PROGRAM = f"""#!{sys.executable}
+import os, re, subprocess, sys
+number, repo = re.search(r"#(\\d+) in (\\S+)", sys.stdin.read()).groups()
+place = [number, "--repo", repo]
+subprocess.run(["gh", "issue", "edit", *place, "--add-label", "performance"], check=True, stdout=2)
+body = "Priority: " + os.environ["MY_MODEL_KEY"]
+subprocess.run(["gh", "issue", "comment", *place, "--body", body], check=True, stdout=2)
+print("labelled", sys.argv[-1])
+"""
+
+
+def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path: Path) -> None:
+    program = tmp_path / "my-agent"
+    agent = python_of("import re\n") + python_of("import json\n")
+    config = f"modes: [baseline]\nprovider: {{id: ./my_agent.py:Command, options: {{command: {program}}}}}\n"
+    write_files(tmp_path, {"my_agent.py": agent, "my-agent": PROGRAM, "eval.config.yaml": config})
+    program.chmod(0o755)
+    flags = ("--scenario", "issue-triage-001", "--model", "a/b", "--repetitions", "1", "--skip-warmup", "--no-report")
+
+    printed(ghx_bench(tmp_path, "run", *flags, "--json", extra={"MY_MODEL_KEY": "high"}))
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert (row.provider, row.success, row.known_metrics["api_mutations"]) == ("my-command", True, 2), row.error
+    (session,) = (run_in(tmp_path) / "sessions").rglob("*.json")
+    assert "labelled a/b" in session.read_text()

@@ -1,0 +1,143 @@
+"""Runs that are taken up again: killed, interrupted, elsewhere, changed, or replayed."""
+
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench, left_in, rows_of, run_in, start, wait_for_rows, write_files
+from labelling_project import PROJECT
+from report_runs import a_row, write_run
+
+from ghx_bench._base.scratch import PREFIX
+from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.config import EvalConfig
+from ghx_bench.profiler.config import ProfileConfig
+
+ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")
+
+
+def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path) -> None:
+    flags = ("--mode", "baseline", "--scenario-set", "quick", "--repetitions", "3", "--skip-warmup")
+    process = start(tmp_path, "run", *flags)
+    wait_for_rows(tmp_path, process, 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = [row.cell for row in rows_of(run_in(tmp_path))]
+    assert left_in(tmp_path)
+
+    done = ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
+
+    assert done.returncode == 0, done.stderr
+    after = Counter(row.cell for row in rows_of(run_in(tmp_path)))
+    assert 2 <= len(before) < 6
+    assert (len(after), set(after.values())) == (6, {1})
+    assert "6 cells measured" in done.stdout
+    assert [name for name in left_in(tmp_path) if name.startswith(PREFIX)] == []
+    assert (run_in(tmp_path) / "report" / "index.html").is_file()
+
+
+def test_an_interrupted_run_cleans_up_and_says_how_to_go_on(tmp_path: Path) -> None:
+    flags = ("--mode", "baseline", "--scenario-set", "quick", "--repetitions", "20", "--max-concurrency", "2")
+    process = start(tmp_path, "run", *flags, "--skip-warmup")
+    wait_for_rows(tmp_path, process, 1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+
+    directory = run_in(tmp_path).relative_to(tmp_path)
+    assert process.returncode == 130, errors
+    assert f"go on with: ghx-bench resume {directory}" in errors
+    assert "Traceback" not in errors
+    assert left_in(tmp_path) == []
+    assert 1 <= len(rows_of(run_in(tmp_path))) < 40
+
+
+def test_a_run_of_a_profile_is_not_taken_for_an_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = ProfileConfig(modes=("one",)).model_dump(mode="json")
+    write_run(tmp_path / "my run", [a_row("one")], provider="mine", config=config)
+
+    assert run(["resume", "my run"]) == 2
+
+    err = capsys.readouterr().err
+    assert "my run: this run was made by a profile; resume it with its file" in err
+    assert "`ghx-bench profile FILE --resume 'my run'`" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_run_is_resumed_where_its_project_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = EvalConfig(modes=("baseline",), scenario_dirs=(Path("scenarios"),)).model_dump(mode="json")
+    write_run(tmp_path / "run", [a_row("baseline")], provider="reference", config=config)
+
+    assert run(["resume", "run"]) == 2
+
+    err = capsys.readouterr().err
+    assert "run: it was made with scenarios, which is not here; resume it in the folder where it was started" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_run_is_resumed_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, elsewhere, moved = tmp_path / "project", tmp_path / "elsewhere", tmp_path / "moved"
+    write_files(project, PROJECT)
+    elsewhere.mkdir()
+    monkeypatch.chdir(project)
+    assert run(["run", "--agent", "nop", "--mode", "told", "--repetitions", "2", "--no-report"]) == 0
+    directory = run_in(project)
+    rows = directory / "rows.jsonl"
+    first = rows.read_text().splitlines(keepends=True)[0]
+
+    rows.write_text(first)
+    monkeypatch.chdir(elsewhere)
+    arguments = ["resume", f"../project/results/{directory.name}", "--json", "--log-json", "log.jsonl"]
+    assert run(arguments) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out.splitlines()[-1])["measured"] == 2
+    assert f"note: this run was started in {project}, and goes on there" in err
+    assert [each.name for each in elsewhere.iterdir()] == ["log.jsonl"]
+
+    rows.write_text(first)
+    project.rename(moved)
+    assert run(["resume", str(moved / "results" / directory.name)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert f"which is not here; nor is it in {project}, where it was started; resume it in the folder where" in said[0]
+    monkeypatch.chdir(moved)
+    assert run(["resume", f"results/{directory.name}", "--no-report"]) == 0
+
+
+def test_a_run_is_replayed_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["run", *ONE_CELL, "--no-report"]) == 0
+    recorded = run_in(tmp_path).rename(tmp_path / "recorded")
+    capsys.readouterr()
+
+    assert run(["run", "--replay", recorded.name, *ONE_CELL, "--no-report", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["modes"]["baseline"]["successes"] == 1
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.provider == "replay"
+
+
+def test_a_scenario_that_was_changed_since_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(write_files(tmp_path, PROJECT))
+    assert run(["run", "--agent", "nop", "--mode", "told", "--no-report"]) == 0
+    scenario = tmp_path / "scenarios" / "mine-001.yaml"
+    scenario.write_text(scenario.read_text().replace("name: Label it", "name: Label it well"))
+    capsys.readouterr()
+
+    assert run(["resume", str(run_in(tmp_path))]) == 2
+
+    assert "another plan (different: scenarios: mine-001 (name))" in capsys.readouterr().err
