@@ -97,6 +97,11 @@ class Faults:
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        """Return how many are still to come."""
+        with self._lock:
+            return len(self._faults)
+
     def add(self, *faults: Fault) -> None:
         """Script more trouble after what is there."""
         with self._lock:

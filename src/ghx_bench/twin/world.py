@@ -37,6 +37,7 @@ class World:
     def __init__(self, database: Database, storage: GitStorage, keeping: Keeping | None = None) -> None:
         self.database, self.storage = database, storage
         self._keeping = keeping
+        self.is_closed = False
         self.journal = Journal()
         self.faults = Faults()
 
@@ -94,6 +95,7 @@ class World:
     def close(self) -> None:
         """Let go of memory, files and temporary folders; forks of this world live on."""
         with self.database.held():
+            self.is_closed = True
             self.database.close()
             self.storage.close()
             if self._keeping:

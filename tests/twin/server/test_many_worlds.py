@@ -3,6 +3,7 @@
 import stat
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from rest_world import Seeded
 from served_world import Served
 
 from ghx_bench.twin.commands import users
+from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.server import running
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.running import Server
@@ -63,6 +66,34 @@ def test_the_tokens_of_a_closed_world_are_unknown(parent: Seeded, github_server:
 
     assert httpx2.get(f"{github_server.url}/user", headers=authorized(token)).status_code == 401
     github_server.remove(world)
+
+
+def asked_and_removed(parent: Seeded, server: Server, latency_ms: float) -> tuple[int, int]:
+    """Remove and close a world while a request waits in it; return the request's status, and how many were noted."""
+    with parent.world.fork() as world, ThreadPoolExecutor(1) as pool:
+        token = server.hosting.issue_token(world, parent.people["ann"])
+        world.faults.add(Fault(latency_ms=latency_ms, times=1))
+        address = f"{server.url}/repos/acme/widgets/issues"
+        asked = pool.submit(httpx2.get, address, headers=authorized(token), timeout=30)
+        while len(world.faults):
+            time.sleep(0.001)  # looks again; the request is there once it has taken its trouble
+        server.remove(world)
+        noted = len(world.journal)
+        world.close()
+        return asked.result().status_code, noted
+
+
+def test_a_world_is_removed_when_those_who_are_with_it_have_gone(parent: Seeded, github_server: Server) -> None:
+    assert asked_and_removed(parent, github_server, latency_ms=100) == (200, 1)
+
+
+def test_a_request_that_outstays_its_world_is_told_so(
+    parent: Seeded, github_server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(running, "_LONGEST_VISIT_S", 0.01)
+
+    assert asked_and_removed(parent, github_server, latency_ms=200) == (503, 0)
+    assert caplog.records == []
 
 
 def test_a_world_is_served_to_the_tokens_it_holds(fork: Seeded, github_server: Server) -> None:

@@ -44,6 +44,7 @@ class TwinApp:
         if scope["type"] != "http":
             return
         visit = self._visit(Request(scope, receive))
+        visit.enter()
         try:
             reply = await self._reply(visit)
             await reply.send(visit.request, visit.noting(reply, send))
@@ -99,6 +100,8 @@ async def _guarded(visit: Visit, body: bytes, handle: Callable[[], Awaitable[Rep
     except (ClientDisconnect, UnacceptableError):
         raise
     except Exception:  # a server request is a boundary
+        if access and access.hosted.world.is_closed:
+            return refusal(503, "This world was closed meanwhile")
         log.exception("%s %s failed", request.method, request.path)
         return refusal(500, "Server Error")
 

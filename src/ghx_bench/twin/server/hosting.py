@@ -15,13 +15,38 @@ from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
 
 
+class Visitors:
+    """The requests to a world that are on their way."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._changing = threading.Condition()
+
+    def enter(self) -> None:
+        """Count one more."""
+        with self._changing:
+            self._count += 1
+
+    def leave(self) -> None:
+        """Count one less."""
+        with self._changing:
+            self._count -= 1
+            self._changing.notify_all()
+
+    def wait_until_gone(self, timeout_s: float) -> None:
+        """Wait until there are none, but not longer than that."""
+        with self._changing:
+            self._changing.wait_for(lambda: self._count == 0, timeout_s)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Hosted:
-    """A world on a server, with the gate that its writers pass one at a time."""
+    """A world on a server, with the gate that its writers pass one at a time, and who is with it."""
 
     world: World
     gate: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
+    visitors: Visitors = field(default_factory=Visitors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +86,16 @@ class Hosting:
                 grant = _Grant(token.user_id, frozenset(token.scopes))
                 self._grants.setdefault(token.token, {})[id(world)] = grant
 
-    def remove(self, world: World) -> None:
-        """Stop serving a world; its tokens are unknown from now on, unless another world holds them."""
+    def remove(self, world: World) -> Hosted | None:
+        """Stop serving a world; its tokens are unknown from now on, unless another world holds them.
+
+        Requests that came before may still be with it: what is returned knows them.
+        """
         with self._lock:
-            self._hosted.pop(id(world), None)
             for token, grants in list(self._grants.items()):
                 if grants.pop(id(world), None) is not None and not grants:
                     del self._grants[token]
+            return self._hosted.pop(id(world), None)
 
     def issue_token(self, world: World, user: User, scopes: Iterable[str] = EVERY_SCOPE) -> str:
         """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it."""

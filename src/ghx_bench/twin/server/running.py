@@ -25,6 +25,7 @@ from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 _BACKLOG = 1024
+_LONGEST_VISIT_S = 2.0
 _LONGEST_PLACE = 70  # bytes; the name of a socket has 104 on macOS and 108 on Linux
 
 
@@ -111,8 +112,13 @@ class Server:
         self.hosting.add(world)
 
     def remove(self, world: World) -> None:
-        """Stop serving a world."""
-        self.hosting.remove(world)
+        """Stop serving a world; when this returns it can be closed, since nobody is with it any more.
+
+        A request that takes very long, as scripted ones may, is not waited for: it finds the world closed.
+        """
+        hosted = self.hosting.remove(world)
+        if hosted is not None:
+            hosted.visitors.wait_until_gone(_LONGEST_VISIT_S)
 
     def client_environment(
         self,
