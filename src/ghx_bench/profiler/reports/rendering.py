@@ -1,5 +1,6 @@
 """Charts made into pictures and scripts, by a program inside this process: no browser, no network."""
 
+from functools import cache
 from typing import Any
 
 from ghx_bench.profiler.reports.document import Chart
@@ -22,8 +23,9 @@ def chart_svg(chart: Chart) -> str:
     return vl_convert.vegalite_to_svg(spec)
 
 
+@cache
 def chart_bundle() -> str:
-    """Return the JavaScript that draws charts in a page."""
+    """Return the JavaScript that draws charts in a page; making it takes longer than the rest of a small report."""
     import vl_convert  # noqa: PLC0415 - the same
 
     # The bundle must not end its own script element.
