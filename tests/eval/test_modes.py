@@ -178,6 +178,24 @@ async def test_secrets_of_a_mode_are_in_its_environment_only() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("MY_KEY", "environment", True),
+        ("HUB", "hub-0123456789", True),
+        ("BUILD_DATE", "2026-11-15", False),
+        ("LEVEL", "very_verbose", False),
+        ("HOME", "/home/hub-0123", False),
+    ],
+)
+async def test_words_and_dates_are_no_secrets_unless_their_name_says_so(name: str, value: str, is_secret: bool) -> None:
+    async with modes_of(defined(name="mine", environment={"GIVEN": f"${{{name}}}"}), **{name: value}) as modes:
+        mine = await modes.resolve("mine")
+
+    assert (value in mine.secrets) is is_secret
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
     ("definition", "error", "message"),
     [
         (

@@ -61,6 +61,24 @@ def test_what_a_record_is_found_by_stays() -> None:
     assert (clean.session_id, clean.tool_calls[0].name) == ("ses-12345678", STAND_IN)
 
 
+@pytest.mark.parametrize("word", ["tool_call", "tool_calls", "sessionId", "assistant", "ghx-tool-1"])
+def test_a_secret_that_is_a_word_of_ours_spoils_no_record(word: str) -> None:
+    call = ToolCallEvent(name="ghx-tool-1", input={"said": f"{word} and {OF_THE_MODE}"})
+    trace = SessionTrace(session_id="s", events=(call,))
+
+    clean = Redaction.of([word, OF_THE_MODE]).record(trace)
+
+    assert clean.tool_calls[0].type == "tool_call"
+    assert clean.session_id == "s"
+
+
+def test_two_secrets_as_keys_stay_two_keys() -> None:
+    assert Redaction.of(["password-1", "password-2"]).value({"password-1": 1, "password-2": 2}) == {
+        "***": 1,
+        "******": 2,
+    }
+
+
 class Telling(NoLifecycle[BaseScenario]):
     """A stage with a secret of its own, and a clean-up that tells it."""
 

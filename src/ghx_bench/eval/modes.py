@@ -1,5 +1,6 @@
 """The modes of a run: each with a path of its own, its MCP servers, and what is written about them on rows."""
 
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -33,6 +34,8 @@ _PLACEHOLDERS = {
     "GITHUB_SERVER_URL": _NOBODY,
 }
 _NO_SECRETS = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
+_SECRETIVE = re.compile(r"(?i)key|token|secret|pass|credential|auth|private")
+_PLAIN = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*|true|false|[\d.:+TZ -]+")
 _REMEDIES = {
     "github-mcp-server": "install GitHub's MCP server, or name another one under `mcp_servers` of the mode",
     "npx": "install Node.js",
@@ -119,9 +122,13 @@ class Modes:
             ) from None
 
     def _secrets_of(self, whole: ModeDefinition) -> frozenset[str]:
-        """Return the values of the user's own variables that the mode gives to its sessions."""
-        names = frozenset[str]().union(*map(variables_in, whole.environment.values()))
-        return frozenset(self._environ[name] for name in names - _NO_SECRETS)
+        """Return the values of the user's own variables that the mode gives to its sessions, but for plain ones.
+
+        A word or a date is no secret unless its name says so: both are in every record.
+        """
+        names = frozenset[str]().union(*map(variables_in, whole.environment.values())) - _NO_SECRETS
+        values = {name: self._environ[name] for name in names}
+        return frozenset(v for name, v in values.items() if _SECRETIVE.search(name) or not _PLAIN.fullmatch(v))
 
     def _startable(self, mode: str, server: McpServer) -> McpServer:
         """Return a server whose command is found wherever it is started, though its agents' path does not have it."""

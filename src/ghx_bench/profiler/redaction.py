@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from ghx_bench._base.wire import WireModel
@@ -49,7 +49,7 @@ class Redaction:
             case list():
                 return [self.value(each) for each in value]
             case dict():
-                return {self.text(key): self.value(each) for key, each in value.items()}
+                return self._object(value)
             case _:
                 return value
 
@@ -62,8 +62,44 @@ class Redaction:
             return record
         fields: dict[str, JsonValue] = from_json(content)
         kept = {name: fields[name] for name in keeping if name in fields}
-        clean = {name: self.value(value) for name, value in fields.items()}
-        return type(record).model_validate({**clean, **kept})
+        clean = {**self._object(fields), **kept}
+        try:
+            return type(record).model_validate(clean)
+        except ValidationError as error:
+            # A secret that is a word of ours, such as the name of a cause, stays where it is that word.
+            for problem in error.errors(include_url=False, include_context=False, include_input=False):
+                _put_back(clean, fields, problem["loc"])
+            return type(record).model_validate(clean)
+
+    def _object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        clean: dict[str, JsonValue] = {}
+        for key, each in value.items():
+            told = self.text(key)
+            while told in clean:
+                told += STAND_IN
+            clean[told] = self.value(each)
+        return clean
+
+
+def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) -> None:
+    """Put what was at a place back, or take away what was not there; a union's own steps in a place are passed over."""
+    for index, step in enumerate(place):
+        match clean, fields:
+            case dict(), dict() if step in fields:
+                if index == len(place) - 1 or step not in clean or not isinstance(clean[step], dict | list):
+                    clean[str(step)] = fields[str(step)]
+                    return
+                clean, fields = clean[str(step)], fields[str(step)]
+            case list(), list() if isinstance(step, int) and step < len(fields):
+                if index == len(place) - 1 or not isinstance(clean[step], dict | list):
+                    clean[step] = fields[step]
+                    return
+                clean, fields = clean[step], fields[step]
+            case dict(), _ if index == len(place) - 1:
+                clean.pop(str(step), None)
+                return
+            case _:
+                continue
 
 
 def _spellings(secret: str) -> Iterator[str]:
