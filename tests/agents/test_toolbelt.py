@@ -4,9 +4,11 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import psutil
 import pytest
 
+from ghx_bench.agents.answer import ToolAnswer
 from ghx_bench.agents.process import Household
 from ghx_bench.agents.toolbelt import tool_belt
 from ghx_bench.profiler.contracts import SessionRequest
@@ -48,6 +50,20 @@ async def test_clearing_up_behind_a_command_is_not_the_tools_time(monkeypatch: p
     assert answer.text == "done\n"
     assert clock.seconds == 60
     assert call.duration_ms == 0
+
+
+async def test_a_command_that_is_cut_short_does_not_end_those_beside_it() -> None:
+    beside: list[ToolAnswer] = []
+    async with tool_belt(REQUEST, TraceRecorder(), with_servers=False) as belt, anyio.create_task_group() as tasks:
+
+        async def go_on() -> None:
+            beside.append(await belt.shell("sleep 1.5; echo all passed"))
+
+        tasks.start_soon(go_on)
+        with anyio.move_on_after(0.5):
+            await belt.shell("sleep 1000")
+
+    assert [answer.text for answer in beside] == ["all passed\n"]
 
 
 async def test_what_left_the_family_of_a_command_is_there_for_the_next_one_and_gone_with_the_session() -> None:

@@ -1,5 +1,6 @@
 """Programs started for a session, and gone with it: the whole family, also those who left the family."""
 
+import itertools
 import os
 import secrets
 import signal
@@ -31,30 +32,33 @@ class Household:
     """
 
     def __init__(self) -> None:
-        self.mark = secrets.token_hex(16)
-        self._started: list[int] = []
+        self._mark = secrets.token_hex(16)
+        self._counted = itertools.count(1)
+        self._started: dict[int, str] = {}  # the mark of each program, by its number
 
     async def start(
         self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
     ) -> Process:
         """Start a program, shielded: of one that is cancelled while it starts, nobody would know the id."""
         with anyio.CancelScope(shield=True):
-            process = await _start(command, {**environment, MARK: self.mark}, directory, stderr)
-            self._started.append(process.pid)
+            mark = f"{self._mark}.{next(self._counted)}."
+            process = await _start(command, {**environment, MARK: mark}, directory, stderr)
+            self._started[process.pid] = mark
             return process
         raise RuntimeError("nobody cancels this scope")
 
     async def end(self, process: Process, grace_s: float, *, runaways: bool) -> None:
         """End a program and what it left behind; its runaways too, which are known by the mark, if that is wanted."""
         if runaways or _has_group(process.pid):
-            await _end_family(_Family(sessions=frozenset({process.pid}), mark=self.mark if runaways else None), grace_s)
+            mark = self._started[process.pid] if runaways else None
+            await _end_family(_Family(sessions=frozenset({process.pid}), mark=mark), grace_s)
 
     async def end_all(self, grace_s: float) -> None:
         """End whatever is left of all programs."""
         if self._started:
             # A number that somebody has again is not ours any more: it is not given out while our session is there.
             left = frozenset(number for number in self._started if not psutil.pid_exists(number))
-            await _end_family(_Family(sessions=left, mark=self.mark), grace_s)
+            await _end_family(_Family(sessions=left, mark=self._mark), grace_s)
 
 
 @asynccontextmanager
@@ -116,7 +120,7 @@ async def _start(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
-    """Who belongs together: the members of these sessions, those who carry the mark, and their descendants."""
+    """Who belongs together: the members of these sessions, whose mark begins like this, and their descendants."""
 
     sessions: frozenset[int]
     mark: str | None
@@ -139,7 +143,7 @@ class _Family:
         try:
             if os.getsid(process.pid) in self.sessions:
                 return True
-            return self.mark is not None and process.environ().get(MARK) == self.mark
+            return self.mark is not None and process.environ().get(MARK, "").startswith(self.mark)
         except (psutil.Error, OSError):
             return False
 
