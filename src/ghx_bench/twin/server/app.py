@@ -44,7 +44,6 @@ class TwinApp:
         if scope["type"] != "http":
             return
         visit = self._visit(Request(scope, receive))
-        visit.enter()
         try:
             reply = await self._reply(visit)
             await reply.send(visit.request, visit.noting(reply, send))
@@ -55,7 +54,7 @@ class TwinApp:
 
     def _visit(self, request: Request) -> Visit:
         token = token_of(request.headers.get("authorization"))
-        access = self.hosting.open(token) if token else None
+        access = self.hosting.enter(token) if token else None
         return Visit(request=request, surface=_surface(request), token=token, access=access)
 
     async def _reply(self, visit: Visit) -> Reply:

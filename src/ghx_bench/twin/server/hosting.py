@@ -107,14 +107,25 @@ class Hosting:
 
     def open(self, token: str) -> Access | None:
         """Return the world and the viewer behind a token; None if it is unknown or ambiguous, or its user gone."""
+        access = self.enter(token)
+        if access is not None:
+            access.hosted.visitors.leave()
+        return access
+
+    def enter(self, token: str) -> Access | None:
+        """Do what `open` does, for one who is counted as a visitor of the world, and has to leave it."""
         with self._lock:
             grants = self._grants.get(token, {})
             if len(grants) != 1:
                 return None
             ((world, grant),) = grants.items()
             hosted = self._hosted[world]
+            hosted.visitors.enter()  # before anybody can remove the world and find it empty
         try:
             user = hosted.world.database.get(User, grant.user_id)
         except sqlite3.ProgrammingError:  # the world was closed and is still here
+            user = None
+        if user is None:
+            hosted.visitors.leave()
             return None
-        return None if user is None else Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
+        return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))

@@ -29,11 +29,6 @@ class Visit:
     _started: float = field(default_factory=time.perf_counter)
     _is_noted: bool = False
 
-    def enter(self) -> None:
-        """Be counted among those who are with the world, which is not closed under them."""
-        if self.access is not None:
-            self.access.hosted.visitors.enter()
-
     def noting(self, reply: Reply, send: Send) -> Send:
         """Journal the request before the last of its reply goes out: whoever has an answer finds it in the journal."""
 
@@ -45,7 +40,7 @@ class Visit:
         return noting_send
 
     def leave(self) -> None:
-        """Go, and journal a request whose client went away before it had its answer."""
+        """Go, so that the world may be closed; journal a request whose client went away before it had its answer."""
         try:
             if not self._is_noted:
                 self._note(Reply(status=_CLIENT_IS_GONE))
