@@ -133,6 +133,8 @@ COMMENT = ("issue.comments.create", {**THIRD, "body": "x"})
         ("pr.ready", {**TOOLS, "prNumber": 2}),
         ("pr.update", {**TOOLS, "prNumber": 2, "draft": False}),
         ("pr.close", {**PULL, "deleteBranch": True}),
+        ("pr.close", {**PULL, "comment": "Superseded"}),
+        ("pr.reopen", PULL),
         ("pr.reviews.submit", {**PULL, "event": "APPROVE"}),
         ("pr.checks.rerun.all", {**TOOLS, "prNumber": 4, "runId": 601}),
         ("pr.checks.rerun.failed", {**TOOLS, "prNumber": 4, "runId": 601}),

@@ -16,6 +16,7 @@ _FAR_REACHING = frozenset(
         "pr.checks.rerun.failed",
         "pr.merge",  # moves a branch, closes issues
         "pr.ready",  # may be what an automatic merge was waiting for
+        "pr.reopen",  # is refused while another pull request has its branches
     }
 )
 _NEW_ISSUE: Final = ("issue", "new")
@@ -70,7 +71,8 @@ def _reaches_far(entry: Entry, given: InputModel) -> bool:
     deletes_branch = getattr(given, "delete_branch", False)
     is_approval = getattr(given, "event", None) == "APPROVE"
     changes_draft = getattr(given, "draft", None) is not None
-    return bool(deletes_branch or is_approval or changes_draft)
+    is_told = getattr(given, "comment", None) is not None  # which takes a second change, and others could slip between
+    return bool(deletes_branch or is_approval or changes_draft or is_told)
 
 
 def _target(entry: Entry, given: InputModel) -> Target | None:

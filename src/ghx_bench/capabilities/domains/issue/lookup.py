@@ -73,5 +73,5 @@ def ids_of(wanted: Sequence[str], known: Iterable[Mapping[str, Any]], *, key: st
     for name in wanted:
         if name.casefold() not in by_name:
             names = [each[key] for each in by_name.values()]
-            raise missing(f"{what} {name!r}; {did_you_mean(name, names)}")
+            raise missing(f"{what} {name!r}" + (f"; {did_you_mean(name, names)}" if names else ""))
     return list(dict.fromkeys(by_name[name.casefold()]["id"] for name in wanted))

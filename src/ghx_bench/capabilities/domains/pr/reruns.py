@@ -20,7 +20,10 @@ _NOT_RETRIED = re.compile(r"cannot be (?:retried|re-?run)")
 class RerunInput(PullInput):
     """Which workflow run."""
 
-    run_id: Annotated[Positive, Field(description="Id of a workflow run for the last commit of the pull request.")]
+    run_id: Annotated[
+        Positive,
+        Field(description="Id of a workflow run for the last commit; pr.checks.list has it in `link`, behind /runs/."),
+    ]
 
 
 class Rerun(OutputModel):
