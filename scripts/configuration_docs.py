@@ -20,6 +20,7 @@ from ghx_bench.eval.config import EvalConfig
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
 HEAD = ("| setting | what it says | default | flag |", "|---|---|---|---|")
+REQUIRED = "required"
 UNSAID = (None, [], {}, [{"id": "none", "label": None}])
 AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
 FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in inspect.signature(run).parameters}
@@ -45,12 +46,13 @@ def settings() -> str:
             sections += ["", f"**`{name}`**: {_sentence(purpose)}", "", *HEAD]
             sections += [_row((name, key), value) for key, value in section["properties"].items()]
         else:
-            alone.append(_row((name,), described))
+            alone.append(_row((name,), {"default": REQUIRED, **described} if name in schema["required"] else described))
     return "\n".join([*alone, *sections])
 
 
 def _row(path: tuple[str, ...], described: Mapping[str, Any]) -> str:
-    default = f"`{json.dumps(described['default'])}`" if described.get("default") not in UNSAID else ""
+    given = described.get("default")
+    default = given if given is REQUIRED else "" if given in UNSAID else f"`{json.dumps(given)}`"
     return f"| `{path[-1]}` | {described.get('description', '')} | {default} | {', '.join(_flags(path))} |"
 
 

@@ -92,7 +92,7 @@ def test_a_new_project_and_all_that_comes_with_the_package_is_without_problems_a
 
 
 def test_a_configuration_may_name_what_comes_with_the_package(mine: Project) -> None:
-    mine.change(CONFIG, lambda it: it["scenarios"].update(ids=["issue-answer-001", "issue-triage-001"]))
+    mine.change(CONFIG, lambda it: it.update(scenarios={"ids": ["issue-answer-001", "issue-triage-001"]}))
     mine.change(CONFIG, lambda it: it.update(modes=["baseline", "ghx-mcp"]))
     mine.change(SOLUTION, lambda it: it["modes"].update({"ghx-mcp": it["modes"]["ghx"]}))
     mine.write("scenarios/scenario-sets.json", {"some": ["issue-answer-001", "pr-merge-ready-001"]})
@@ -107,7 +107,7 @@ def test_a_configuration_may_name_what_comes_with_the_package(mine: Project) -> 
 
 def test_the_configuration_alone_knows_the_scenarios_in_its_folders(mine: Project) -> None:
     mine.write("scenarios/scenario-sets.json", {"some": ["issue-answer-001"]})
-    mine.change(CONFIG, lambda it: it["scenarios"].update(ids=["issue-answer-001", "issue-answer-002"]))
+    mine.change(CONFIG, lambda it: it.update(scenarios={"ids": ["issue-answer-001", "issue-answer-002"]}))
 
     assert mine.said(CONFIG) == [
         "eval.config.yaml: /scenarios/ids/1: there is no scenario 'issue-answer-002'; did you mean 'issue-answer-001'?"

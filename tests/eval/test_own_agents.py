@@ -56,10 +56,14 @@ number = 7
 """
 
 
-def python_of(beginning: str) -> str:
-    """Return the one block of Python of the page that begins so."""
-    (found,) = re.findall(rf"^```python\n({re.escape(beginning)}.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+def block_of(language: str, beginning: str) -> str:
+    """Return the one block of the page that begins so."""
+    (found,) = re.findall(rf"^```{language}\n({re.escape(beginning)}.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return found
+
+
+def python_of(beginning: str) -> str:
+    return block_of("python", beginning)
 
 
 @pytest.fixture
@@ -184,7 +188,7 @@ def test_options_of_one_agent_are_not_given_to_another(folder: Path) -> None:
 def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the agent of the page, run once."""
     folder = tmp_path_factory.mktemp("triaged")
-    (config,) = re.findall(r"^```yaml\n(modes: .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    config = block_of("yaml", "modes: ")
     write_files(folder, {"my_agent.py": python_of("import re\n"), "eval.config.yaml": config})
     done = ghx_bench(folder, "run", "--repetitions", "2", "--skip-warmup", "--max-concurrency", "4", "--json")
     assert printed(done)["measured"] == 4
@@ -224,8 +228,8 @@ print("labelled", sys.argv[-1])
 
 def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path: Path) -> None:
     program = tmp_path / "my-agent"
-    agent = python_of("import re\n") + python_of("import json\n")
-    config = f"modes: [baseline]\nprovider: {{id: ./my_agent.py:Command, options: {{command: {program}}}}}\n"
+    agent = python_of("import json\n")
+    config = block_of("yaml", "modes:\n").replace("command: my-agent", f"command: {program}")
     write_files(tmp_path, {"my_agent.py": agent, "my-agent": PROGRAM, "eval.config.yaml": config})
     program.chmod(0o755)
     flags = ("--scenario", "issue-triage-001", "--model", "a/b", "--repetitions", "1", "--skip-warmup", "--no-report")
