@@ -184,7 +184,7 @@ async def test_secrets_of_a_mode_are_in_its_environment_only() -> None:
         ("HUB", "hub-0123456789", True),
         ("BUILD_DATE", "2026-11-15", False),
         ("LEVEL", "very_verbose", False),
-        ("HOME", "/home/hub-0123", False),
+        ("HOME", "/srv/hub-0123", False),
     ],
 )
 async def test_words_and_dates_are_no_secrets_unless_their_name_says_so(name: str, value: str, is_secret: bool) -> None:
