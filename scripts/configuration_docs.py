@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ghx_bench.eval.cli.evaluating import AS_WRITTEN
 from ghx_bench.eval.cli.run import run
 from ghx_bench.eval.config import EvalConfig
 
@@ -22,7 +23,6 @@ SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DO
 HEAD = ("| setting | what it says | default | flag |", "|---|---|---|---|")
 REQUIRED = "required"
 UNSAID = (None, [], {}, [{"id": "none", "label": None}])
-AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
 FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in inspect.signature(run).parameters}
 
 

@@ -100,6 +100,7 @@ def test_every_flag_leads_to_a_key() -> None:
         for key in path:
             if get_origin(model) is dict:
                 break  # options are the agent's own
+            assert key in model.model_fields, path
             model = model.model_fields[key].annotation
 
 

@@ -13,6 +13,7 @@ import anyio
 import jsonschema
 import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from labelling_project import SCENARIO
 
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.scratch import PREFIX
@@ -400,28 +401,9 @@ mcp_servers:
     "notes/today.md": "",
     "servers/labeller.py": OWN_SERVER,
     "servers/label.txt": "performance",
-    "scenarios/mine-001.yaml": """
-id: mine-001
-name: Label it
-description: A task for a server of the project's own
-category: issue
-difficulty: basic
-prompt: "Label #{{number}} in {{repo}}."
-timeoutMs: 60000
-fixture:
-  repo: "{{fixture_repo}}"
-  requires: [issue_for_triage]
-  bindings: {number: issue_for_triage.number}
-assertions:
-  checkpoints:
-    - id: labelled
-      description: It has the label
-      task: issue.view
-      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
-      condition: {type: field_equals, path: labels.1, value: performance}
-extensions:
-  allowedChanges: ["created issue_labels {{repo}}#{{number}} *"]
-""",
+    "scenarios/mine-001.yaml": SCENARIO.replace(
+        "CONDITION", "{type: field_equals, path: labels.1, value: performance}"
+    ),
     "scenarios/mine-001.solution.yaml": """
 version: 1
 modes:

@@ -53,9 +53,12 @@ def test_whoever_is_to_be_alone_is_and_everybody_gets_their_turn(alone: list[boo
 
 @pytest.mark.anyio
 async def test_those_who_keep_to_their_own_are_there_at_the_same_time() -> None:
-    turns = Turns()
-    async with turns.together(), turns.together():
-        pass
+    turns, are_together = Turns(), False
+    with anyio.move_on_after(5):  # would wait for ever
+        async with turns.together(), turns.together():
+            are_together = True
+
+    assert are_together
 
 
 @pytest.mark.anyio

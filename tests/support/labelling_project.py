@@ -1,5 +1,29 @@
 """A project with a scenario, a scorer, modes and a tool of its own; its scorer notes in `loads` when it is imported."""
 
+SCENARIO = """
+id: mine-001
+name: Label it
+description: A task for what a project has of its own
+category: issue
+difficulty: basic
+prompt: "Label #{{number}} in {{repo}}."
+timeoutMs: 60000
+fixture:
+  repo: "{{fixture_repo}}"
+  requires: [issue_for_triage]
+  bindings: {number: issue_for_triage.number}
+assertions:
+  checkpoints:
+    - id: labelled
+      description: It has the label
+      task: issue.view
+      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
+      condition: CONDITION
+extensions:
+  allowedChanges: ["created issue_labels {{repo}}#{{number}} *"]
+"""
+"""An issue is to get a label; `CONDITION` is when it has."""
+
 PROJECT = {
     "eval.config.yaml": """
 modes:
@@ -26,28 +50,9 @@ def has_label(data, params):
 
 SCORERS = {"has_label": has_label}
 """,
-    "scenarios/mine-001.yaml": """
-id: mine-001
-name: Label it
-description: A task with a scorer of its own
-category: issue
-difficulty: basic
-prompt: "Label #{{number}} in {{repo}}."
-timeoutMs: 60000
-fixture:
-  repo: "{{fixture_repo}}"
-  requires: [issue_for_triage]
-  bindings: {number: issue_for_triage.number}
-assertions:
-  checkpoints:
-    - id: labelled
-      description: It has the label
-      task: issue.view
-      input: {owner: "{{owner}}", name: "{{repo_name}}", issueNumber: "{{number}}"}
-      condition: {type: custom, scorer: has_label, params: {label: performance}}
-extensions:
-  allowedChanges: ["created issue_labels {{repo}}#{{number}} *"]
-""",
+    "scenarios/mine-001.yaml": SCENARIO.replace(
+        "CONDITION", "{type: custom, scorer: has_label, params: {label: performance}}"
+    ),
     "scenarios/mine-001.solution.yaml": """
 version: 1
 modes:

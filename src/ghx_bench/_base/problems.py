@@ -114,3 +114,8 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = Non
 def plain(name: str) -> str:
     """Return a name without what people get wrong first: case, hyphens and underscores."""
     return re.sub(r"[-_\s]", "", name).casefold()
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 cell`, `1,200 tokens`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -30,7 +30,7 @@ from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
 
-_AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
+AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
 """What `run` calls the flags that a configuration knows by other names."""
 
 Plan = dict[str, Any]
@@ -155,7 +155,7 @@ def _config_of(order: RunOrder) -> EvalConfig:
     try:
         config = config.with_overrides(order.flags)
     except FlagError as error:
-        raise FlagError(_AS_WRITTEN.get(error.flag, error.flag), error.reason) from None
+        raise FlagError(AS_WRITTEN.get(error.flag, error.flag), error.reason) from None
     if order.flags.get("--replay") is not None and config.provider.id != ReplayProvider.name:
         raise FlagError("--replay", f"goes with the agent replay, not with {config.provider.id}; leave out either")
     return Catalogue(config).select(category=order.category, difficulty=order.difficulty)

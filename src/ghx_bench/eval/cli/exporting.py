@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from ghx_bench._base.commandline import BAD_USAGE
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.interchange.export import ExportFormat, export_run
-from ghx_bench.profiler.reports.wording import plural
 
 
 def write_export(run: Path, format: ExportFormat, *, output_dir: Path | None) -> int:  # noqa: A002 - the flag's name

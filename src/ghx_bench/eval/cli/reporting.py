@@ -5,10 +5,10 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.folder import FORMATS, Format
 from ghx_bench.profiler.reports.report import ReportResult, generate_report
 from ghx_bench.profiler.reports.tally import SessionChoice
-from ghx_bench.profiler.reports.wording import plural
 
 
 def write_report(

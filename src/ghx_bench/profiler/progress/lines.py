@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TextIO
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
 from ghx_bench.profiler.progress.tally import Tally
-from ghx_bench.profiler.progress.wording import clock_time, counted, one_line, spend, verdict
+from ghx_bench.profiler.progress.wording import clock_time, one_line, spend, verdict
 from ghx_bench.profiler.row import ProfileRow
 
 _WIDEST_COLUMN = 40
@@ -105,14 +106,14 @@ def _reason(row: ProfileRow) -> str:
 def ended_line(event: RunFinished, tally: Tally) -> str:
     """Say how the run went."""
     took = clock_time(tally.elapsed_s(event.at))
-    counts = f"{counted(event.measured, 'cell')} measured, {event.failed:,} not measured"
+    counts = f"{plural(event.measured, 'cell')} measured, {event.failed:,} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
 
 
 def _started_line(event: RunStarted) -> str:
     before = f", {event.done} of them done before" if event.done else ""
     return (
-        f"{one_line(event.run_id)}: {counted(len(event.matrix), 'cell')}{before}, {event.max_concurrency} at a time, "
+        f"{one_line(event.run_id)}: {plural(len(event.matrix), 'cell')}{before}, {event.max_concurrency} at a time, "
         f"agent {one_line(event.provider)}: {one_line(str(event.directory))}"
     )
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.row import ProfileRow
 
 _LONGEST_REASON = 300
@@ -40,11 +41,6 @@ def rough_time(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def counted(count: int, noun: str) -> str:
-    """Write how many there are: `1 cell`, `1,200 tokens`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def rate(per_second: float) -> str:
     """Write how fast cells are finished, in the unit that gives a number one can read."""
     per_minute = per_second * 60
@@ -69,7 +65,7 @@ def spend(row: ProfileRow) -> tuple[str, ...]:
         parts.append(f"{row.timing.wall_ms / 1000:.1f} s")
     tokens = row.tokens.total if row.tokens.active is None else row.tokens.active
     if tokens is not None:
-        parts.append(counted(tokens, "token"))
+        parts.append(plural(tokens, "token"))
     return tuple(parts)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.circumstances import differing_conditions, modes_of
 from ghx_bench.profiler.reports.columns import spelled
 from ghx_bench.profiler.reports.coverage import Missing, Yardstick, planned_cells
 from ghx_bench.profiler.reports.document import Warning  # noqa: A004 - the report's word; the builtin is not used here
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.reports.sources import Source
-from ghx_bench.profiler.reports.wording import plural
 from ghx_bench.profiler.store.record import RunStatus
 
 _MOST_NAMED = 5

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ghx_bench.profiler.reports.wording import plural
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.row import ProfileRow
 
 CONTROLS = frozenset({"reference", "nop", "replay"})

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.controls import CONTROLS
 from ghx_bench.profiler.reports.document import Block, Note, Table, Text
 from ghx_bench.profiler.reports.material import Material
-from ghx_bench.profiler.reports.wording import plural
 from ghx_bench.profiler.stats.records import ModeSummary
 
 _MOST_LINES = 500

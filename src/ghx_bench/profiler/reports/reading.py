@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ghx_bench._base.problems import Problem
+from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import supplemented
 from ghx_bench.profiler.analyzers.recollection import recorded_scenarios
@@ -16,7 +16,6 @@ from ghx_bench.profiler.reports.sessions import SessionPage, outcome_of, session
 from ghx_bench.profiler.reports.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.sources import Source
 from ghx_bench.profiler.reports.tally import Tally
-from ghx_bench.profiler.reports.wording import plural
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.trace import SessionTrace

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.conclusions import differences, glance, verdicts
 from ghx_bench.profiler.reports.conditions import conditions
 from ghx_bench.profiler.reports.controls import alarms
@@ -35,7 +36,6 @@ from ghx_bench.profiler.reports.sections import (
 from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.reports.summary import summary_of
 from ghx_bench.profiler.reports.tally import SessionChoice
-from ghx_bench.profiler.reports.wording import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

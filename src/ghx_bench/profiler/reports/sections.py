@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.charts import (
     distribution,
     failures_by_cause,
@@ -14,7 +15,7 @@ from ghx_bench.profiler.reports.glance import GLANCE_METRICS
 from ghx_bench.profiler.reports.grid import Grid, spread_grid
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.reports.tally import CheckpointCount
-from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate, metric_name, percent, plural
+from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate, metric_name, percent
 from ghx_bench.profiler.stats.observations import headline_set
 from ghx_bench.profiler.stats.records import Estimate
 from ghx_bench.profiler.stats.success import wilson_interval

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.document import Tone, Verdict
 from ghx_bench.profiler.reports.material import Material
-from ghx_bench.profiler.reports.wording import counts, plural
+from ghx_bench.profiler.reports.wording import counts
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import Target

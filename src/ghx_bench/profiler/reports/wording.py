@@ -102,8 +102,3 @@ _SMALLEST = 0.0001
 def counts(causes: Mapping[str, int]) -> str:
     """Return counts by cause in one phrase."""
     return ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in sorted(causes.items()))
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
