@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench._base.documents import (
+from ghx_bench.documents import (
     Document,
     DocumentError,
     Position,

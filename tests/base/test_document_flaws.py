@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ghx_bench._base.documents import (
+from ghx_bench.documents import (
     Document,
     DocumentError,
     parse_document,

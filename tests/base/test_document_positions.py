@@ -5,14 +5,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ghx_bench._base.documents import (
+from ghx_bench._base.problems import pointer_of
+from ghx_bench.documents import (
     Document,
     Position,
     parse_document,
     problem,
 )
-from ghx_bench._base.documents import document as document_module
-from ghx_bench._base.problems import pointer_of
+from ghx_bench.documents import document as document_module
 
 JSON = Path("a.json")
 YAML = Path("a.yaml")

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench._base.documents import (
+from ghx_bench.documents import (
     Document,
     DocumentError,
     parse_document,

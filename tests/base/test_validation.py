@@ -15,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
-from ghx_bench._base.documents import DocumentError, RefusedError, parse_document, validate_document
 from ghx_bench._base.wire import Number, StrictInt, WireModel
+from ghx_bench.documents import DocumentError, RefusedError, parse_document, validate_document
 
 
 class Equals(WireModel):

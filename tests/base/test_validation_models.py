@@ -14,8 +14,8 @@ from pydantic import (
     field_validator,
 )
 
-from ghx_bench._base.documents import DocumentError, RefusedError, parse_document, validate_document
 from ghx_bench._base.wire import Count
+from ghx_bench.documents import DocumentError, RefusedError, parse_document, validate_document
 
 
 def problems(value: object, model: type[BaseModel]) -> list[str]:

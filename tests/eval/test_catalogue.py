@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ghx_bench._base.documents import DocumentError
 from ghx_bench._base.errors import GhxBenchError, InputError
+from ghx_bench.documents import DocumentError
 from ghx_bench.eval.catalogue import BUILT_IN, Catalogue
 from ghx_bench.eval.config import EvalConfig, project_config
 from ghx_bench.eval.fixtures.library import load_fixtures

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from ghx_bench._base.documents import parse_document, validate_document
+from ghx_bench.documents import parse_document, validate_document
 from ghx_bench.twin.seed.document import WorldSeed
 from ghx_bench.twin.seed.loading import load_seed
 from ghx_bench.twin.seed.planting import plant

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, Strict, StringConstraints, model_validator
 
-from ghx_bench._base.documents import RefusedError, read_document, validate_document
 from ghx_bench.agents.variables import PATH, VARIABLE, names_in
+from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.profiler.causes import Cause, MeasurementError
 from ghx_bench.profiler.section import Flag, Name, Section, Text
 

@@ -6,7 +6,7 @@ from typing import Self, cast
 
 from pydantic import Field, JsonValue, model_validator
 
-from ghx_bench._base.documents import RefusedError
+from ghx_bench.documents import RefusedError
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.section import Flag, Name, Section, Text

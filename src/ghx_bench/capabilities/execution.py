@@ -40,7 +40,7 @@ def checked_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
     try:
         return called.operation.input.model_validate(named)
     except ValidationError as error:
-        from ghx_bench._base.documents import explain  # noqa: PLC0415 - slow, and only needed to complain
+        from ghx_bench.documents import explain  # noqa: PLC0415 - slow, and only needed to complain
 
         findings = explain(error, called.operation.input, named)
         said = "; ".join(

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, in_words, listed, shortened
+from ghx_bench.documents import Finding
 from ghx_bench.eval.paths import MISSING, follow
 from ghx_bench.eval.references import reference_of, unknown_checkpoint
 from ghx_bench.eval.scenario import EvalScenario

@@ -5,8 +5,8 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench._base.documents import DocumentError, Finding, Problem, explain
 from ghx_bench._base.problems import did_you_mean, listed, pointer_of, shortened
+from ghx_bench.documents import DocumentError, Finding, Problem, explain
 from ghx_bench.eval.manifest import FixtureManifest
 from ghx_bench.eval.repository import is_repository
 from ghx_bench.eval.scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin

@@ -4,7 +4,7 @@ from typing import Annotated, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
-from ghx_bench._base.documents import RefusedError
+from ghx_bench.documents import RefusedError
 
 MOST_ITEMS = 1_000
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from ghx_bench._base.documents import DocumentError, Problem
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.agents.solution import SUFFIX, Solution, SolutionFile, load_solution_file
+from ghx_bench.documents import DocumentError, Problem
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.evaluation import CustomScorer
 from ghx_bench.eval.examination import Known

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, field_validator, model_validator
 
-from ghx_bench._base.documents import RefusedError
-from ghx_bench._base.documents.wording import of_wrong_kind
 from ghx_bench._base.wire import OMITTABLE, JsonObject, TaggedModel
+from ghx_bench.documents import RefusedError
+from ghx_bench.documents.wording import of_wrong_kind
 from ghx_bench.eval.bounds import Some
 from ghx_bench.eval.patterns import PatternError, compiled
 from ghx_bench.eval.templates import PLACEHOLDER, fill_text, is_placeholder

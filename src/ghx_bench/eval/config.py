@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
-from ghx_bench._base.documents import DocumentError, RefusedError, read_document, validate_document
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.documents import DocumentError, RefusedError, read_document, validate_document
 from ghx_bench.eval.config_folders import absent_folders
 from ghx_bench.eval.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.gates import Gate

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ghx_bench._base.documents import Document, problem
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
+from ghx_bench.documents import Document, problem
 
 
 def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ghx_bench._base.documents import Document, problem
 from ghx_bench._base.errors import DocumentError
 from ghx_bench._base.problems import Problem, did_you_mean, pointer_of, shortened
+from ghx_bench.documents import Document, problem
 from ghx_bench.eval.config import SCENARIO_DIRS, EvalConfig
 from ghx_bench.eval.config_folders import absent_folders
 from ghx_bench.eval.mode_inspection import mode_problems

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
 from ghx_bench.capabilities.announced import ANNOUNCED
 from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
+from ghx_bench.documents import Finding
 from ghx_bench.eval.allowance import mistakes_in_allowance, patterns_of
 from ghx_bench.eval.fixture_references import KnownFixtures, is_told_otherwise
 from ghx_bench.eval.folders import CONFIG_FILE

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, nearest, shortened
+from ghx_bench.documents import Finding
 from ghx_bench.eval.paths import steps_of
 from ghx_bench.eval.scenario import EvalScenario, FixtureRequirements
 from ghx_bench.eval.variables import values_at

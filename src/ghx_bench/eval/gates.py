@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue, Strict
 
-from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.problems import did_you_mean, shortened
+from ghx_bench.documents import RefusedError
 from ghx_bench.profiler.row import ProfileRow
 
 WRONG, RIGHT = "wrong", "right"

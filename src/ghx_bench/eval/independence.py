@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import in_words
+from ghx_bench.documents import Finding
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.templates import Tokens
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench._base.documents import Finding, explain
 from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.registry import capability
+from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.templates import Tokens
 
 _BEGINS = "{{"

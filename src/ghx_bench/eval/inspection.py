@@ -7,7 +7,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from ghx_bench._base.documents import (
+from ghx_bench._base.errors import InputError
+from ghx_bench.documents import (
     Document,
     DocumentError,
     Problem,
@@ -16,7 +17,6 @@ from ghx_bench._base.documents import (
     read_document,
     validate_document,
 )
-from ghx_bench._base.errors import InputError
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.config_inspection import choice_problems, chosen_ids, config_doubts, config_problems, unknown
 from ghx_bench.eval.examination import Known, find_doubts

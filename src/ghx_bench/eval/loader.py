@@ -9,7 +9,8 @@ from typing import get_args
 
 import anyio.to_thread
 
-from ghx_bench._base.documents import (
+from ghx_bench._base.problems import listed
+from ghx_bench.documents import (
     Document,
     DocumentError,
     Problem,
@@ -18,7 +19,6 @@ from ghx_bench._base.documents import (
     read_document,
     validate_document,
 )
-from ghx_bench._base.problems import listed
 from ghx_bench.eval.examination import Known, find_errors
 from ghx_bench.eval.folders import PathLike, scenario_files
 from ghx_bench.eval.scenario import Category, Difficulty, EvalScenario

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from ghx_bench._base.documents import read_document, validate_document
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.wire import OMITTABLE, ForeignModel, StrictInt
+from ghx_bench.documents import read_document, validate_document
 from ghx_bench.eval.repository import RepositoryName
 from ghx_bench.profiler.scenario import Text
 from ghx_bench.profiler.store.files import write_atomically

@@ -8,10 +8,10 @@ from typing import Annotated, TypeVar
 
 from pydantic import BeforeValidator, Field, PrivateAttr
 
-from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Problem, did_you_mean
 from ghx_bench.agents.toolset import McpServer
+from ghx_bench.documents import RefusedError
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.section import Distinct, Flag, Name, Section, Text
 

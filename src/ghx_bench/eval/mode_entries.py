@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from ghx_bench._base.documents import (
+from ghx_bench.documents import (
     DocumentError,
     RefusedError,
     explain,

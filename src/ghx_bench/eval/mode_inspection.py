@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ghx_bench._base.documents import Document, problem, read_document
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import Problem, pointer_of
+from ghx_bench.documents import Document, problem, read_document
 from ghx_bench.eval.config import EvalConfig
 from ghx_bench.eval.mode_definitions import Definitions, ModeDefinition
 from ghx_bench.eval.mode_entries import load_mode_definition

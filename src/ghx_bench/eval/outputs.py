@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, listed, shortened
 from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.registry import capability
+from ghx_bench.documents import Finding
 from ghx_bench.eval.conditions import (
     AllOf,
     AnyOf,

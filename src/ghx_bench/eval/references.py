@@ -5,8 +5,8 @@ from typing import NamedTuple, cast
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench._base.documents import Finding, explain
 from ghx_bench._base.problems import did_you_mean
+from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.binding import BindingError
 from ghx_bench.eval.paths import MISSING, follow
 from ghx_bench.eval.scenario import Checkpoint, Origin

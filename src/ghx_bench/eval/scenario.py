@@ -7,9 +7,9 @@ from typing import Annotated, Literal, NamedTuple, Self, cast
 
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
 
-from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.problems import shortened
 from ghx_bench._base.wire import OMITTABLE, Count, StrictInt, WireModel
+from ghx_bench.documents import RefusedError
 from ghx_bench.eval.bounds import REFUSE_MORE, Some
 from ghx_bench.eval.conditions import CheckpointCondition
 from ghx_bench.eval.templates import VARIABLE

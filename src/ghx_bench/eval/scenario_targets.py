@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, in_words, shortened
+from ghx_bench.documents import Finding
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.templates import Tokens
 

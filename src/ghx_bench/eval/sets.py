@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ghx_bench._base.documents import (
+from ghx_bench._base.problems import shortened
+from ghx_bench.documents import (
     Document,
     DocumentError,
     Finding,
@@ -13,7 +14,6 @@ from ghx_bench._base.documents import (
     read_document,
     validate_document,
 )
-from ghx_bench._base.problems import shortened
 from ghx_bench.eval.folders import SETS_NAME, SUFFIXES, PathLike
 from ghx_bench.profiler.scenario import ScenarioSets
 

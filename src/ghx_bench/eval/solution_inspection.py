@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents import Document, Finding, Problem, problem, problems_of, validate_document
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import did_you_mean, listed, shortened
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
 from ghx_bench.agents.variables import names_in
+from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
 from ghx_bench.eval.mode_definitions import Definitions
 from ghx_bench.eval.surroundings import Configured, definitions_in
 from ghx_bench.eval.templates import Tokens

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents import Document, read_document, validate_document
 from ghx_bench._base.errors import DocumentError, InputError
+from ghx_bench.documents import Document, read_document, validate_document
 from ghx_bench.eval.catalogue import BUILT_IN
 from ghx_bench.eval.config import EvalConfig, project_config, with_own_folders
 from ghx_bench.eval.fixture_references import KnownFixtures

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ghx_bench._base.documents import Finding
 from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.documents import Finding
 from ghx_bench.eval.templates import Tokens
 
 _BEST = (".view", ".list")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents.wording import Tokens
+from ghx_bench.documents.wording import Tokens
 
 CHECKPOINTS = "checkpoints."
 """How the name of a placeholder begins that stands for the output of an earlier checkpoint."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents import Finding
 from ghx_bench._base.problems import did_you_mean, listed, nearest, plain, shortened
+from ghx_bench.documents import Finding
 from ghx_bench.eval.paths import MISSING, follow, steps_of
 from ghx_bench.eval.scenario import EvalScenario
 from ghx_bench.eval.templates import CHECKPOINTS, Tokens

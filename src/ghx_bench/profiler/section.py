@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
 
-from ghx_bench._base.documents import RefusedError
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.documents import RefusedError
 
 Flag = Annotated[bool, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import yaml
 
-from ghx_bench._base.documents import read_document, validate_document
+from ghx_bench.documents import read_document, validate_document
 from ghx_bench.twin.seed.document import WorldSeed
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_ -]*[A-Za-z]")

@@ -12,10 +12,6 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents.jsontext import json_places, load_json
-from ghx_bench._base.documents.text import MAX_FLAWS, Flaw, FlawedTextError, Lines, Place, Position
-from ghx_bench._base.documents.wording import Finding
-from ghx_bench._base.documents.yamltext import load_yaml, yaml_places
 from ghx_bench._base.errors import DocumentError
 from ghx_bench._base.problems import (
     Problem,
@@ -26,6 +22,10 @@ from ghx_bench._base.problems import (
     shortened_pointer,
     tokens_of,
 )
+from ghx_bench.documents.jsontext import json_places, load_json
+from ghx_bench.documents.text import MAX_FLAWS, Flaw, FlawedTextError, Lines, Place, Position
+from ghx_bench.documents.wording import Finding
+from ghx_bench.documents.yamltext import load_yaml, yaml_places
 
 Format = Literal["json", "yaml"]
 

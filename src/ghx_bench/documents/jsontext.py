@@ -8,8 +8,8 @@ from typing import NoReturn, cast
 
 from pydantic import JsonValue
 
-from ghx_bench._base.documents.text import MAX_DEPTH, Flaw, FlawedTextError, Flaws, Frame, Lines, Place, open_frame
 from ghx_bench._base.problems import shortened
+from ghx_bench.documents.text import MAX_DEPTH, Flaw, FlawedTextError, Flaws, Frame, Lines, Place, open_frame
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import yaml
 from pydantic import JsonValue
 
-from ghx_bench._base.documents.text import MAX_DEPTH, Place
-from ghx_bench._base.documents.yamlevents import CONSTANTS, FLOAT, NOT_FINITE, NUMBER_BEGINS, OTHER_BASE, events_of
-from ghx_bench._base.documents.yamlreader import read_yaml
+from ghx_bench.documents.text import MAX_DEPTH, Place
+from ghx_bench.documents.yamlevents import CONSTANTS, FLOAT, NOT_FINITE, NUMBER_BEGINS, OTHER_BASE, events_of
+from ghx_bench.documents.yamlreader import read_yaml
 
 _SIMPLE_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _ESCAPED_SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")

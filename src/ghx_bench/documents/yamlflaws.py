@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import yaml
 
-from ghx_bench._base.documents.text import Flaw, Lines
-from ghx_bench._base.documents.yamlevents import quoted_texts
+from ghx_bench.documents.text import Flaw, Lines
+from ghx_bench.documents.yamlevents import quoted_texts
 
 QUOTE_TEMPLATE = "put quotes around a value that begins with '{{'"
 """The remedy for the commonest slip in a scenario: `prompt: {{name}} ...`."""

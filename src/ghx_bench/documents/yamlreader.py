@@ -8,9 +8,10 @@ from typing import cast
 import yaml
 from pydantic import JsonValue
 
-from ghx_bench._base.documents.jsontext import check_number
-from ghx_bench._base.documents.text import MAX_DEPTH, FlawedTextError, Flaws, Frame, Place, open_frame
-from ghx_bench._base.documents.yamlevents import (
+from ghx_bench._base.problems import in_words, shortened
+from ghx_bench.documents.jsontext import check_number
+from ghx_bench.documents.text import MAX_DEPTH, FlawedTextError, Flaws, Frame, Place, open_frame
+from ghx_bench.documents.yamlevents import (
     CONSTANTS,
     FLOAT,
     NOT_FINITE,
@@ -19,8 +20,7 @@ from ghx_bench._base.documents.yamlevents import (
     Event,
     events_of,
 )
-from ghx_bench._base.documents.yamlflaws import QUOTE_TEMPLATE, explain
-from ghx_bench._base.problems import in_words, shortened
+from ghx_bench.documents.yamlflaws import QUOTE_TEMPLATE, explain
 
 MAX_REPEATED = 1_000_000
 """How many characters and values the aliases of one document may repeat."""

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
-from ghx_bench._base.documents.document import Document, problems_of
-from ghx_bench._base.documents.text import MAX_FLAWS
-from ghx_bench._base.documents.wording import (
+from ghx_bench._base.errors import DocumentError
+from ghx_bench._base.problems import plain
+from ghx_bench.documents.document import Document, problems_of
+from ghx_bench.documents.text import MAX_FLAWS
+from ghx_bench.documents.wording import (
     Finding,
     Schema,
     Tokens,
@@ -19,8 +21,6 @@ from ghx_bench._base.documents.wording import (
     of_wrong_kind,
     unknown_key,
 )
-from ghx_bench._base.errors import DocumentError
-from ghx_bench._base.problems import plain
 
 M = TypeVar("M", bound=BaseModel)
 

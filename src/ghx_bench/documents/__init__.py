@@ -1,6 +1,8 @@
 """Documents that people write: configurations, scenarios, fixtures, seeds; as JSON or YAML, with exact complaints."""
 
-from ghx_bench._base.documents.document import (
+from ghx_bench._base.errors import DocumentError
+from ghx_bench._base.problems import Problem
+from ghx_bench.documents.document import (
     Document,
     parse_document,
     problem,
@@ -8,11 +10,9 @@ from ghx_bench._base.documents.document import (
     problems_of,
     read_document,
 )
-from ghx_bench._base.documents.text import Position
-from ghx_bench._base.documents.validation import explain, validate_document
-from ghx_bench._base.documents.wording import Finding, RefusedError
-from ghx_bench._base.errors import DocumentError
-from ghx_bench._base.problems import Problem
+from ghx_bench.documents.text import Position
+from ghx_bench.documents.validation import explain, validate_document
+from ghx_bench.documents.wording import Finding, RefusedError
 
 __all__ = [
     "Document",
