@@ -40,7 +40,7 @@ async def test_scenarios_are_loaded_and_modes_resolved_once(tmp_path: Path, monk
         }
     )
 
-    async with assembled(config, environ=os.environ) as evaluation:
+    async with assembled(Catalogue(config), environ=os.environ) as evaluation:
         result = await evaluation.run()
 
     assert result.measured == 1

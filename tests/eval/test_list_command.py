@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from bench_command import write_files
 
-from ghx_bench.eval.cli.columns import in_columns
+from ghx_bench.eval.cli.listing import in_columns
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project.catalogue import BUILT_IN
 

@@ -120,9 +120,9 @@ class Evaluation:
 
 
 @asynccontextmanager
-async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncGenerator[Evaluation]:
-    """Put a run together; the folders with the modes' tools live as long as the block."""
-    catalogue = Catalogue(config)
+async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> AsyncGenerator[Evaluation]:
+    """Put together the run that a catalogue's configuration asks for; the modes' folders live as long as the block."""
+    config = catalogue.config
     async with open_modes(definitions_of(config), environ=environ) as modes:
         lifecycle, executor = _place_of(config, catalogue, environ)
         instruments = Instruments(

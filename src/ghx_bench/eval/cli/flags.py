@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +9,9 @@ from cyclopts import Parameter, Token
 
 Switch = Annotated[bool, Parameter(negative="")]
 """A flag without its opposite."""
+
+AsJson = Annotated[bool, Parameter(name="--json", negative="")]
+"""The flag of what prints for programs; called so since `json` is the module."""
 
 
 def _whole(_type: object, tokens: Sequence[Token]) -> int:
@@ -28,6 +31,43 @@ def _number(_type: object, tokens: Sequence[Token]) -> float:
 
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 Number = Annotated[float, Parameter(converter=_number)]
+
+
+LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+"""A file for events; `-` is standard error."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuringFlags:
+    """What `run` and `profile` let the command line say about a run; each is named as `ProfileConfig` says."""
+
+    mode: list[str] | None = None
+    """A mode to run; repeat for several."""
+    model: list[str] | None = None
+    """A model id to run with; repeat for several."""
+    scenario: list[str] | None = None
+    """A scenario id to run; repeat for several."""
+    tag: list[str] | None = None
+    """Run only scenarios with this tag; repeat for several."""
+    repetitions: WholeNumber | None = None
+    """How often each scenario is run in each mode."""
+    retries: WholeNumber | None = None
+    """Further attempts after a transient failure, instead of each scenario's own `allowedRetries`."""
+    skip_warmup: Switch = False
+    """Run no canary before measuring."""
+    max_concurrency: WholeNumber | None = None
+    """How many cells run at once."""
+    order: Literal["interleaved", "sequential"] | None = None
+    """`interleaved` mixes the modes, so that a drifting model service hits all alike."""
+    seed: WholeNumber | None = None
+    """Seed of the order."""
+    output_dir: str | None = None
+    """Where run directories are made."""
+
+    def given(self) -> dict[str, object]:
+        """Return the flags as `override` of a configuration takes them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @Parameter(name="*")

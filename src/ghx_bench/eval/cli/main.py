@@ -17,7 +17,7 @@ app.command(
     help="Run scenarios with an agent in every mode, and report what came of it.",
 )
 app.command(
-    "ghx_bench.eval.cli.run:resume",
+    "ghx_bench.eval.cli.resume:resume",
     name="resume",
     help="Run the cells that an interrupted run has left.",
 )

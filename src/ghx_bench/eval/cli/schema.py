@@ -15,5 +15,5 @@ def schema(kind: Literal["scenario", "sets", "fixture", "manifest", "solution", 
 
     from ghx_bench.eval.project.json_schemas import json_schema
 
-    print(json.dumps(json_schema(kind), indent=2, ensure_ascii=False))  # noqa: T201 - this command's output
+    print(json.dumps(json_schema(kind), indent=2, ensure_ascii=False))
     return 0

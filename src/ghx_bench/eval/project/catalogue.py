@@ -55,6 +55,11 @@ class Catalogue:
         self.scorers: dict[str, CustomScorer] = {}
         """The custom scorers that the loaded scenarios name; filled by loading."""
 
+    @property
+    def config(self) -> EvalConfig:
+        """The configuration that chooses from it."""
+        return self._config
+
     @cached_property
     def library(self) -> FixtureLibrary:
         """The fixtures that scenarios may require."""
@@ -104,10 +109,10 @@ class Catalogue:
         self.scorers |= load_scorers(self._scorer_names(), self._config.scorers)
         return self.scenarios()
 
-    def select(self, *, category: Sequence[str], difficulty: Sequence[str]) -> EvalConfig:
-        """Return the configuration narrowed to scenarios of these categories and difficulties, named one by one."""
+    def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
+        """Return the catalogue whose configuration names the chosen scenarios of these categories and difficulties."""
         if not category and not difficulty:
-            return self._config
+            return self
         choice = self._config.scenarios
         name = choice.set or DEFAULT_SET
         ids = choice.ids or self.sets.get(name)
@@ -118,7 +123,7 @@ class Catalogue:
         if not chosen:
             wanted = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
             raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
-        return self._config.with_overrides({"--scenario": [each.id for each in chosen]})
+        return Catalogue(self._config.override(scenario=[each.id for each in chosen]))
 
     def solutions(self, lineage: Callable[[str], Sequence[str]]) -> Callable[[str, str], Solution | None]:
         """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple, Self, cast
 
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
@@ -176,3 +176,8 @@ class EvalScenario(BaseScenario):
         if fixture is None:
             raise RefusedError("expected an object, got null", suggestion="omit the key where no fixture is needed")
         return fixture
+
+
+def required_fixtures(scenarios: Iterable[EvalScenario]) -> tuple[str, ...]:
+    """Return the names of the fixtures that scenarios need, each once."""
+    return tuple(dict.fromkeys(name for each in scenarios if each.fixture for name in each.fixture.requires))

@@ -15,7 +15,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.scenario.binding import bind
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scenario.variables import RUN_ID
 from ghx_bench.profiler.cell import Cell
@@ -48,11 +48,6 @@ class StageHandles:
 
 Scenarios = Callable[[], Sequence[EvalScenario]]
 """Tells the scenarios of a run, once they are loaded."""
-
-
-def required_fixtures(scenarios: Iterable[EvalScenario]) -> tuple[str, ...]:
-    """Return the names of the fixtures that scenarios need, each once."""
-    return tuple(dict.fromkeys(name for each in scenarios if each.fixture for name in each.fixture.requires))
 
 
 class TwinLifecycle:
