@@ -122,7 +122,7 @@ def test_sets_without_a_default_leave_it_to_be_all_scenarios(tmp_path: Path) -> 
 def test_scenarios_are_chosen_by_category_and_difficulty() -> None:
     def chosen(*category: str, difficulty: Sequence[str] = (), **settings: Any) -> set[str]:
         offered = catalogue(**settings)
-        return set(offered.select(category=category, difficulty=difficulty).scenarios.ids)
+        return set(offered.narrowed(category=category, difficulty=difficulty).config.scenarios.ids)
 
     assert chosen("repo") == {"repo-release-notes-001"}
     assert chosen("repo", "pr", difficulty=["intermediate"]) == {
@@ -149,7 +149,7 @@ def test_a_choice_of_nothing_is_refused(
     category: list[str], difficulty: list[str], settings: dict[str, Any], error: type[GhxBenchError], reason: str
 ) -> None:
     with pytest.raises(error) as raised:
-        catalogue(**settings).select(category=category, difficulty=difficulty)
+        catalogue(**settings).narrowed(category=category, difficulty=difficulty)
 
     assert reason in str(raised.value)
 

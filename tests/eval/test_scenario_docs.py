@@ -29,6 +29,7 @@ from ghx_bench.eval import (
 )
 from ghx_bench.eval.checking.scenario_rules import find_errors
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -139,6 +140,15 @@ def use(example: Any, folder: Path) -> str:
         return "manifest"
     ScenarioSets.model_validate(example)
     return "sets"
+
+
+def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+
+    assert {kind: set(re.findall(r"`(\w+)`", fields)) for kind, fields in rows} == {
+        name: set(kind.fields) for name, kind in KINDS.items()
+    }
 
 
 def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:

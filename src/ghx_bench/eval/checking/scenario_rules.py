@@ -17,6 +17,7 @@ from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_told_otherwise
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
+from ghx_bench.eval.scenario.allowed_changes import pattern_errors
 from ghx_bench.eval.scenario.checkpoint_references import check_references
 from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
 from ghx_bench.eval.scenario.conditions import (
@@ -31,12 +32,7 @@ from ghx_bench.eval.scenario.conditions import (
     Not,
 )
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import (
-    mistakes_in_allowance,
-    mistakes_in_independence,
-    mistakes_in_targets,
-    patterns_of,
-)
+from ghx_bench.eval.scenario.extensions import KEYS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.paths import ITEMS, LENGTH, steps_of
 from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
@@ -236,9 +232,7 @@ def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
         yield from _check_scorers(checkpoint, place, known)
         yield from _check_fixed_texts(checkpoint, place)
     yield from check_references(scenario.assertions.checkpoints, uses)
-    yield from mistakes_in_allowance(scenario, variable_names(scenario).union(known.variables))
-    yield from mistakes_in_targets(scenario)
-    yield from mistakes_in_independence(scenario)
+    yield from _check_extensions(scenario, known)
 
 
 def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -255,9 +249,33 @@ def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
         if checkpoint.task in ANNOUNCED:
             reason = f"{checkpoint.task} cannot be called yet"
             yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
+    for key in scenario.extensions or ():
+        if key not in KEYS and (meant := nearest(key, KEYS)):
+            reason = f"the bench reads no {shortened(key)} here"
+            yield Finding(tokens=("extensions", key), reason=reason, suggestion=f"did you mean {meant!r}?", at_key=True)
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
         if name not in known.capabilities:
             yield _unknown_capability(name, ("assertions", "expectedCapabilities", index), known.capabilities)
+
+
+def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+    refused: list[Finding] = []
+    try:
+        _ = scenario.known_extensions
+    except ValidationError as error:
+        refused = explain(error, ScenarioExtensions, scenario.extensions)
+    yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
+    variables = variable_names(scenario).union(known.variables)
+    for index, pattern in _patterns(scenario):
+        yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
+
+
+def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
+    """Yield the patterns of `allowedChanges` that can be read, whatever else is wrong with the extensions."""
+    found = (scenario.extensions or {}).get("allowedChanges")
+    for index, pattern in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(pattern, str) and pattern.strip():
+            yield index, pattern
 
 
 def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -378,7 +396,7 @@ def _used(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
     if fixture.bindings.keys() <= used:
         return used  # as in most scenarios; the rest need not be looked through
     used.update(use.name for use in uses_in(texts_of(scenario)))
-    used.update(name for pattern in patterns_of(scenario) or () for name in names_in(pattern))
+    used.update(name for _, pattern in _patterns(scenario) for name in names_in(pattern))
     return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 

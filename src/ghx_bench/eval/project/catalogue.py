@@ -25,7 +25,6 @@ from ghx_bench.eval.project.loader import (
 )
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.evaluation import CustomScorer
-from ghx_bench.eval.scenario.extensions import targets_of
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
@@ -175,8 +174,8 @@ class Catalogue:
     def _check_targets(self) -> None:
         target = self._config.target
         for each in self.scenarios():
-            if target not in targets_of(each):
-                only = " and ".join(targets_of(each))
+            if target not in each.known_extensions.targets:
+                only = " and ".join(each.known_extensions.targets)
                 raise InputError(f"scenario {each.id} can be run on {only} only; leave it out, or choose that --target")
 
     def _check_fixtures(self) -> None:

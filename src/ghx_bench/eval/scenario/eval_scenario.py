@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, NamedTuple, Self, cast
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self, cast
 
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
 
@@ -12,6 +13,7 @@ from ghx_bench._base.wire import OMITTABLE, Count, StrictInt, WireModel
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag
 from ghx_bench.eval.scenario.conditions import REFUSE_MORE, CheckpointCondition, Some
+from ghx_bench.eval.scenario.extensions import ScenarioExtensions, read_extensions
 from ghx_bench.eval.scenario.templates import VARIABLE
 from ghx_bench.profiler.scenario import BaseScenario, Text
 
@@ -169,6 +171,18 @@ class EvalScenario(BaseScenario):
         default=None, description="The GitHub resources it needs; omit it where it needs none."
     )
     assertions: Assertions = Field(description="What is verified after the session.")
+
+    @cached_property
+    def known_extensions(self) -> ScenarioExtensions:
+        """What the bench reads in `extensions`; raises `ValidationError` where that is wrong, as loading tells."""
+        return read_extensions(self.extensions)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; a copy with other extensions reads them anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update and "extensions" in update:
+            vars(copy).pop("known_extensions", None)  # pydantic copies what was cached
+        return copy
 
     @field_validator("fixture", mode="before")
     @classmethod

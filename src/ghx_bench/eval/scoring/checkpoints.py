@@ -9,6 +9,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure
 from ghx_bench.capabilities.errors import ErrorCode
 from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.eval.scenario.allowed_changes import PRIVATE_TABLES, REFS, allowed_changes, fits, public_name
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.checkpoint_references import bind_references
 from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
@@ -20,7 +21,6 @@ from ghx_bench.eval.scenario.evaluation import (
     describe_condition,
     evaluate_condition,
 )
-from ghx_bench.eval.scenario.extensions import REFS, allowed_changes, fits
 from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST
 from ghx_bench.eval.stages.twin_stage import StageHandles
 from ghx_bench.profiler.errors import UnknownNameError
@@ -31,12 +31,11 @@ from ghx_bench.twin.world import World
 
 CHECKPOINT_ID = "no-collateral-damage"
 
-_INCIDENTAL = frozenset({"events", "tokens"})  # written down by GitHub itself when something else happens
 _MOST_SHOWN = 20
 
 
 def collateral_damage(before: World, after: World, *, agent: str, allowed: Sequence[str]) -> tuple[Difference, ...]:
-    """Return what the agent changed and was not allowed to; for the patterns, see `allowance.fits`."""
+    """Return what the agent changed and was not allowed to; for the patterns, see `allowed_changes`."""
     return tuple(
         each
         for each in diff(before, after)
@@ -63,8 +62,9 @@ def _told(difference: Difference) -> str:
 
 
 def _what(difference: Difference) -> str:
-    field = None if difference.kind == REFS else difference.field  # the name of a ref is in its name already
-    return difference.kind if field is None else f"{difference.kind}.{field}"
+    kind = public_name(difference.kind)
+    field = None if kind == REFS else difference.field  # the name of a ref is in its name already
+    return kind if field is None else f"{kind}.{field}"
 
 
 def _is_allowed(difference: Difference, allowed: Sequence[str]) -> bool:
@@ -72,7 +72,7 @@ def _is_allowed(difference: Difference, allowed: Sequence[str]) -> bool:
 
 
 def _is_incidental(difference: Difference) -> bool:
-    if difference.kind in _INCIDENTAL or difference.is_bookkeeping:
+    if difference.kind in PRIVATE_TABLES or difference.is_bookkeeping:
         return True
     # GitHub wraps every reply in a review of its own, without a word in it.
     return difference.kind == "reviews" and difference.change == "created" and _is_wrapping(difference.after)

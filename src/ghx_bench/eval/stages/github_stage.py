@@ -22,7 +22,6 @@ from ghx_bench.eval.fixtures.resources import specimen
 from ghx_bench.eval.project.config import FixtureChoice
 from ghx_bench.eval.scenario.binding import bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
-from ghx_bench.eval.scenario.extensions import is_independent
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.scenario.variables import RUN_ID
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
@@ -75,7 +74,7 @@ class LiveLifecycle:
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
         """Hold the right to work on a cell: nobody in the repository is in its way, nor is it in theirs."""
         scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
-        company = self._turns.together() if is_independent(scenario) else self._turns.alone()
+        company = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
         async with company, self._sharing if _shares(scenario) else nullcontext():
             yield
 
