@@ -9,11 +9,12 @@ import pytest
 
 from ghx_bench._base.errors import GhxBenchError, InputError
 from ghx_bench.documents import DocumentError
+from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
-from ghx_bench.eval.project.catalogue import BUILT_IN, Catalogue
 from ghx_bench.eval.project.config import EvalConfig, project_config
-from ghx_bench.eval.project.loader import load_scenario_files
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.testing import ScenarioLoaderContract
 
@@ -92,7 +93,7 @@ def test_without_scenarios_of_its_own_a_project_has_the_built_in_sets() -> None:
     sets = catalogue().sets
 
     assert set(sets.names()) == {"default", "quick"}
-    assert set(sets.get("default") or ()) == {each.scenario.id for each in load_scenario_files(BUILT_IN)}
+    assert set(sets.get("default") or ()) == {each.scenario.id for each in load_scenario_files(BUILT_IN_SCENARIOS)}
     assert set(sets.get("quick") or ()) < set(sets.get("default") or ())
 
 
@@ -255,7 +256,7 @@ def test_custom_scorers_are_loaded_with_the_scenarios_that_name_them(tmp_path: P
         catalogue(own).take(["mine-001"])
 
 
-@pytest.mark.parametrize("loaded", load_scenario_files(BUILT_IN), ids=lambda each: each.scenario.id)
+@pytest.mark.parametrize("loaded", load_scenario_files(BUILT_IN_SCENARIOS), ids=lambda each: each.scenario.id)
 def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     scenario = loaded.scenario
     offered = catalogue()

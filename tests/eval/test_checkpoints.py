@@ -26,7 +26,7 @@ from profiler_fakes import FakeProvider
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.retries import RetryPolicy
-from ghx_bench.eval.checking.scenario_rules import Known, find_doubts, find_errors
+from ghx_bench.eval.checking.scenario_rules import Known, scenario_errors, scenario_warnings
 from ghx_bench.eval.scenario.allowed_changes import KINDS, PRIVATE_FIELDS, PRIVATE_TABLES, fits, public_name
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID, CheckpointScorer, UnreadableStateError
@@ -443,7 +443,7 @@ def test_a_name_covers_itself_and_nothing_longer(kind: str, name: str) -> None:
 def told(allowed: object) -> list[str]:
     mistaken = scenario(IS_OPEN, allowed=allowed)
     known = Known(variables=("repo", "issue_number"))
-    return [f"{each.tokens[-1]}: {each}" for each in find_errors(mistaken, known) if each.tokens[0] == "extensions"]
+    return [f"{each.tokens[-1]}: {each}" for each in scenario_errors(mistaken, known) if each.tokens[0] == "extensions"]
 
 
 @pytest.mark.parametrize(
@@ -475,8 +475,8 @@ def test_a_pattern_that_may_cover_something_is_not(allowed: object) -> None:
 def test_mistaken_patterns_are_found_with_the_rest_of_a_scenario() -> None:
     mistaken = scenario(IS_OPEN, allowed=["isues", "threads {{repo}}#{{pr_number}} *"])
 
-    assert [each.tokens for each in find_errors(mistaken, Known())] == [("extensions", "allowedChanges", 0)]
-    assert list(find_doubts(mistaken, Known())) == []  # pr_number is used by a pattern
+    assert [each.tokens for each in scenario_errors(mistaken, Known())] == [("extensions", "allowedChanges", 0)]
+    assert list(scenario_warnings(mistaken, Known())) == []  # pr_number is used by a pattern
 
 
 def test_every_kind_and_field_of_a_difference_can_be_named_or_is_private_on_purpose() -> None:
@@ -508,5 +508,5 @@ def test_names_of_version_0_1_are_still_understood(pattern: str) -> None:
 def test_a_key_of_extensions_that_is_probably_misspelt_is_doubted() -> None:
     doubted = scenario(IS_OPEN).model_copy(update={"extensions": {"allowedChange": ["*"], "mine": 1}})
 
-    (doubt,) = find_doubts(doubted, Known())
+    (doubt,) = scenario_warnings(doubted, Known())
     assert str(doubt) == "the bench reads no 'allowedChange' here; did you mean 'allowedChanges'?"

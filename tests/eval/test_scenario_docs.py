@@ -27,7 +27,7 @@ from ghx_bench.eval import (
     evaluate_condition,
     load_eval_scenarios,
 )
-from ghx_bench.eval.checking.scenario_rules import find_errors
+from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.profiler import ScenarioSets
@@ -127,7 +127,7 @@ def use(example: Any, folder: Path) -> str:
         fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number", "pr_number": "i.number"}}
         part = {"assertions": example} if "checkpoints" in example else example
         base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
-        assert list(find_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
+        assert list(scenario_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
         return "extensions" if part is example else "checkpoints"
     if "type" in example:
         CONDITION.validate_python(example)

@@ -22,7 +22,7 @@ from ghx_bench.eval.scenario.binding import bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
-from ghx_bench.eval.stages.twin_stage import StageHandles
+from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.mcp.selection import tool_name
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode, Stage

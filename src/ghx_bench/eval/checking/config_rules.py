@@ -5,26 +5,26 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ghx_bench._base.errors import DocumentError
 from ghx_bench._base.problems import Problem, did_you_mean, pointer_of, shortened
 from ghx_bench.documents import Document, problem
-from ghx_bench.eval.checking.known_names import Configured, built_in_ids, scenario_ids, sets_in
-from ghx_bench.eval.checking.mode_rules import mode_problems
+from ghx_bench.eval.checking.mode_rules import mode_errors
+from ghx_bench.eval.checking.project_contents import LocatedConfig, built_in_ids, scenario_ids, sets_in
 from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
 from ghx_bench.eval.scenario.templates import Tokens
 from ghx_bench.profiler.selection import DEFAULT_SET
 
 
-def config_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
+def config_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     """Yield what is wrong with the modes and folders of a configuration."""
-    yield from mode_problems(document, config)
+    yield from mode_errors(document, config)
     yield from absent_folders(document, SCENARIO_DIRS, config.scenario_dirs)
     yield from absent_folders(document, ("fixtures", "folders"), config.fixtures.folders)
 
 
-def config_doubts(document: Document, config: EvalConfig) -> list[Problem]:
+def config_warnings(document: Document, config: EvalConfig) -> list[Problem]:
     """Return what a configuration says to no effect."""
     return [Problem(file=str(document.path), reason=each) for each in config.unused()]
 
 
-def choice_problems(configured: Configured, ids: Collection[str], sets: Collection[str]) -> Iterator[Problem]:
+def choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collection[str]) -> Iterator[Problem]:
     """Yield what a configuration chooses that is not there: neither among these, nor in its folders or the package."""
     document, chosen = configured.document, configured.written.scenarios
     folders = configured.placed.scenario_dirs

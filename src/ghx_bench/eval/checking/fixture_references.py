@@ -33,7 +33,7 @@ class KnownFixtures:
         return self._ways[path]
 
 
-def mistakes_in_fixtures(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Finding]:
+def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Finding]:
     """Yield the fixtures that are not there, each once, and the bindings that lead nowhere in those that are."""
     if scenario.fixture is None:
         return
@@ -50,7 +50,7 @@ def mistakes_in_fixtures(scenario: EvalScenario, known: KnownFixtures) -> Iterat
             yield _unknown(name, ("fixture", "bindings", variable), known)
 
 
-def is_told_otherwise(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:
+def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:
     """Say whether a fixture that bindings use and nobody requires is explained by a mistake that is told anyway."""
     if known is None:
         return False

@@ -13,7 +13,7 @@ from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.scenario.templates import Tokens
 
 
-def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
+def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     """Yield what is wrong with files of modes, with paths in them, with what they extend, and with unknown names."""
     filed, problems = _filed(config, document.path.parent)
     yield from problems
@@ -36,7 +36,7 @@ def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
             yield problem(document, f"/modes/{index}", str(error))
 
 
-def mode_file_problems(document: Document) -> Iterator[Problem]:
+def mode_file_errors(document: Document) -> Iterator[Problem]:
     """Yield what is wrong with a mode in a file of its own, whoever may name it."""
     try:
         yield from _problems_in(load_mode_definition(document.path), document, ())

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pydantic import JsonValue, ValidationError
@@ -13,8 +14,17 @@ from ghx_bench.capabilities.announced import ANNOUNCED
 from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.documents import Finding, explain
-from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_told_otherwise
+from ghx_bench.documents import (
+    Document,
+    DocumentError,
+    Finding,
+    Problem,
+    explain,
+    problem,
+    problems_of,
+    validate_document,
+)
+from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_explained_by_another_error
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
 from ghx_bench.eval.scenario.allowed_changes import pattern_errors
@@ -51,7 +61,7 @@ from ghx_bench.eval.scenario.variables import (
 _BEGINS = "{{"
 
 
-def mistakes_in_value(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Finding]:
+def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Finding]:
     """Yield what is wrong with one input of a capability.
 
     A value with a placeholder in it is known only once that is replaced, and left for then. So is whether several
@@ -62,13 +72,13 @@ def mistakes_in_value(task: str, name: str, value: JsonValue, tokens: Tokens) ->
     if isinstance(value, dict | list):
         found = () if _BEGINS in json.dumps(value) else _mistakes(task, name, value)
     else:
-        found = () if isinstance(value, str) and _BEGINS in value else _mistakes_once(task, name, value)
+        found = () if isinstance(value, str) and _BEGINS in value else _input_errors_once(task, name, value)
     for each in found:
         yield replace(each, tokens=(*tokens, *each.tokens[1:]))
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _mistakes_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
+def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
     """Judge a value once, however many checkpoints have it."""
     return _mistakes(task, name, value)
 
@@ -97,7 +107,7 @@ class _Lost(NamedTuple):
     suggestion: str | None
 
 
-def doubts_about_paths(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
+def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
     """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
     if checkpoint.task in ENTRIES:
         for tokens, way, path in _paths_in(checkpoint.condition, (*place, "condition"), ()):
@@ -219,7 +229,22 @@ class Known:
     fixtures: KnownFixtures | None = None
 
 
-def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def read_scenario(document: Document, known: Known) -> EvalScenario:
+    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
+    scenario = validate_document(document, EvalScenario)
+    problems = problems_of(document, scenario_errors(scenario, known))
+    if problems:
+        raise DocumentError(problems)
+    return scenario
+
+
+def repeated_id(document: Document, id_: str, first: Path) -> Problem:
+    """Say that another file has a scenario with the same id."""
+    reason = f"scenario id {id_!r} is also that of {first}"
+    return problem(document, "/id", reason, "give each scenario an id of its own")
+
+
+def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     """Yield what keeps a scenario from ever being measured rightly."""
     texts = list(texts_of(scenario))
     uses = uses_in(texts)
@@ -235,17 +260,17 @@ def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     yield from _check_extensions(scenario, known)
 
 
-def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     """Yield what is allowed, and probably not meant."""
     if not scenario.assertions.checkpoints:
         yield Finding(
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
-    yield from _doubt_bindings(scenario, known)
+    yield from _binding_warnings(scenario, known)
     yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
-        yield from _doubt_inputs(checkpoint, (*CHECKPOINT_LIST, index), known)
-        yield from doubts_about_paths(checkpoint, (*CHECKPOINT_LIST, index))
+        yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
+        yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
         if checkpoint.task in ANNOUNCED:
             reason = f"{checkpoint.task} cannot be called yet"
             yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
@@ -330,7 +355,7 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
             reason = f"input {key!r} says the same as {given[name]!r}"
             yield Finding(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
         else:
-            yield from mistakes_in_value(task, name, value, tokens)
+            yield from input_errors(task, name, value, tokens)
 
 
 def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Finding:
@@ -373,14 +398,14 @@ def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known
             yield misspelt(written, name, tokens, there)
 
 
-def _doubt_bindings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
     used = _used(scenario, scenario.fixture)
     for name, path in scenario.fixture.bindings.items():
         fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
-        if fixture not in scenario.fixture.requires and not is_told_otherwise(
+        if fixture not in scenario.fixture.requires and not is_explained_by_another_error(
             fixture, scenario.fixture, known.fixtures
         ):
             hint = did_you_mean(fixture, scenario.fixture.requires, otherwise="add it there")
@@ -400,7 +425,7 @@ def _used(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
     return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 
-def _doubt_inputs(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
     signature = known.inputs.get(checkpoint.task)
     if signature is None:
         return

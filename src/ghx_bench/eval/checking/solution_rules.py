@@ -10,7 +10,7 @@ from ghx_bench._base.problems import did_you_mean, listed, shortened
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
 from ghx_bench.agents.variables import names_in
 from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
-from ghx_bench.eval.checking.known_names import Configured, definitions_in
+from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.scenario.templates import Tokens
 from ghx_bench.eval.scenario.variables import REPO
@@ -24,18 +24,18 @@ def solved_by(path: Path) -> str:
     return path.name.removesuffix(SUFFIX)
 
 
-def mistakes_in_solution(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
+def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
     """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
     bound = frozenset({*variables, REPO})
     in_all_modes: frozenset[str] | None = None
     for mode, steps in solution.modes.items():
         known = set(bound)
-        yield from _mistakes_in_steps(steps, ("modes", mode), known)
+        yield from _step_errors(steps, ("modes", mode), known)
         in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
     yield from _unknown([solution.answer], ("answer",), in_all_modes or bound)
 
 
-def _mistakes_in_steps(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
+def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
     """Yield what steps use that is not `known`, to which is added what they save."""
     for index, step in enumerate(steps):
         place = (*at, index)
@@ -46,7 +46,7 @@ def _mistakes_in_steps(steps: Sequence[Step], at: Tokens, known: set[str]) -> It
         if step.for_each is not None:
             yield from _unknown([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
             inside = {*known, step.as_}
-            yield from _mistakes_in_steps(step.do or (), (*place, "do"), inside)
+            yield from _step_errors(step.do or (), (*place, "do"), inside)
             known |= inside - {step.as_}
         if step.saved_as is not None:
             known.add(step.saved_as)
@@ -59,7 +59,7 @@ def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> 
             yield Finding(tokens=tokens, reason=f"nothing is called {shortened(name)} here", suggestion=hint)
 
 
-def doubts_about_modes(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
+def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
     """Yield the modes of a solution that nobody knows."""
     for mode in solution.modes:
         if mode not in modes:
@@ -105,16 +105,16 @@ class Solutions:
         self._found[id_] = document, solution
         problems, doubts = list[Problem](), list[Problem]()
         if id_ in self._variables:
-            problems = problems_of(document, mistakes_in_solution(solution, self._variables[id_]))
+            problems = problems_of(document, solution_errors(solution, self._variables[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             said = f"there is no scenario {id_!r} that this could be a solution of"
             doubts.append(problem(document, "", said, hint))
         if modes is not None:
-            doubts += problems_of(document, doubts_about_modes(solution, modes))
+            doubts += problems_of(document, solution_warnings(solution, modes))
         return problems, doubts
 
-    def missing(self, configured: Configured, ids: Iterable[str]) -> Iterator[Problem]:
+    def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""
         config = configured.placed
         if config.provider.id != REFERENCE:

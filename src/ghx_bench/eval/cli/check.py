@@ -11,7 +11,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.flags import AsJson, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.eval.checking.project_files import Inspection
+    from ghx_bench.eval.checking.project_check import CheckResult
 
 
 FOUND_PROBLEMS = 2
@@ -51,10 +51,10 @@ def check(
     as_json
         Print what was found as JSON.
     """
-    from ghx_bench.eval.checking.project_files import inspect_files
+    from ghx_bench.eval.checking.project_check import check_files
 
     paths = paths or (Path(),)
-    inspection = inspect_files(paths, config=config)
+    inspection = check_files(paths, config=config)
     if not inspection.files:
         places = ", ".join(map(repr, map(str, paths)))
         raise InputError(
@@ -65,7 +65,7 @@ def check(
     return 0 if is_fine else FOUND_PROBLEMS
 
 
-def _as_json(inspection: Inspection, *, ok: bool) -> str:
+def _as_json(inspection: CheckResult, *, ok: bool) -> str:
     told = {
         "ok": ok,
         "files": [{"file": str(each.path), "kind": each.kind} for each in inspection.files],
@@ -75,7 +75,7 @@ def _as_json(inspection: Inspection, *, ok: bool) -> str:
     return json.dumps(told, indent=2, ensure_ascii=False)
 
 
-def _as_text(inspection: Inspection, *, strict: bool) -> str:
+def _as_text(inspection: CheckResult, *, strict: bool) -> str:
     kinds = Counter(each.kind for each in inspection.files if each.kind)
     unknown = sum(each.kind is None for each in inspection.files)
     looked = [_counted(number, kind) for kind, number in sorted(kinds.items())]

@@ -189,8 +189,7 @@ def _package(name: str, remedy: str) -> Need:
 def _project() -> Iterator[Need]:
     """Look at the configuration, and for what its modes need of this machine."""
     from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.modes.resolver import definitions_of
-    from ghx_bench.eval.project.config import load_eval_config, project_file
+    from ghx_bench.eval.project.config import definitions_of, load_eval_config, project_file
     from ghx_bench.eval.project.folders import CONFIG_FILE
 
     name = "configuration"

@@ -116,7 +116,7 @@ def _required(place: Place) -> Sequence[str] | None:
     """Return what the scenarios of the configuration require, and say so; None, for all, without a configuration."""
     import anyio
 
-    from ghx_bench.eval.project.catalogue import Catalogue
+    from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.project.config import project_file
     from ghx_bench.eval.scenario.eval_scenario import required_fixtures
     from ghx_bench.profiler.selection import select_scenarios

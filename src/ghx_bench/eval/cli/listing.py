@@ -12,9 +12,9 @@ from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.cli.flags import Listing, Narrowing
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.eval.project.loader import LoadedScenario
+    from ghx_bench.eval.loader import LoadedScenario
 
-BUILT_IN = "built in"
+FROM_PACKAGE = "built in"
 """Where a thing is from that comes with the package."""
 
 Entry = Mapping[str, Any]
@@ -36,9 +36,9 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
     paths
         Files and folders of scenarios, to list these alone.
     """
-    from ghx_bench.eval.project.catalogue import Catalogue
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.loader import narrow
     from ghx_bench.eval.project.config import project_config
-    from ghx_bench.eval.project.loader import narrow
 
     loaded = _named(paths) if paths else Catalogue(project_config(listing.config)).every()
     scenarios = [each.scenario for each in loaded]
@@ -60,12 +60,12 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
 
 def list_sets(*, listing: Listing = _HERE) -> int:
     """List the named sets of scenarios, for `run --scenario-set`."""
-    from ghx_bench.eval.project import catalogue
-    from ghx_bench.eval.project.catalogue import Catalogue
+    from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.project.config import project_config
+    from ghx_bench.profiler.selection import DEFAULT_SET
 
     config = project_config(listing.config)
-    chosen = None if config.scenarios.ids else config.scenarios.set or catalogue.DEFAULT_SET
+    chosen = None if config.scenarios.ids else config.scenarios.set or DEFAULT_SET
     entries: list[Entry] = [
         {"name": each.name, "scenarios": list(each.ids), "chosen": each.name == chosen, **_scenario_place(each.path)}
         for each in Catalogue(config).named_sets.values()
@@ -80,8 +80,7 @@ def list_sets(*, listing: Listing = _HERE) -> int:
 def list_modes(*, listing: Listing = _HERE) -> int:
     """List the modes, for `run --mode`: what their agents find on the path, and their MCP servers."""
     from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.modes.resolver import definitions_of
-    from ghx_bench.eval.project.config import project_config, project_file
+    from ghx_bench.eval.project.config import definitions_of, project_config, project_file
 
     config, file = project_config(listing.config), project_file(listing.config)
     definitions = Definitions(definitions_of(config))
@@ -114,13 +113,13 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     """List the agents, for `run --agent`."""
     from ghx_bench.eval.assembly import AGENTS
     from ghx_bench.eval.project.config import project_config
-    from ghx_bench.eval.project.python_objects import is_target
+    from ghx_bench.eval.project.object_references import is_reference
     from ghx_bench.eval.project.user_agents import installed_agents
 
     chosen = project_config(listing.config).provider.id
     known = {name: (agent.description, agent.is_control) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
-    own = {chosen: ("an agent of your own", False)} if is_target(chosen) else {}
+    own = {chosen: ("an agent of your own", False)} if is_reference(chosen) else {}
     entries: list[Entry] = [
         {"name": name, "description": description, "control": is_control, "chosen": name == chosen}
         for name, (description, is_control) in {**own, **others, **known}.items()
@@ -165,7 +164,7 @@ def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _named(paths: Sequence[Path]) -> list[LoadedScenario]:
     from ghx_bench.eval.checking.scenario_rules import Known
-    from ghx_bench.eval.project.loader import load_scenario_files
+    from ghx_bench.eval.loader import load_scenario_files
 
     for path in paths:
         if not path.exists():
@@ -214,15 +213,15 @@ def _place(path: Path | None, *, built_in: Path | None = None) -> Entry:
 
 
 def _scenario_place(path: Path) -> Entry:
-    from ghx_bench.eval.project import catalogue
+    from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 
-    return _place(path, built_in=catalogue.BUILT_IN)
+    return _place(path, built_in=BUILT_IN_SCENARIOS)
 
 
 def _with_origins(entries: Sequence[Entry]) -> list[tuple[Entry, str]]:
     """Return each thing with where it is from, in words; of what is all built in, that goes without saying."""
     goes_without = all(each["builtIn"] for each in entries)
-    words = ("" if goes_without else BUILT_IN if each["builtIn"] else str(each["file"]) for each in entries)
+    words = ("" if goes_without else FROM_PACKAGE if each["builtIn"] else str(each["file"]) for each in entries)
     return list(zip(entries, words, strict=True))
 
 

@@ -89,10 +89,10 @@ def profile(
 
 def load_profile(reference: str) -> Profile[Any]:
     """Import the profile that a reference leads to."""
-    from ghx_bench.eval.project.python_objects import load_target
+    from ghx_bench.eval.project.object_references import load_reference
     from ghx_bench.profiler.profile import Profile
 
-    return cast("Profile[Any]", load_target(reference, Profile, default="profile"))
+    return cast("Profile[Any]", load_reference(reference, Profile, default="profile"))
 
 
 def run_profile(
@@ -106,10 +106,10 @@ def run_profile(
 ) -> int:
     """Run a profile, show what came of it, and return the exit code; the run keeps where its profile is."""
     from ghx_bench.eval.cli.measuring import measure_and_show
-    from ghx_bench.eval.project.python_objects import target_beside
+    from ghx_bench.eval.project.object_references import reference_beside
     from ghx_bench.profiler.config import ProfileFile
 
-    place = target_beside(reference, Path.cwd())
+    place = reference_beside(reference, Path.cwd())
     kept = ProfileFile.model_validate({**config.model_dump(exclude_unset=True), "profile": place})
     return measure_and_show(
         lambda observers: profile.run(kept, observers=observers, resume=resume),

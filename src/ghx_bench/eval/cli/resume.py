@@ -63,9 +63,9 @@ def resume(
 def _resume_evaluation(
     run: Path, record: RunRecord, changes: dict[str, Any], *, log_json: str | None, with_report: bool, as_json: bool
 ) -> int:
+    from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.measuring import settings_of
     from ghx_bench.eval.cli.run import run_evaluation
-    from ghx_bench.eval.project.catalogue import Catalogue
     from ghx_bench.eval.project.config import EvalConfig
 
     settings = settings_of(record, run, EvalConfig)
@@ -100,7 +100,7 @@ def _home_of(run: Path, record: RunRecord, config: EvalConfig) -> Path:
 
     That is the one where it was started or, if the project has been moved since, or it has none, the current one.
     """
-    from ghx_bench.eval.project.python_objects import file_of
+    from ghx_bench.eval.project.object_references import file_of
     from ghx_bench.eval.project.user_agents import replayed_run
     from ghx_bench.profiler.errors import RunMismatchError
 

@@ -21,7 +21,7 @@ from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson, LogFile, MeasuringFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.eval.project.catalogue import Catalogue
+    from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.cell import Matrix
     from ghx_bench.profiler.events import Observer
@@ -92,8 +92,8 @@ def run(
     as_json
         Print the result as JSON.
     """
+    from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.measuring import say_notes
-    from ghx_bench.eval.project.catalogue import Catalogue
 
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):

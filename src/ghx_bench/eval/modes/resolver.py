@@ -15,7 +15,7 @@ from ghx_bench._base.errors import DocumentError, InputError, OperationError
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder, sweep
 from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
-from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import (
     GHX,
     VERSIONED,
@@ -25,7 +25,6 @@ from ghx_bench.eval.modes.program_path import (
     find_tool,
     version_of,
 )
-from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.redaction import Redaction
@@ -191,11 +190,6 @@ class Modes:
         except TimeoutError:
             seconds = f"{_LONGEST_START_S:g} s"
             raise ToolServerError(f"mode {mode!r}: the MCP server {name!r} did not answer within {seconds}") from None
-
-
-def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:
-    """Return the modes that a configuration brings, those in files of their own among them."""
-    return (*config.mode_definitions, *map(load_mode_definition, config.mode_files))
 
 
 @asynccontextmanager

@@ -11,10 +11,10 @@ from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
 from ghx_bench.documents.section import Flag, Section, Text
-from ghx_bench.eval.modes.definitions import ModeDefinition, take_modes_apart
+from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
 from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.project.gates import Gate
-from ghx_bench.eval.project.python_objects import is_target, target_beside
+from ghx_bench.eval.project.object_references import is_reference, reference_beside
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import Folder, ProfileConfig, SetBy
@@ -158,8 +158,8 @@ class EvalConfig(ProfileConfig):
             changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
-        if is_target(self.provider.id):
-            own = target_beside(self.provider.id, folder)
+        if is_reference(self.provider.id):
+            own = reference_beside(self.provider.id, folder)
             changes["provider"] = self.provider.model_copy(update={"id": own})
         if self.scorers is not None:
             changes["scorers"] = folder / self.scorers
@@ -213,3 +213,8 @@ def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
     if "folders" not in config.fixtures.model_fields_set and fixtures.is_dir():
         changes["fixtures"] = config.fixtures.model_copy(update={"folders": (fixtures,)})
     return config.model_copy(update=changes)
+
+
+def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:
+    """Return the modes that a configuration brings, those in files of their own among them."""
+    return (*config.mode_definitions, *map(load_mode_definition, config.mode_files))

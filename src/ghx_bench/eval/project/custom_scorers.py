@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.project.python_objects import explain_import, load_from_file
+from ghx_bench.eval.project.object_references import explain_import, load_from_file
 from ghx_bench.eval.scenario.conditions import (
     AllOf,
     AnyOf,

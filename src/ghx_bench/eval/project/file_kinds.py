@@ -11,7 +11,7 @@ from ghx_bench.agents.solution import SUFFIX
 from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.folders import CONFIG_NAME, FIXTURES_FOLDER, SCENARIOS_FOLDER, SETS_NAME, is_scenario_name
-from ghx_bench.eval.project.loader import SCHEMA_KEY
+from ghx_bench.eval.project.sets import SCHEMA_KEY
 
 Kind = Literal["configuration", "fixture", "manifest", "mode", "sets", "scenario", "solution"]
 

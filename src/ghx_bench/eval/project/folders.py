@@ -21,6 +21,9 @@ from ghx_bench._base.problems import Problem
 
 PathLike = str | os.PathLike[str]
 
+BUILT_IN_SCENARIOS = Path(__file__).parents[1] / "scenarios"
+"""The folder of the scenarios that come with the package."""
+
 SUFFIXES = (".json", ".yaml", ".yml")
 SETS_NAME = "scenario-sets"
 FIXTURES_FOLDER = "fixtures"

@@ -13,7 +13,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import listed, one_line
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.eval.project.config import ProviderChoice
-from ghx_bench.eval.project.python_objects import explain_import, load_object
+from ghx_bench.eval.project.object_references import explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory

@@ -22,7 +22,7 @@ from ghx_bench.eval.scenario.evaluation import (
     evaluate_condition,
 )
 from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST
-from ghx_bench.eval.stages.twin_stage import StageHandles
+from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score

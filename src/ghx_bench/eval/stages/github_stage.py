@@ -25,8 +25,8 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequireme
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.scenario.variables import RUN_ID
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
+from ghx_bench.eval.stages.handles import Scenarios, StageHandles, keep_path, private_folder
 from ghx_bench.eval.stages.turns import Turns
-from ghx_bench.eval.stages.twin_stage import Scenarios, StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 

@@ -1,16 +1,13 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-import shlex
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
-from pydantic import JsonValue
 
-from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
 from ghx_bench.eval.fixtures.library import FixtureLibrary
@@ -18,36 +15,12 @@ from ghx_bench.eval.scenario.binding import bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scenario.variables import RUN_ID
+from ghx_bench.eval.stages.handles import Scenarios, StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
-from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.running import Server, served
 from ghx_bench.twin.world import World
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageHandles:
-    """What scorers and collectors may use while the stage stands."""
-
-    agent: str
-    """The login that the agent acts as."""
-    observer: Callable[[], AbstractAsyncContextManager[GitHubClient]]
-    """Opens the bench's own access to GitHub, with an identity that is not the agent's."""
-    bindings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """What the variables of the scenario stand for."""
-    world: World | None = None
-    seeded: World | None = None
-    """The world before the agent touched it; both are None on github.com."""
-
-    @property
-    def journal(self) -> Iterable[Entry] | None:
-        """What was asked of the world, by whomever; None where nobody keeps a journal."""
-        return None if self.world is None else tuple(self.world.journal)
-
-
-Scenarios = Callable[[], Sequence[EvalScenario]]
-"""Tells the scenarios of a run, once they are loaded."""
 
 
 class TwinLifecycle:
@@ -135,18 +108,3 @@ class _Running:
         """Return access to a world as somebody."""
         token = self.server.hosting.issue_token(world, lookup.user(world, login))
         return GitHubClient(self.server.url, token)
-
-
-def keep_path(home: Path, mode: Mode) -> None:
-    """Let login shells keep the mode's path too: the machine's own profile would put every tool there is on it."""
-    path = mode.environment.get("PATH")
-    if path is not None:
-        for name in (".bash_profile", ".profile", ".zprofile"):
-            (home / name).write_text(f"export PATH={shlex.quote(path)}\n", encoding="utf-8")
-
-
-def private_folder() -> ScratchFolder:
-    """Return a new folder of one attempt's own, with an empty one in it to work in."""
-    folder = ScratchFolder()
-    (folder.path / "work").mkdir()
-    return folder

@@ -15,11 +15,10 @@ from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import read_fixture
 from ghx_bench.eval.fixtures.resources import specimen
 from ghx_bench.eval.modes.definitions import Definitions, load_mode_definition
-from ghx_bench.eval.project.catalogue import BUILT_IN
 from ghx_bench.eval.project.config import EvalConfig, project_config, with_own_folders
 from ghx_bench.eval.project.file_kinds import is_fixture_like
-from ghx_bench.eval.project.folders import documents_in, scenario_files
-from ghx_bench.eval.project.loader import read_sets, sets_file
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario_files
+from ghx_bench.eval.project.sets import read_sets, sets_file
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.selection import DEFAULT_SET
 
@@ -27,7 +26,7 @@ _SOME_REPO = "owner/repo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class LocatedConfig:
     """A configuration: its file, what it says, and the same with its folders taken from where the file is."""
 
     document: Document
@@ -35,13 +34,13 @@ class Configured:
     placed: EvalConfig
 
     @classmethod
-    def of(cls, document: Document, written: EvalConfig) -> "Configured":
+    def of(cls, document: Document, written: EvalConfig) -> "LocatedConfig":
         """Take the folders from where the file is, and those beside it that a run looks into as well."""
         placed = with_own_folders(written.beside(document.path), document.path.parent)
         return cls(document=document, written=written, placed=placed)
 
 
-class Surroundings:
+class ProjectContents:
     """Looks into the folders of configurations, and into the package, when somebody asks; and once only.
 
     What is wrong with a file there is not told, since nobody asked for it; it counts as one of which all may be true.
@@ -51,7 +50,7 @@ class Surroundings:
         self._configs, self._is_certain = configs, is_certain
 
     @classmethod
-    def around(cls, configs: Sequence[Configured], beside: Path | None) -> "Surroundings | None":
+    def around(cls, configs: Sequence[LocatedConfig], beside: Path | None) -> "ProjectContents | None":
         """Return what is around these configurations, or else around the one in a file, or around the current folder.
 
         None if the file cannot be used: then nobody knows what there is.
@@ -114,12 +113,12 @@ def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
 
 def built_in_ids() -> frozenset[str]:
     """Return the ids of the scenarios that come with the package, whose files are called like them."""
-    return frozenset(file.stem for file in scenario_files(BUILT_IN))
+    return frozenset(file.stem for file in scenario_files(BUILT_IN_SCENARIOS))
 
 
 def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     """Return the sets of folders with scenarios, and of the package; `default` is there without being written."""
-    files = [file for folder in (BUILT_IN, *folders) if (file := sets_file(folder))]
+    files = [file for folder in (BUILT_IN_SCENARIOS, *folders) if (file := sets_file(folder))]
     found: dict[str, Sequence[str]] = {DEFAULT_SET: ()}
     for document in _readable(files):
         try:

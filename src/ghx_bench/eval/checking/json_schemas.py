@@ -11,7 +11,7 @@ from ghx_bench.capabilities.ids import CAPABILITY_IDS
 from ghx_bench.eval.fixtures.document import FixtureDocument
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.loader import SCHEMA_KEY
+from ghx_bench.eval.project.sets import SCHEMA_KEY
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.scenario import ScenarioSets

@@ -17,18 +17,18 @@ from ghx_bench.documents import (
     read_document,
     validate_document,
 )
-from ghx_bench.eval.checking.config_rules import choice_problems, chosen_ids, config_doubts, config_problems, unknown
-from ghx_bench.eval.checking.fixture_references import mistakes_in_fixtures
-from ghx_bench.eval.checking.known_names import Configured, Surroundings, built_in_ids
-from ghx_bench.eval.checking.mode_rules import mode_file_problems
-from ghx_bench.eval.checking.scenario_rules import Known, find_doubts
+from ghx_bench.eval.checking.config_rules import choice_errors, chosen_ids, config_errors, config_warnings, unknown
+from ghx_bench.eval.checking.fixture_references import fixture_errors
+from ghx_bench.eval.checking.mode_rules import mode_file_errors
+from ghx_bench.eval.checking.project_contents import LocatedConfig, ProjectContents, built_in_ids
+from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, solved_by
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
-from ghx_bench.eval.project.loader import read_scenario, read_sets, repeated_id
+from ghx_bench.eval.project.sets import read_sets
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scenario.variables import variable_names
@@ -41,7 +41,7 @@ _NOT_OURS = ("__pycache__", "node_modules", "results", "reports")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InspectedFile:
+class CheckedFile:
     """A file that was looked into, and what it is; `None` where it could not be told."""
 
     path: Path
@@ -49,21 +49,21 @@ class InspectedFile:
 
 
 @dataclass(slots=True, kw_only=True)
-class Inspection:
+class CheckResult:
     """What was looked into, what is wrong with it, and what is allowed but probably not meant."""
 
-    files: list[InspectedFile] = field(default_factory=list[InspectedFile])
+    files: list[CheckedFile] = field(default_factory=list[CheckedFile])
     problems: list[Problem] = field(default_factory=list[Problem])
     doubts: list[Problem] = field(default_factory=list[Problem])
 
 
-def inspect_files(paths: Sequence[PathLike], *, config: PathLike | None = None) -> Inspection:
+def check_files(paths: Sequence[PathLike], *, config: PathLike | None = None) -> CheckResult:
     """Look into the files named, and into those files of the folders named that are ours.
 
     The scorers that scenarios may name are those of the configurations among the files, and of `config`; without one,
     of the current folder's `eval.config.yaml`. The files with these scorers are executed.
     """
-    inspector = _Inspector()
+    inspector = _Checker()
     for path in map(Path, paths):
         if path.is_dir():
             top = os.path.basename(os.path.realpath(path))  # noqa: PTH119 - resolve() fails where links form a circle
@@ -76,18 +76,18 @@ def inspect_files(paths: Sequence[PathLike], *, config: PathLike | None = None) 
     return inspector.finish(beside=Path(CONFIG_FILE) if config is None else None)
 
 
-class _Inspector:
+class _Checker:
     """Reads all files first, because what one may name depends on the others."""
 
     def __init__(self) -> None:
-        self._result = Inspection()
+        self._result = CheckResult()
         self._documents: dict[Kind, list[Document]] = {}
         self._seen: set[str] = set()
         self._scenarios: dict[str, Path] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
         self._variables: dict[str, frozenset[str]] = {}
         self._sets: dict[str, Sequence[str]] = {}
-        self._configs: list[Configured] = []
+        self._configs: list[LocatedConfig] = []
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
         """Read a file, found in these folders; it is a `kind`, or whatever its name and content tell."""
@@ -114,7 +114,7 @@ class _Inspector:
         if kind == "scenario":
             self._scenarios.setdefault(path.stem, path)  # so that nobody is told that it does not exist
 
-    def finish(self, *, beside: Path | None) -> Inspection:
+    def finish(self, *, beside: Path | None) -> CheckResult:
         """Check everything that was read; `beside` is a configuration whose scorers are known as well."""
         scorers = self._check_configurations(beside)
         manifests = [each for _, each in self._validated("manifest", partial(validate_document, model=FixtureManifest))]
@@ -133,24 +133,24 @@ class _Inspector:
             self._sets.update(sets.root)
             self._result.problems += self._check_sets(document, sets)
         for document in self._documents.get("mode", ()):
-            self._result.problems += mode_file_problems(document)
+            self._result.problems += mode_file_errors(document)
         self._check_solutions(around)
         for each in self._configs:
-            self._result.problems += choice_problems(each, self._scenarios, self._sets)
+            self._result.problems += choice_errors(each, self._scenarios, self._sets)
         return self._sorted()
 
-    def _sorted(self) -> Inspection:
+    def _sorted(self) -> CheckResult:
         """Return the result in the order of files and lines, each thing once, be it found in two ways."""
         for found in (self._result.problems, self._result.doubts):
             found[:] = sorted(dict.fromkeys(found), key=lambda each: (each.file, each.line or 0, each.column or 0))
         return self._result
 
-    def _surroundings(self, beside: Path | None) -> Surroundings | None:
+    def _surroundings(self, beside: Path | None) -> ProjectContents | None:
         """Return what is around the files; None where a configuration is wrong, and nobody knows what it meant."""
         is_known = len(self._configs) == sum(each.kind == "configuration" for each in self._result.files)
-        return Surroundings.around(self._configs, beside) if is_known else None
+        return ProjectContents.around(self._configs, beside) if is_known else None
 
-    def _check_solutions(self, around: Surroundings | None) -> None:
+    def _check_solutions(self, around: ProjectContents | None) -> None:
         solutions = Solutions(self._scenarios, self._variables)
         for document in self._documents.get("solution", ()):
             problems, doubts = solutions.inspect(document, around.modes if around else None)
@@ -174,9 +174,9 @@ class _Inspector:
         """Check the configurations; return how to find the scorers that scenarios may name because of them."""
         names = scorer_names()
         for document, config in self._validated("configuration", partial(validate_document, model=EvalConfig)):
-            self._configs.append(Configured.of(document, config))
-            self._result.doubts += config_doubts(document, config)
-            self._result.problems += config_problems(document, config)
+            self._configs.append(LocatedConfig.of(document, config))
+            self._result.doubts += config_warnings(document, config)
+            self._result.problems += config_errors(document, config)
             names |= self._scorers_of(document, config)
             for file in config.mode_files:
                 self._note(document.path.parent / file, "mode")
@@ -210,9 +210,9 @@ class _Inspector:
         if first != document.path:
             self._result.problems.append(repeated_id(document, scenario.id, first))
         if known.fixtures is not None:
-            found = problems_of(document, mistakes_in_fixtures(scenario, known.fixtures))
+            found = problems_of(document, fixture_errors(scenario, known.fixtures))
             (self._result.problems if known.fixtures.is_certain else self._result.doubts).extend(found)
-        self._result.doubts += problems_of(document, find_doubts(scenario, known))
+        self._result.doubts += problems_of(document, scenario_warnings(scenario, known))
         if document.path.stem != scenario.id:
             said = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
             self._result.doubts.append(problem(document, "/id", said, "call both the same to find one by the other"))
@@ -247,7 +247,7 @@ class _Inspector:
         place = os.path.realpath(path)
         if place not in self._seen:
             self._seen.add(place)
-            self._result.files.append(InspectedFile(path=path, kind=kind))
+            self._result.files.append(CheckedFile(path=path, kind=kind))
 
 
 def _unrecognised(document: Document) -> Problem:

@@ -13,23 +13,16 @@ from ghx_bench.agents.solution import SUFFIX, Solution, SolutionFile, load_solut
 from ghx_bench.documents import DocumentError, Problem
 from ghx_bench.eval.checking.scenario_rules import Known
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
+from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, load_scorers, scorer_names
-from ghx_bench.eval.project.loader import (
-    LoadedScenario,
-    UnknownScenariosError,
-    load_scenario_files,
-    load_scenario_sets,
-    narrow,
-    sets_file,
-)
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.eval.project.sets import load_scenario_sets, sets_file
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.evaluation import CustomScorer
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
-
-BUILT_IN = Path(__file__).parents[1] / "scenarios"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +65,11 @@ class Catalogue:
     @property
     def written_sets(self) -> ScenarioSets:
         """The sets as files have them, and a `default` in any case; no scenario is read for it."""
-        named = {each.name: each.ids for folder in (BUILT_IN, *self._config.scenario_dirs) for each in _sets_in(folder)}
+        named = {
+            each.name: each.ids
+            for folder in (BUILT_IN_SCENARIOS, *self._config.scenario_dirs)
+            for each in _sets_in(folder)
+        }
         return ScenarioSets({DEFAULT_SET: (), **named})
 
     @cached_property
@@ -83,13 +80,13 @@ class Catalogue:
         if folders and DEFAULT_SET not in own:
             everything = tuple(each.scenario.id for each in self._own())
             own[DEFAULT_SET] = NamedSet(name=DEFAULT_SET, ids=everything, path=folders[0])
-        return {**{each.name: each for each in _sets_in(BUILT_IN)}, **own}
+        return {**{each.name: each for each in _sets_in(BUILT_IN_SCENARIOS)}, **own}
 
     def every(self) -> list[LoadedScenario]:
         """Return every scenario there is, the project's own first; whether their scorers exist is not asked."""
         own = self._own()
         ids = {each.scenario.id for each in own}
-        built_in = load_scenario_files(BUILT_IN, known=Known(scorers=None))
+        built_in = load_scenario_files(BUILT_IN_SCENARIOS, known=Known(scorers=None))
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
     def scenarios(self) -> Sequence[EvalScenario]:
@@ -145,7 +142,7 @@ class Catalogue:
     def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
         """Return the scenarios with these ids, in that order."""
         own = self._found(self._config.scenario_dirs, ids)
-        built_in = self._found([BUILT_IN], [each for each in ids if each not in own])
+        built_in = self._found([BUILT_IN_SCENARIOS], [each for each in ids if each not in own])
         available = {**built_in, **own}
         missing = [each for each in ids if each not in available]
         if missing:

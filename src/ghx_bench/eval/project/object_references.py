@@ -18,51 +18,51 @@ T = TypeVar("T")
 _LONGEST_REASON = 500
 
 
-class TargetError(InputError):
+class BadReferenceError(InputError):
     """A file, module or object named on the command line cannot be used."""
 
     code = "BAD_TARGET"
 
 
-def is_target(name: str) -> bool:
+def is_reference(name: str) -> bool:
     """Say whether a name is a place in somebody's code: `file.py`, `file.py:Name` or `module:Name`."""
     return ":" in name or name.endswith(".py")
 
 
-def load_target(target: str, kind: type[T], *, default: str) -> T:
-    """Import what `target` names and return the object in it, which has to be a `kind`."""
-    place, name = _taken_apart(target)
-    return _object_in(place, name or default, kind, target)
+def load_reference(reference: str, kind: type[T], *, default: str) -> T:
+    """Import what `reference` names and return the object in it, which has to be a `kind`."""
+    place, name = _taken_apart(reference)
+    return _object_in(place, name or default, kind, reference)
 
 
-def load_object(target: str, *, default: str) -> object:
-    """Import what `target` names and return the object in it, whatever it is."""
-    place, name = _taken_apart(target)
-    found: object = getattr(_module_of(place, target), name or default, None)
+def load_object(reference: str, *, default: str) -> object:
+    """Import what `reference` names and return the object in it, whatever it is."""
+    place, name = _taken_apart(reference)
+    found: object = getattr(_module_of(place, reference), name or default, None)
     if found is None:
-        raise TargetError(one_line(f"{target}: there is nothing called {name or default!r} in it"))
+        raise BadReferenceError(one_line(f"{reference}: there is nothing called {name or default!r} in it"))
     return found
 
 
-def file_of(target: str) -> Path | None:
-    """Return the file that a target names, if it names one."""
-    place, _ = _taken_apart(target)
+def file_of(reference: str) -> Path | None:
+    """Return the file that a reference names, if it names one."""
+    place, _ = _taken_apart(reference)
     return place if isinstance(place, Path) else None
 
 
-def target_beside(target: str, folder: Path) -> str:
-    """Return a target with its file taken from a folder; the name of a module stays as it is."""
-    place, name = _taken_apart(target)
+def reference_beside(reference: str, folder: Path) -> str:
+    """Return a reference with its file taken from a folder; the name of a module stays as it is."""
+    place, name = _taken_apart(reference)
     if not isinstance(place, Path):
-        return target
+        return reference
     return f"{folder / place}:{name}" if name else str(folder / place)
 
 
-def _taken_apart(target: str) -> tuple[Path | str, str]:
-    """Return the file or module of a target, and the name in it, which is empty where none is given."""
-    place, colon, name = (target, "", "") if target.endswith(".py") else target.rpartition(":")
+def _taken_apart(reference: str) -> tuple[Path | str, str]:
+    """Return the file or module of a reference, and the name in it, which is empty where none is given."""
+    place, colon, name = (reference, "", "") if reference.endswith(".py") else reference.rpartition(":")
     if not colon:
-        place, name = target, ""
+        place, name = reference, ""
     return (Path(place) if place.endswith(".py") else place), name
 
 
@@ -78,28 +78,28 @@ def explain_import(error: BaseException) -> str:
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
 
 
-def _object_in(place: Path | str, name: str, kind: type[T], target: str) -> T:
-    found: object = getattr(_module_of(place, target), name, None)
+def _object_in(place: Path | str, name: str, kind: type[T], reference: str) -> T:
+    found: object = getattr(_module_of(place, reference), name, None)
     if not isinstance(found, kind):
         what = "nothing" if found is None else f"a {type(found).__name__}"
-        raise TargetError(one_line(f"{target}: expected a {kind.__name__} called {name!r}, found {what}"))
+        raise BadReferenceError(one_line(f"{reference}: expected a {kind.__name__} called {name!r}, found {what}"))
     return found
 
 
-def _module_of(place: Path | str, target: str) -> ModuleType:
+def _module_of(place: Path | str, reference: str) -> ModuleType:
     try:
         return _import_file(place) if isinstance(place, Path) else _import_module(place)
     except FileNotFoundError as error:
         if isinstance(place, Path) and not place.is_file():
-            raise TargetError(one_line(f"{target}: no such file")) from None
-        raise _refusal(target, error) from error
+            raise BadReferenceError(one_line(f"{reference}: no such file")) from None
+        raise _refusal(reference, error) from error
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own module may raise anything while it is imported, and may even end the program.
-        raise _refusal(target, error) from error
+        raise _refusal(reference, error) from error
 
 
-def _refusal(target: str, error: BaseException) -> TargetError:
-    return TargetError(one_line(f"{target}: cannot be imported ({explain_import(error)})"))
+def _refusal(reference: str, error: BaseException) -> BadReferenceError:
+    return BadReferenceError(one_line(f"{reference}: cannot be imported ({explain_import(error)})"))
 
 
 def _import_module(name: str) -> ModuleType:
@@ -116,7 +116,7 @@ def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(path)
     content = hashlib.sha256(os.fsencode(os.path.realpath(path)) + b"\0" + path.read_bytes())
-    name = f"_ghx_bench_target_{content.hexdigest()[:16]}"
+    name = f"_ghx_bench_reference_{content.hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

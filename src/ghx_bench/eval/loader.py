@@ -1,82 +1,26 @@
-"""Scenarios and scenario sets read from files and checked; every problem is reported at once."""
+"""Scenarios read from files and checked; every problem is reported at once."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import anyio.to_thread
 
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import listed
 from ghx_bench.documents import (
     Document,
     DocumentError,
-    Finding,
     Problem,
-    problem,
-    problems_of,
     read_document,
-    validate_document,
 )
-from ghx_bench.eval.checking.scenario_rules import Known, find_errors
-from ghx_bench.eval.project.folders import SETS_NAME, SUFFIXES, PathLike, scenario_files
+from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id
+from ghx_bench.eval.project.folders import PathLike, scenario_files
 from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty, EvalScenario
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.scenario import ScenarioLoader, ScenarioSets
-
-SCHEMA_KEY = "$schema"
-"""Names the JSON Schema of the file, for editors; every other key is a set."""
-
-
-def load_scenario_sets(path: PathLike) -> ScenarioSets:
-    """Read the sets from a file, or from the `scenario-sets` file of a folder; raise `DocumentError` if it is wrong."""
-    path = Path(path)
-    return read_sets(read_document(_require_file(path) if path.is_dir() else path))
-
-
-def sets_file(folder: Path) -> Path | None:
-    """Return the file with the sets of a folder's scenarios, if it has one."""
-    files = (folder / f"{SETS_NAME}{suffix}" for suffix in SUFFIXES)
-    return next((file for file in files if file.is_file()), None)
-
-
-def read_sets(document: Document) -> ScenarioSets:
-    """Make sets of a document."""
-    value = document.value
-    if isinstance(value, dict):
-        value = {name: ids for name, ids in value.items() if name != SCHEMA_KEY}
-    sets = validate_document(replace(document, value=value), ScenarioSets)
-    problems = problems_of(document, _repetitions(sets))
-    if problems:
-        raise DocumentError(problems)
-    return sets
-
-
-def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
-    for name, ids in sets.root.items():
-        seen = set[str]()
-        for index, each in enumerate(ids):
-            if each in seen:
-                reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
-                yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
-            seen.add(each)
-
-
-def _require_file(folder: Path) -> Path:
-    if found := sets_file(folder):
-        return found
-    raise DocumentError(
-        [
-            Problem(
-                file=str(folder),
-                reason=f"there is no {SETS_NAME}.json in this folder",
-                suggestion='write one: {"default": ["pr-review-001"]}',
-            )
-        ]
-    )
-
+from ghx_bench.profiler.scenario import ScenarioLoader
 
 Names = str | Iterable[str] | None
 """One name, or several; `None` asks for nothing in particular, an empty list for nothing at all."""
@@ -147,15 +91,6 @@ def load_scenario_files(
     return list(found.values()) if wanted is None else [found[each] for each in dict.fromkeys(wanted)]
 
 
-def read_scenario(document: Document, known: Known) -> EvalScenario:
-    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
-    scenario = validate_document(document, EvalScenario)
-    problems = problems_of(document, find_errors(scenario, known))
-    if problems:
-        raise DocumentError(problems)
-    return scenario
-
-
 @dataclass(slots=True, kw_only=True)
 class _Reading:
     """Reads file after file, and remembers what is wrong until the end."""
@@ -203,12 +138,6 @@ class _Reading:
         first = self.found.setdefault(scenario.id, loaded)
         if first is not loaded:
             self.problems.append(repeated_id(document, scenario.id, first.path))
-
-
-def repeated_id(document: Document, id_: str, first: Path) -> Problem:
-    """Say that another file has a scenario with the same id."""
-    reason = f"scenario id {id_!r} is also that of {first}"
-    return problem(document, "/id", reason, "give each scenario an id of its own")
 
 
 def narrow(
