@@ -14,8 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.eval.cli.flags import MeasuringFlags
-from ghx_bench.eval.cli.run import EvaluationFlags
+from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.profiler.config import settings_in
 

@@ -87,7 +87,7 @@ def test_a_new_project_and_all_that_comes_with_the_package_is_without_problems_a
 
     found = check_files([BUILT_IN_SCENARIOS, mine.folder])
 
-    assert [str(each) for each in (*found.problems, *found.doubts)] == []
+    assert [str(each) for each in (*found.errors, *found.warnings)] == []
 
 
 def test_a_configuration_may_name_what_comes_with_the_package(mine: Project) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
-from ghx_bench.eval.cli.flags import MeasuringFlags
-from ghx_bench.eval.cli.run import EvaluationFlags
+from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
 from ghx_bench.profiler.config import settings_in
 from ghx_bench.profiler.stats.plan import AnalysisPlan

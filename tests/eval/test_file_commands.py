@@ -468,10 +468,10 @@ def test_a_huge_file_and_a_broken_one_are_told_if_they_seem_to_be_ours(shell: Sh
 
 
 def test_the_older_tools_files_are_fine(shared: Path) -> None:
-    inspection = check_files([shared / "compat"])
+    result = check_files([shared / "compat"])
 
-    assert inspection.problems == []
-    kinds = sorted(each.kind or "" for each in inspection.files)
+    assert result.errors == []
+    kinds = sorted(each.kind or "" for each in result.files)
     assert kinds == ["configuration", "manifest", "scenario", "scenario", "scenario", "sets"]
 
 

@@ -453,7 +453,7 @@ async def test_a_path_that_leads_nowhere_is_one_line_with_file_mode_and_path(tmp
                 await modes.resolve(name)
             assert str(caught.value) == f"{tmp_path / file}: {said}"
             assert modes.server_names >= {"ghx"}  # what is not run may be built later
-    problems = check_files([], config=tmp_path / "eval.config.yaml").problems
+    problems = check_files([], config=tmp_path / "eval.config.yaml").errors
     assert [str(each) for each in problems] == [f"{tmp_path}/eval.config.yaml: {said}"]
 
 
@@ -546,7 +546,7 @@ def test_check_finds_what_is_wrong_with_modes(tmp_path: Path, text: str, message
     config = tmp_path / "eval.config.yaml"
     config.write_text(text)
 
-    problems = check_files([], config=config).problems
+    problems = check_files([], config=config).errors
 
     assert len(problems) == len(messages)
     assert all(message in str(problem) for message, problem in zip(messages, problems, strict=True))

@@ -97,7 +97,7 @@ class Evaluation:
     ) -> SuiteResult:
         """Measure every cell, or those that a run has left; what can be refused is refused before any of it.
 
-        `started_in` is the folder that paths of the configuration start from, for whoever resumes the run elsewhere.
+        `started_in` is the folder that paths of the configuration start from; the run may be resumed from another.
         """
         return await run_planned(
             await self.plan(),
@@ -135,7 +135,7 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
 
 
 def _provider(given: Ingredients) -> SessionProvider:
-    """Make the agent that the configuration names: one of ours, or one of somebody else's."""
+    """Make the agent that the configuration names: one of ours, or another."""
     choice = given.config.provider
     if choice.id in AGENTS:
         return AGENTS[choice.id].make(given)

@@ -176,7 +176,7 @@ class Catalogue:
                 raise InputError(f"scenario {each.id} can be run on {only} only; leave it out, or choose that --target")
 
     def _check_fixtures(self) -> None:
-        """Refuse fixtures that nobody can make; on github.com a manifest may have others, which were made by hand."""
+        """Refuse fixtures that have no file; on github.com a manifest may have others, which were made by hand."""
         if self._config.target != "twin":
             return
         problems = [

@@ -185,14 +185,14 @@ class ProfileConfig(Section):
         return tuple(model.id for model in self.models)
 
     def notes(self) -> tuple[str, ...]:
-        """Say what in this configuration does not do what its author may think."""
+        """Return what in this configuration does not do what its author may think."""
         notes = list(self.unused())
         if self.execution.repetitions == 1 and self.analysis.target == "suite":
             notes.append("execution.repetitions is 1: with few scenarios no difference can be told from chance")
         return tuple(notes)
 
     def unused(self) -> tuple[str, ...]:
-        """Say which settings have no effect, whatever the run is for."""
+        """Return which settings have no effect, whatever the run is for."""
         unused: list[str] = []
         if self.execution.timeout_default_ms is not None:
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
@@ -242,9 +242,7 @@ class ProfileFile(ProfileConfig):
     modes: Annotated[tuple[Name, ...], Distinct, SetBy("--mode")] = Field(
         default=(), description="The modes to run; all of the profile's unless given."
     )
-    profile: Text | None = Field(
-        default=None, description="Where the profile is; written into run.json, for whoever resumes the run."
-    )
+    profile: Text | None = Field(default=None, description="Where the profile is; written into run.json, for resuming.")
 
 
 C = TypeVar("C", bound=ProfileConfig)

@@ -78,7 +78,7 @@ def _mode() -> Schema:
 
 
 def _allow_presets(definition: Schema) -> None:
-    """Let the name of a preset stand for an MCP server, as it may."""
+    """Accept the name of a preset for an MCP server."""
     servers: dict[str, Schema] = definition["properties"]["mcp_servers"]["patternProperties"]
     for pattern, server in servers.items():
         servers[pattern] = {"anyOf": [{"enum": list(PRESETS)}, server]}

@@ -41,9 +41,9 @@ class LocatedConfig:
 
 
 class ProjectContents:
-    """Looks into the folders of configurations, and into the package, when somebody asks; and once only.
+    """What is in the folders of configurations, and in the package; looked up when it is asked for, and once only.
 
-    What is wrong with a file there is not told, since nobody asked for it; it counts as one of which all may be true.
+    Files there are not what is checked: one that is wrong is passed over, or counts as one that may hold anything.
     """
 
     def __init__(self, configs: Sequence[EvalConfig], *, is_certain: bool) -> None:
@@ -53,7 +53,7 @@ class ProjectContents:
     def around(cls, configs: Sequence[LocatedConfig], beside: Path | None) -> "ProjectContents | None":
         """Return what is around these configurations, or else around the one in a file, or around the current folder.
 
-        None if the file cannot be used: then nobody knows what there is.
+        None if the file cannot be used: then it is not known what there is.
         """
         if configs:
             placed = [each.placed for each in configs]
@@ -68,13 +68,13 @@ class ProjectContents:
     def fixtures(self, documents: Iterable[Document], manifests: Iterable[FixtureManifest]) -> KnownFixtures:
         """Return the fixtures there are: these, those in the folders, and those that come with the package."""
         folders = [BUILT_IN_FIXTURES, *(each for config in self._configs for each in config.fixtures.folders)]
-        told: dict[str, list[JsonValue]] = {}
+        found: dict[str, list[JsonValue]] = {}
         for name, sample in _shelved([*documents, *_readable(file for each in folders for file in documents_in(each))]):
-            told.setdefault(name, []).append(sample)
+            found.setdefault(name, []).append(sample)
         for manifest in (*manifests, *self._manifests()):
             for name, resource in manifest.fixtures.items():
-                told.setdefault(name, []).append(resource.to_wire())
-        return KnownFixtures(told=told, is_certain=self._is_certain)
+                found.setdefault(name, []).append(resource.to_wire())
+        return KnownFixtures(resources=found, is_certain=self._is_certain)
 
     @cached_property
     def modes(self) -> frozenset[str]:

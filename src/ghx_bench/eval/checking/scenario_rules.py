@@ -70,7 +70,7 @@ def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iter
     if task not in ENTRIES:
         return
     if isinstance(value, dict | list):
-        found = () if _BEGINS in json.dumps(value) else _mistakes(task, name, value)
+        found = () if _BEGINS in json.dumps(value) else _input_errors(task, name, value)
     else:
         found = () if isinstance(value, str) and _BEGINS in value else _input_errors_once(task, name, value)
     for each in found:
@@ -79,11 +79,11 @@ def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iter
 
 @lru_cache(maxsize=4096, typed=True)
 def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
-    """Judge a value once, however many checkpoints have it."""
-    return _mistakes(task, name, value)
+    """Validate a value once, however many checkpoints have it."""
+    return _input_errors(task, name, value)
 
 
-def _mistakes(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
+def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
     model, given = capability(task).operation.input, {name: value}
     try:
         model.model_validate(given)
@@ -239,7 +239,7 @@ def read_scenario(document: Document, known: Known) -> EvalScenario:
 
 
 def repeated_id(document: Document, id_: str, first: Path) -> Problem:
-    """Say that another file has a scenario with the same id."""
+    """Return the problem that another file has a scenario with the same id."""
     reason = f"scenario id {id_!r} is also that of {first}"
     return problem(document, "/id", reason, "give each scenario an id of its own")
 

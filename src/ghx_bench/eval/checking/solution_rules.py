@@ -60,7 +60,7 @@ def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> 
 
 
 def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
-    """Yield the modes of a solution that nobody knows."""
+    """Yield the modes of a solution that there are not."""
     for mode in solution.modes:
         if mode not in modes:
             yield Finding(
@@ -81,7 +81,7 @@ def _lineage(mode: str, definitions: Definitions) -> list[str]:
     try:
         return [each.name for each in definitions.lineage(mode)]
     except InputError:
-        return []  # what is wrong with the mode is told where it is described
+        return []  # an error of the mode's own file
 
 
 class Solutions:
@@ -94,7 +94,7 @@ class Solutions:
         self._places, self._variables = places, variables
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
-    def inspect(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
+    def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
         """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
         id_ = solved_by(document.path)
         self._found[id_] = document, None
@@ -103,16 +103,16 @@ class Solutions:
         except DocumentError as error:
             return list(error.problems), []
         self._found[id_] = document, solution
-        problems, doubts = list[Problem](), list[Problem]()
+        errors, warnings = list[Problem](), list[Problem]()
         if id_ in self._variables:
-            problems = problems_of(document, solution_errors(solution, self._variables[id_]))
+            errors = problems_of(document, solution_errors(solution, self._variables[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             said = f"there is no scenario {id_!r} that this could be a solution of"
-            doubts.append(problem(document, "", said, hint))
+            warnings.append(problem(document, "", said, hint))
         if modes is not None:
-            doubts += problems_of(document, solution_warnings(solution, modes))
-        return problems, doubts
+            warnings += problems_of(document, solution_warnings(solution, modes))
+        return errors, warnings
 
     def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""

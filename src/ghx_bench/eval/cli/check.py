@@ -54,37 +54,37 @@ def check(
     from ghx_bench.eval.checking.project_check import check_files
 
     paths = paths or (Path(),)
-    inspection = check_files(paths, config=config)
-    if not inspection.files:
+    result = check_files(paths, config=config)
+    if not result.files:
         places = ", ".join(map(repr, map(str, paths)))
         raise InputError(
             f"nothing to check in {places}; `ghx-bench new scenario pr-review-001` writes a first scenario"
         )
-    is_fine = not inspection.problems and not (strict and inspection.doubts)
-    print(_as_json(inspection, ok=is_fine) if as_json else _as_text(inspection, strict=strict))
+    is_fine = not result.errors and not (strict and result.warnings)
+    print(_as_json(result, ok=is_fine) if as_json else _as_text(result, strict=strict))
     return 0 if is_fine else FOUND_PROBLEMS
 
 
-def _as_json(inspection: CheckResult, *, ok: bool) -> str:
-    told = {
+def _as_json(result: CheckResult, *, ok: bool) -> str:
+    described = {
         "ok": ok,
-        "files": [{"file": str(each.path), "kind": each.kind} for each in inspection.files],
-        "problems": [each.to_dict() for each in inspection.problems],
-        "warnings": [each.to_dict() for each in inspection.doubts],
+        "files": [{"file": str(each.path), "kind": each.kind} for each in result.files],
+        "problems": [each.to_dict() for each in result.errors],
+        "warnings": [each.to_dict() for each in result.warnings],
     }
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(described, indent=2, ensure_ascii=False)
 
 
-def _as_text(inspection: CheckResult, *, strict: bool) -> str:
-    kinds = Counter(each.kind for each in inspection.files if each.kind)
-    unknown = sum(each.kind is None for each in inspection.files)
+def _as_text(result: CheckResult, *, strict: bool) -> str:
+    kinds = Counter(each.kind for each in result.files if each.kind)
+    unknown = sum(each.kind is None for each in result.files)
     looked = [_counted(number, kind) for kind, number in sorted(kinds.items())]
     looked += [_counted(unknown, "other file")] if unknown else []
-    found = [_counted(len(inspection.problems), "problem")] if inspection.problems else ["no problems"]
-    found += [_counted(len(inspection.doubts), "warning")] if inspection.doubts else []
-    if strict and inspection.doubts:
-        found.append(f"which --strict counts as {'a problem' if len(inspection.doubts) == 1 else 'problems'}")
-    lines = [*map(str, inspection.problems), *(f"warning: {each}" for each in inspection.doubts)]
+    found = [_counted(len(result.errors), "problem")] if result.errors else ["no problems"]
+    found += [_counted(len(result.warnings), "warning")] if result.warnings else []
+    if strict and result.warnings:
+        found.append(f"which --strict counts as {'a problem' if len(result.warnings) == 1 else 'problems'}")
+    lines = [*map(str, result.errors), *(f"warning: {each}" for each in result.warnings)]
     return "\n".join([*lines, f"{', '.join(looked)}: {', '.join(found)}"])
 
 

@@ -160,8 +160,8 @@ def _access(choice: FixtureChoice, environ: Mapping[str, str]) -> Need:
         people = anyio.run(ask)
     except GhxBenchError as error:
         return Need(name=name, state="missing", found=f"{repo}: {str(error).splitlines()[0]}")
-    told = [f"{people[actor].login} is the {actor} ({people[actor].role})" for actor in ("agent", "author")]
-    return Need(name=name, state="ok", found=f"{repo}: {', '.join(told)}")
+    logins = [f"{people[actor].login} is the {actor} ({people[actor].role})" for actor in ("agent", "author")]
+    return Need(name=name, state="ok", found=f"{repo}: {', '.join(logins)}")
 
 
 def _program(name: str, state: Literal["missing", "optional"], remedy: str, *, also: str | None = None) -> Need:

@@ -26,8 +26,8 @@ _AS_CONFIGURED = Place()
 def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
     """Make fixtures on GitHub, and write down where they are: what is there already is kept and put right.
 
-    GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is whoever GITHUB_TOKEN
-    belongs to.
+    GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is the owner
+    of GITHUB_TOKEN.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ def _required(place: Place) -> Sequence[str] | None:
     with redirect_stdout(sys.stderr):  # what a project's own scorers print is not this command's output
         chosen = anyio.run(select_scenarios, config.scenarios, catalogue.load, catalogue.sets)
     names = required_fixtures(chosen)
-    told = ", ".join(names) or "none"
-    print(f"note: the scenarios of {file} require {told}; name fixtures to make others", file=sys.stderr)
+    required = ", ".join(names) or "none"
+    print(f"note: the scenarios of {file} require {required}; name fixtures to make others", file=sys.stderr)
     return names
 
 

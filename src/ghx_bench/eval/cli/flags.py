@@ -72,6 +72,29 @@ class MeasuringFlags:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationFlags:
+    """What `run` lets the command line say beyond `MeasuringFlags`; each is named as `EvalConfig` says."""
+
+    agent: str | None = None
+    """The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent."""
+    replay: str | None = None
+    """The directory of a run whose sessions are made again; the agent is then `replay`."""
+    scenario_set: str | None = None
+    """A named set of scenarios."""
+    scenario_dir: list[Path] | None = None
+    """A folder with scenarios of your own; repeat for several."""
+    target: Literal["twin", "github"] | None = None
+    """Where agents work: on the embedded GitHub (twin), or on github.com."""
+    repo: str | None = None
+    """The repository that holds the fixtures, as owner/name. On github.com no other is touched."""
+    author_token_env: str | None = None
+    """On github.com, the environment variable with the token of a second identity, which authors what is reviewed."""
+    fail_on: list[str] | None = None
+    """End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
     """Which scenarios are listed."""
 

@@ -207,7 +207,7 @@ def _counted(each: Entry) -> str:
 
 
 def _place(path: Path | None, *, built_in: Path | None = None) -> Entry:
-    """Say where a thing is from; what no file has comes with the package, and so does what is in its folder."""
+    """Return where a thing is from; what no file has comes with the package, and so does what is in its folder."""
     ours = path is None or (built_in is not None and path.is_relative_to(built_in))
     return {"builtIn": ours, "file": None if path is None else str(path)}
 

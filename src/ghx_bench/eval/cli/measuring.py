@@ -42,7 +42,7 @@ NOT_ALL_MEASURED = 3
 _WIDEST_TABLE = 1_000
 
 Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
-"""Starts a run that these observers are told of."""
+"""Starts a run, whose events these observers get."""
 
 
 def measure_and_show(
@@ -144,7 +144,7 @@ def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
 
 
 def _close(log: JsonLog, place: str) -> None:
-    """Close the log; one that could not be written to its end is told, and costs nothing else."""
+    """Close the log; where it could not be written to its end, say so, and nothing else is lost."""
     try:
         with log:
             pass
@@ -162,8 +162,8 @@ def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
         objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
         said = {**objections, "gates": [each.to_wire() for each in gates]}
-        told = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
-        print(json.dumps(told))
+        described = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
+        print(json.dumps(described))
         return
     console = Console()
     table = glance_table(glances)

@@ -99,7 +99,7 @@ class _Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Assumptions:
-    """The noise to plan for where there is no pilot; `None` is what nobody said."""
+    """The noise to plan for where there is no pilot; `None` where none was given."""
 
     within_cv: float | None
     between_sd: float | None
@@ -140,7 +140,7 @@ class _Assumptions:
         return assumed_amounts(within_cv=_unless_given(self.within_cv, USUAL_WITHIN_CV), between_sd=between_sd)
 
     def words(self, metric: str, target: Target) -> str:
-        """Say what was assumed, as far as it matters."""
+        """Return what was assumed, in words, as far as it matters."""
         from ghx_bench.profiler.stats.noise import USUAL_BETWEEN_SD, USUAL_RATE, USUAL_WITHIN_CV
         from ghx_bench.profiler.stats.observations import SUCCESS
 

@@ -8,17 +8,15 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import FlagError, OperationError, ungrouped
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, LogFile, MeasuringFlags, Switch
+from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, MeasuringFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
@@ -29,29 +27,6 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 REPLAY = "replay"
 """The agent that `--replay` is for."""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationFlags:
-    """What `run` lets the command line say beyond `MeasuringFlags`; each is named as `EvalConfig` says."""
-
-    agent: str | None = None
-    """The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent."""
-    replay: str | None = None
-    """The directory of a run whose sessions are made again; the agent is then `replay`."""
-    scenario_set: str | None = None
-    """A named set of scenarios."""
-    scenario_dir: list[Path] | None = None
-    """A folder with scenarios of your own; repeat for several."""
-    target: Literal["twin", "github"] | None = None
-    """Where agents work: on the embedded GitHub (twin), or on github.com."""
-    repo: str | None = None
-    """The repository that holds the fixtures, as owner/name. On github.com no other is touched."""
-    author_token_env: str | None = None
-    """On github.com, the environment variable with the token of a second identity, which authors what is reviewed."""
-    fail_on: list[str] | None = None
-    """End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several."""
 
 
 _AS_CONFIGURED = MeasuringFlags()

@@ -68,7 +68,7 @@ def _show_run(run: Path, *, as_json: bool) -> int:
 
 
 def _status(directory: RunDirectory, record: RunRecord) -> str:
-    """Say how far a run got; one that nobody works on any more could not say itself that it was stopped."""
+    """Return how far a run got; one that was killed could not write that itself."""
     from ghx_bench.profiler.store.lock import is_locked
 
     if record.status == "running" and not is_locked(directory.lock):
@@ -89,7 +89,7 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
     console = Console()
-    for line in _told(row, trace):
+    for line in _describe(row, trace):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
@@ -116,8 +116,8 @@ def _named(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
         return found[0]
     names = _names(rows)
     if found:
-        told = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
-        raise InputError(f"{name!r} names {len(found)} cells; say which: {told}")
+        matches = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
+        raise InputError(f"{name!r} names {len(found)} cells; say which: {matches}")
     hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
 
@@ -129,16 +129,16 @@ def _names(rows: Sequence[ProfileRow]) -> dict[str, str]:
 
 
 def _figures(row: ProfileRow) -> str:
-    """Say what a cell came to in numbers, as far as they are known."""
-    told: list[str] = []
+    """Return what a cell came to in numbers, as far as they are known."""
+    figures: list[str] = []
     if row.checkpoints_total is not None:
-        told.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
+        figures.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
     if row.timing.wall_ms is not None:
-        told.append(f"{row.timing.wall_ms / 1000:.1f} s")
+        figures.append(f"{row.timing.wall_ms / 1000:.1f} s")
     for count, what in ((row.tool_calls.total, "tool call"), (row.tokens.total, "token")):
         if count is not None:
-            told.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
-    return ", ".join(told)
+            figures.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
+    return ", ".join(figures)
 
 
 def _line(name: str, row: ProfileRow, width: int) -> str:
@@ -154,7 +154,7 @@ def _result(row: ProfileRow) -> str:
     return "wrong" if row.was_measured else "not measured"
 
 
-def _told(row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
+def _describe(row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
     yield f"{_name(row)}: {_result(row)}"
     if figures := _figures(row):
         yield f"  {figures}"
@@ -191,7 +191,7 @@ def _happened(event: TraceEvent) -> Iterator[str]:
 
 
 def _output(call: ToolCallEvent) -> str:
-    """Say what a call brought; one that the agent was stopped in has brought nothing."""
+    """Return what a call brought; one that the agent was stopped in has brought nothing."""
     if call.output is None:
         return "(nothing)"
     return _shortened(call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False))

@@ -206,12 +206,12 @@ class Definitions:
     def whole(self, name: str) -> ModeDefinition:
         """Return a mode with all that it inherits, and nothing left to inherit."""
         oldest_first = self.lineage(name)[::-1]
-        told = [each.instructions for each in oldest_first if each.instructions is not None]
+        instructions = [each.instructions for each in oldest_first if each.instructions is not None]
         shells = [each.shell for each in oldest_first if each.shell is not None]
         return ModeDefinition(
             name=name,
             tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
-            instructions=told[-1] if told else None,
+            instructions=instructions[-1] if instructions else None,
             environment=_merged(each.environment for each in oldest_first),
             mcp_servers=_merged(each.mcp_servers for each in oldest_first),
             shell=shells[-1] if shells else True,

@@ -58,8 +58,8 @@ class ToolServerError(OperationError):
 class Modes:
     """Resolves modes by name: each gets a folder with its programs, and its servers are asked who they are.
 
-    What is found out is kept: a mode stays the same as long as this object is used. Nothing of it is made for modes
-    that nobody asks for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
+    What is found out is kept: a mode stays the same as long as this object is used. Nothing is made for modes
+    that are not asked for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
     leads to that of another.
     """
 
@@ -183,8 +183,8 @@ class Modes:
             with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
                 nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
                 async with connected(name, server, environment=nowhere, directory=home) as opened:
-                    told: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
-                    return {key: redaction.value(value) for key, value in told.items()}
+                    identity: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
+                    return {key: redaction.value(value) for key, value in identity.items()}
         except EnvironmentFailure as error:
             raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
         except TimeoutError:

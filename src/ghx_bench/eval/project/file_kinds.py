@@ -1,4 +1,4 @@
-"""What a file is, told by its name and content: a scenario or its solution, the sets, a fixture, a manifest, ..."""
+"""What a file is, by its name and content: a scenario or its solution, the sets, a fixture, a manifest, ..."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -43,7 +43,7 @@ _FIRST_BYTES = 65_536
 def kind_of(value: JsonValue, path: Path, folders: Collection[str], *, is_named: bool = False) -> Kind | None:
     """Return what a document is, or `None` if it seems to be none of ours; `folders` are those it was found in.
 
-    One that somebody named is taken for what it resembles; one that was found, only for what it surely is.
+    One that was named is taken for what it resembles; one that was found, only for what it surely is.
     """
     by_name = kind_by_name(path, folders)
     if not isinstance(value, dict) or by_name in {"sets", "configuration", "solution"}:
@@ -85,7 +85,7 @@ def _surely(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | Non
 
 
 def record_in(value: JsonValue) -> str | None:
-    """Say in words what a document is that the bench wrote itself; `None` where it did not."""
+    """Return in words what a document is that the bench wrote itself; `None` where it did not."""
     if not isinstance(value, dict):
         return None
     return next((words for words, keys in _RECORDS.items() if keys <= value.keys()), None)
@@ -106,14 +106,14 @@ def kind_by_name(path: Path, folders: Collection[str]) -> Kind | None:
 
 
 def is_fixture_like(value: JsonValue) -> bool:
-    """Say whether a document was probably meant as a fixture; those of other kinds may lie beside them."""
+    """Return whether a document was probably meant as a fixture; those of other kinds may lie beside them."""
     if not isinstance(value, dict) or _KEYS_OF_OTHERS & value.keys():
         return False
     return bool(_FIXTURE_KEYS & value.keys()) or {"name", "description"} <= value.keys()
 
 
 def mentions_ours(path: Path) -> bool:
-    """Say whether a file that cannot be read as a document was probably meant as one of ours, by the words in it."""
+    """Return whether a file that cannot be read as a document was probably meant as one of ours, by the words in it."""
     try:
         with path.open("rb") as file:
             return _TELLING.search(file.read(_FIRST_BYTES)) is not None

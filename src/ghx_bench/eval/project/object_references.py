@@ -1,4 +1,4 @@
-"""Finding a user's object by `file.py:name` or `module:name`."""
+"""References to objects in a user's own code: `file.py`, `file.py:name` or `module:name`."""
 
 import hashlib
 import importlib
@@ -25,19 +25,19 @@ class BadReferenceError(InputError):
 
 
 def is_reference(name: str) -> bool:
-    """Say whether a name is a place in somebody's code: `file.py`, `file.py:Name` or `module:Name`."""
+    """Return whether a name refers to an object in Python code: `file.py`, `file.py:Name` or `module:Name`."""
     return ":" in name or name.endswith(".py")
 
 
 def load_reference(reference: str, kind: type[T], *, default: str) -> T:
     """Import what `reference` names and return the object in it, which has to be a `kind`."""
-    place, name = _taken_apart(reference)
+    place, name = _split(reference)
     return _object_in(place, name or default, kind, reference)
 
 
 def load_object(reference: str, *, default: str) -> object:
     """Import what `reference` names and return the object in it, whatever it is."""
-    place, name = _taken_apart(reference)
+    place, name = _split(reference)
     found: object = getattr(_module_of(place, reference), name or default, None)
     if found is None:
         raise BadReferenceError(one_line(f"{reference}: there is nothing called {name or default!r} in it"))
@@ -46,19 +46,19 @@ def load_object(reference: str, *, default: str) -> object:
 
 def file_of(reference: str) -> Path | None:
     """Return the file that a reference names, if it names one."""
-    place, _ = _taken_apart(reference)
+    place, _ = _split(reference)
     return place if isinstance(place, Path) else None
 
 
 def reference_beside(reference: str, folder: Path) -> str:
     """Return a reference with its file taken from a folder; the name of a module stays as it is."""
-    place, name = _taken_apart(reference)
+    place, name = _split(reference)
     if not isinstance(place, Path):
         return reference
     return f"{folder / place}:{name}" if name else str(folder / place)
 
 
-def _taken_apart(reference: str) -> tuple[Path | str, str]:
+def _split(reference: str) -> tuple[Path | str, str]:
     """Return the file or module of a reference, and the name in it, which is empty where none is given."""
     place, colon, name = (reference, "", "") if reference.endswith(".py") else reference.rpartition(":")
     if not colon:
@@ -72,7 +72,7 @@ def load_from_file(path: Path, name: str, kind: type[T]) -> T:
 
 
 def explain_import(error: BaseException) -> str:
-    """Say on one line why a module of somebody else's could not be imported."""
+    """Return on one line why a module could not be imported."""
     said = one_line(" ".join(str(error).split()))
     shown = said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
@@ -88,7 +88,10 @@ def _object_in(place: Path | str, name: str, kind: type[T], reference: str) -> T
 
 def _module_of(place: Path | str, reference: str) -> ModuleType:
     try:
-        return _import_file(place) if isinstance(place, Path) else _import_module(place)
+        if isinstance(place, Path):
+            return _import_file(place)
+        _make_importable(Path.cwd())
+        return importlib.import_module(place)
     except FileNotFoundError as error:
         if isinstance(place, Path) and not place.is_file():
             raise BadReferenceError(one_line(f"{reference}: no such file")) from None
@@ -102,16 +105,10 @@ def _refusal(reference: str, error: BaseException) -> BadReferenceError:
     return BadReferenceError(one_line(f"{reference}: cannot be imported ({explain_import(error)})"))
 
 
-def _import_module(name: str) -> ModuleType:
-    _make_importable(Path.cwd())
-    return importlib.import_module(name)
-
-
 def _import_file(path: Path) -> ModuleType:
-    """Import a file with its folder on the path, as `python file.py` would, but under a name that is nobody else's.
+    """Import a file with its folder on the path, as `python file.py` would, but under a name of its own.
 
-    That is done once, as with any module: who asks for another object of it gets what is there already. A file that
-    was changed since is another module.
+    As any module it is executed once, also where several objects of it are asked for; changed since, it is another.
     """
     if not path.is_file():
         raise FileNotFoundError(path)
@@ -123,7 +120,7 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[name] = module  # before it is executed: dataclasses and pickle look their module up there
     _make_importable(path.parent)
     try:
         spec.loader.exec_module(module)
@@ -134,14 +131,10 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _make_importable(folder: Path) -> None:
-    """Let modules of a folder be imported before installed ones, but not instead of the standard library's."""
+    """Put a folder on the path: before installed modules, and after the standard library, which it must not shadow."""
     place = os.path.realpath(folder)
     if place not in sys.path:
-        standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *_compiled_parts()}
+        compiled = [each for each in sys.path if Path(each).name == "lib-dynload"]  # which sysconfig does not name
+        standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *compiled}
         after = max((index for index, each in enumerate(sys.path) if each in standard), default=-1) + 1
         sys.path.insert(after, place)
-
-
-def _compiled_parts() -> list[str]:
-    """Return the folders of the standard library's compiled modules."""
-    return [each for each in sys.path if Path(each).name == "lib-dynload"]

@@ -28,7 +28,7 @@ DEFAULT_NAME = "Agent"
 
 
 class BadAgentError(InputError):
-    """Somebody's agent cannot be imported or made, or is none."""
+    """An agent cannot be imported or made, or is none."""
 
     code: ClassVar[str] = "BAD_AGENT"
 
@@ -39,9 +39,9 @@ def installed_agents() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def agent_at(target: str, options: Mapping[str, JsonValue]) -> SessionProvider:
-    """Import the agent at a place in somebody's code, and make it with its options."""
-    return _made(load_object(target, default=DEFAULT_NAME), target, options)
+def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+    """Import the agent that a reference leads to, and make it with its options."""
+    return _made(load_object(reference, default=DEFAULT_NAME), reference, options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
@@ -73,14 +73,10 @@ def _called(make: Callable[..., object], place: str, options: Mapping[str, JsonV
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own constructor.
         given = f" with provider.options {listed(options)}" if options else " without provider.options"
-        where = _line_of(error)
+        # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
+        _ours, *theirs = traceback.extract_tb(error.__traceback__)
+        where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
         raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
-
-
-def _line_of(error: BaseException) -> str:
-    """Say where in the user's code an error was raised, if it was raised there and not by the call itself."""
-    _ours, *theirs = traceback.extract_tb(error.__traceback__)
-    return f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
 
 
 def _checked(found: object, place: str) -> SessionProvider:

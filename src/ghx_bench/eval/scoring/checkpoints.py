@@ -39,36 +39,30 @@ def collateral_damage(before: World, after: World, *, agent: str, allowed: Seque
     return tuple(
         each
         for each in diff(before, after)
-        if each.by == agent and not _is_incidental(each) and not _is_allowed(each, allowed)
+        if each.by == agent
+        and not _is_incidental(each)
+        and not any(fits(pattern, each.change, _what(each), each.name) for pattern in allowed)
     )
 
 
 def as_checkpoint(damage: Iterable[Difference]) -> CheckpointDetail:
     """Return the check that nothing else was changed."""
-    told = [_told(each) for each in damage]
-    shown = told if len(told) <= _MOST_SHOWN else [*told[:_MOST_SHOWN], f"and {len(told) - _MOST_SHOWN} more"]
+    # In the words of a pattern that would allow it.
+    changes = [f"{each.change} {_what(each)} {each.name}" for each in damage]
+    more = [f"and {len(changes) - _MOST_SHOWN} more"] if len(changes) > _MOST_SHOWN else []
     return CheckpointDetail(
         id=CHECKPOINT_ID,
         description="Nothing but what the task asks for was changed",
-        passed=not told,
-        actual=list(shown),
+        passed=not changes,
+        actual=[*changes[:_MOST_SHOWN], *more],
         expected="no other change",
     )
-
-
-def _told(difference: Difference) -> str:
-    """Say what was changed, in the words of a pattern that would allow it."""
-    return f"{difference.change} {_what(difference)} {difference.name}"
 
 
 def _what(difference: Difference) -> str:
     kind = public_name(difference.kind)
     field = None if kind == REFS else difference.field  # the name of a ref is in its name already
     return kind if field is None else f"{kind}.{field}"
-
-
-def _is_allowed(difference: Difference, allowed: Sequence[str]) -> bool:
-    return any(fits(pattern, difference.change, _what(difference), difference.name) for pattern in allowed)
 
 
 def _is_incidental(difference: Difference) -> bool:
@@ -160,7 +154,7 @@ def _handles(evidence: Evidence[EvalScenario]) -> StageHandles:
 
 
 def _refuse_changes(scenario: EvalScenario) -> None:
-    """Refuse to score with a checkpoint that would change what it is to judge; made in Python, nobody else saw it."""
+    """Refuse a checkpoint that would change what it is to judge: loading does not see what is made in Python."""
     tasks = [
         (each.task, (*CHECKPOINT_LIST, index, "task")) for index, each in enumerate(scenario.assertions.checkpoints)
     ]
@@ -182,8 +176,8 @@ def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
 def _refused(
     checkpoint: Checkpoint, envelope: Envelope, error: Failure, *, depends_on_others: bool
 ) -> CheckpointDetail:
-    """Tell what is not there from what could not be looked at."""
-    # An input that nobody can use is the scenario's mistake, unless it came out of what the agent left behind.
+    """Return the failure of a checkpoint about what is not there; raise where it could not be looked at."""
+    # An input that no capability takes is the scenario's mistake, unless it came out of what the agent left behind.
     is_unusable = envelope.meta.reason == "INPUT_VALIDATION"
     if depends_on_others if is_unusable else _is_about_the_state(error):
         return _failed(checkpoint, f"{error.code}: {error.message}")
@@ -191,7 +185,7 @@ def _refused(
 
 
 def _is_about_the_state(error: Failure) -> bool:
-    """Say whether a refusal is about what is there, and not about the way in which we asked."""
+    """Return whether a refusal is about what is there, and not about the way in which we asked."""
     if error.code is not ErrorCode.VALIDATION:
         return error.code is ErrorCode.NOT_FOUND
     # GraphQL refuses a document of ours without a type, REST a body of ours with 400.

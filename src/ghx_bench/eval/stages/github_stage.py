@@ -55,7 +55,7 @@ class LiveLifecycle:
     A scenario that asks for fixtures of its own gets them, with their own branches, and they are closed afterwards.
     All others share the run's fixtures and therefore take turns, whatever concurrency was asked for. Scenarios that do
     not say that they are independent are alone in the repository while they run, since their agents may come across
-    what is another's. Whoever runs cells concurrently has to hold `turn` for each.
+    what is another's. An executor that runs cells concurrently has to hold `turn` for each.
     """
 
     def __init__(
@@ -72,10 +72,11 @@ class LiveLifecycle:
 
     @asynccontextmanager
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
-        """Hold the right to work on a cell: nobody in the repository is in its way, nor is it in theirs."""
+        """Hold the right to work on a cell: no cell that would be in its way has one meanwhile."""
         scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
         company = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
-        async with company, self._sharing if _shares(scenario) else nullcontext():
+        shares = scenario.fixture is not None and scenario.fixture.requires and not _has_its_own(scenario)
+        async with company, self._sharing if shares else nullcontext():
             yield
 
     @asynccontextmanager
@@ -173,7 +174,7 @@ class LiveLifecycle:
         return running.manifest
 
     def _ours(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the fixtures that have files; those made by hand, only a manifest knows, and nobody can put back."""
+        """Return the fixtures that have files; those made by hand stand in a manifest only, and cannot be put back."""
         return [name for name in names if name in self._library.names]
 
     def _dirty(self, running: _Running, cell: Cell, fixture: FixtureRequirements) -> Sequence[str]:
@@ -189,10 +190,6 @@ class LiveLifecycle:
 
 def _has_its_own(scenario: EvalScenario) -> bool:
     return scenario.fixture is not None and scenario.fixture.seed_per_iteration
-
-
-def _shares(scenario: EvalScenario) -> bool:
-    return scenario.fixture is not None and bool(scenario.fixture.requires) and not _has_its_own(scenario)
 
 
 def _bind_all(scenarios: Sequence[EvalScenario], manifest: FixtureManifest) -> None:

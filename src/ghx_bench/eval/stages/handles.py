@@ -32,16 +32,16 @@ class StageHandles:
 
     @property
     def journal(self) -> Iterable[Entry] | None:
-        """What was asked of the world, by whomever; None where nobody keeps a journal."""
+        """All requests to the world; None where no journal is kept."""
         return None if self.world is None else tuple(self.world.journal)
 
 
 Scenarios = Callable[[], Sequence[EvalScenario]]
-"""Tells the scenarios of a run, once they are loaded."""
+"""Returns the scenarios of a run, once they are loaded."""
 
 
 def keep_path(home: Path, mode: Mode) -> None:
-    """Let login shells keep the mode's path too: the machine's own profile would put every tool there is on it."""
+    """Write profiles that set the mode's path: in a login shell, the machine's own would put every tool on it."""
     path = mode.environment.get("PATH")
     if path is not None:
         for name in (".bash_profile", ".profile", ".zprofile"):

@@ -26,7 +26,7 @@ from ghx_bench.twin.world import World
 class TwinLifecycle:
     """Seeds one world for the run, and gives each attempt at a cell a fork of it.
 
-    A fork costs milliseconds and nobody else sees it, so that resetting and reseeding between iterations, which
+    A fork costs milliseconds and belongs to one attempt, so that resetting and reseeding between iterations, which
     scenarios may ask for, hold by construction.
     """
 
@@ -53,7 +53,7 @@ class TwinLifecycle:
 
     @asynccontextmanager
     async def mode(self, mode: Mode) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
-        """Hold nothing: modes share the seeded world, which nobody changes."""
+        """Hold nothing: modes share the seeded world, of which only forks are changed."""
         yield
 
     @asynccontextmanager
@@ -105,6 +105,6 @@ class _Running:
                     await anyio.to_thread.run_sync(held.pop_all().close)
 
     def client(self, world: World, login: str) -> GitHubClient:
-        """Return access to a world as somebody."""
+        """Return access to a world as the user with this login."""
         token = self.server.hosting.issue_token(world, lookup.user(world, login))
         return GitHubClient(self.server.url, token)
