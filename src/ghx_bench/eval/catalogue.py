@@ -84,6 +84,7 @@ class Catalogue:
 
     def every(self) -> list[LoadedScenario]:
         """Return every scenario there is, the project's own first; whether their scorers exist is not asked."""
+        # To know the names of its scorers, a project's file is executed; a list of scenarios needs none of them.
         own = self._own()
         ids = {each.scenario.id for each in own}
         built_in = load_scenario_files(BUILT_IN_SCENARIOS, known=Known(scorers=None))

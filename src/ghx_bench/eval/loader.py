@@ -107,6 +107,7 @@ class _Reading:
         try:
             document = read_document(file)
         except DocumentError as error:
+            # What is in the file is unknown; files are usually called as their scenarios are.
             is_wanted = self.wanted is None or file.stem in self.wanted
             (self.problems if is_wanted else self.elsewhere).extend(error.problems)
             return

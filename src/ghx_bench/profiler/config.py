@@ -74,6 +74,7 @@ def _settings_by_name(model: type[BaseModel]) -> Mapping[str, Setting]:
     """Return what `override` can set: by the name of its flag, else by that of its field, the outermost first."""
     settings = list(settings_in(model))
     by_flag = {_python_name(each.set_by.flag): each for each in settings if each.set_by is not None}
+    # Reversed: of two fields with one name, the outermost comes last, and stays.
     by_field = {each.path[-1]: Setting(each.path) for each in reversed(settings)}
     return {**by_field, **by_flag}
 
@@ -210,6 +211,7 @@ class ProfileConfig(Section):
         if unknown := sorted(changes.keys() - known.keys()):
             raise TypeError(f"there is no setting {unknown[0]!r}; {did_you_mean(unknown[0], sorted(known))}")
         given = {known[name]: value for name, value in changes.items() if value is not None and value not in ([], ())}
+        # What was not set stays unset: an evaluation looks into `scenarios` and `fixtures` unless folders were set.
         values = self.model_dump(mode="json", exclude_unset=True)
         paths = {setting.path for setting in given}
         if ("scenarios", "set") in paths and ("scenarios", "ids") not in paths:

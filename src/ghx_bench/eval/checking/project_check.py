@@ -118,6 +118,7 @@ class _Checker:
 
     def finish(self, *, beside: Path | None) -> CheckResult:
         """Check everything that was read; `beside` is a configuration whose scorers are known as well."""
+        # In this order, since what one kind of file may name is in those before it.
         scorers = self._check_configurations(beside)
         manifests = [each for _, each in self._validated("manifest", partial(validate_document, model=FixtureManifest))]
         self._check_fixtures()

@@ -77,7 +77,7 @@ def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iter
         yield replace(each, tokens=(*tokens, *each.tokens[1:]))
 
 
-@lru_cache(maxsize=4096, typed=True)
+@lru_cache(maxsize=4096, typed=True)  # typed: 1 and True are equal, and are not both a number
 def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
     """Validate a value once, however many checkpoints have it."""
     return _input_errors(task, name, value)

@@ -193,7 +193,7 @@ def _described(each: AnalyzedSession) -> dict[str, object]:
 def _show_table(analyzed: Iterator[AnalyzedSession], tally: _Tally, output: Path, progress: Progress) -> None:
     """Print a table; of many sessions, those with the most errors."""
     numbered = ((_errors(each.bundle), -number, _line(each)) for each, number in zip(analyzed, count(), strict=False))
-    worst = nlargest(_MOST_LINES, numbered)
+    worst = nlargest(_MOST_LINES, numbered)  # keeps no more than it returns, however many sessions there are
     progress.stop()
     lines = [line for _, _, line in sorted(worst, key=lambda entry: -entry[1])]
     if lines:

@@ -124,6 +124,7 @@ def measure(start: Start, *, log_json: str | None) -> SuiteResult:
             print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)
 
     try:
+        # The displays are closed before it is said how to go on: a live one would write over it.
         with ExitStack() as displays, ungrouped():
             observers = [remember, *_observers(log_json, displays)]
             return anyio.run(interruptible, lambda: start(observers), say_how_to_resume)
@@ -250,7 +251,8 @@ async def _watch(scope: anyio.CancelScope, abandon: Callable[[], None], *, task_
         task_status.started()
         async for _signal in signals:
             if scope.cancel_called:
-                # The user insists; every row so far is on disk.
+                # The user insists; every row so far is on disk. Children are killed by us: they may be in sessions of
+                # their own, which a signal of the terminal does not reach.
                 for child in psutil.Process().children(recursive=True):
                     child.kill()
                 abandon()

@@ -109,7 +109,7 @@ def run_profile(
     from ghx_bench.eval.project.object_references import reference_beside
     from ghx_bench.profiler.config import ProfileFile
 
-    place = reference_beside(reference, Path.cwd())
+    place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = ProfileFile.model_validate({**config.model_dump(exclude_unset=True), "profile": place})
     return measure_and_show(
         lambda observers: profile.run(kept, observers=observers, resume=resume),

@@ -105,6 +105,7 @@ def _home_of(run: Path, record: RunRecord, config: EvalConfig) -> Path:
     from ghx_bench.profiler.errors import RunMismatchError
 
     here = Path.cwd()
+    # What the run needs of its project. Scenarios and fixtures of the package are wherever the package is.
     named = (config.scorers, file_of(config.provider.id), replayed_run(config.provider))
     own = [*config.scenario_dirs, *config.fixtures.folders, *config.mode_files, *filter(None, named)]
     started_in = here if record.started_in is None or all(map(Path.is_absolute, own)) else Path(record.started_in)

@@ -171,6 +171,7 @@ BUILT_IN: Mapping[str, ModeDefinition] = {
 }
 """The modes that come with the bench."""
 
+# The server behind `mcp` may be one that the user describes: docs/modes.md.
 _REDEFINABLE = frozenset({"mcp"})
 
 

@@ -16,6 +16,8 @@ import anyio
 from ghx_bench._base.errors import OperationError
 from ghx_bench.profiler.shell.vocabulary import words_in
 
+# A table, and not the machine's path with names taken out: see docs/adr/path-per-mode.md. No program that reaches
+# GitHub by itself, and no interpreter, with which an agent could write one.
 COMMON = sorted(
     words_in(
         """
@@ -72,7 +74,7 @@ def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) 
         found = find_tool(tool, environ)
         if found is not None:
             link = folder / Path(tool).name
-            link.unlink(missing_ok=True)
+            link.unlink(missing_ok=True)  # a mode's own tool may have the name of a common one, and stands in for it
             link.symlink_to(found)
         elif tool == GHX:
             _write_launcher(folder / GHX)

@@ -146,6 +146,7 @@ class EvalConfig(ProfileConfig):
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other."""
         agent = changes.get("agent")
+        # Options that stand in the file for one agent would be refused by another, or mean something else to it.
         if agent is None or agent == self.provider.id:
             return super().override(**changes)
         return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).override(**changes)

@@ -120,6 +120,7 @@ class CheckpointScorer:
                 except _ObstacleError as error:
                     reason = f"checkpoint {checkpoint.id}: {error}"
                     raise UnreadableStateError(reason, checkpoints=tuple(details)) from error.__cause__
+        # In a thread: comparing two worlds reads both databases, while other cells wait for this loop.
         return Score.of((*details, *await anyio.to_thread.run_sync(_collateral, evidence, handles, outputs)))
 
     async def _check(
@@ -132,7 +133,7 @@ class CheckpointScorer:
         envelope = await execute_task(client, bound.task, bound.input)
         if envelope.error is not None:
             return _refused(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
-        outputs[checkpoint.id] = envelope.data
+        outputs[checkpoint.id] = envelope.data  # also of a checkpoint that fails: a later one may look further
         try:
             passed = evaluate_condition(bound.condition, envelope.data, scorers=self._scorers)
         except (BadConditionError, UnknownNameError) as error:

@@ -166,7 +166,7 @@ class LiveLifecycle:
             held.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
             return await manager.seed(fixture.requires)
         dirty = self._dirty(running, cell, fixture)
-        running.begun.add(cell)
+        running.begun.add(cell)  # before the reset, which may fail half-way: the next attempt then resets again
         if dirty:
             running.manifest = await _seeding_of(running.manager, running.manifest).reset(dirty)
             write_fixture_manifest(self._choice.manifest, running.manifest)

@@ -43,6 +43,7 @@ class TwinLifecycle:
         with embedded_world(self._repo) as world:
             async with served() as server:
                 manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
+                # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in scenarios:
                     bind(scenario, manifest, {RUN_ID: directory.name})
                 self._running = _Running(run_id=directory.name, server=server, world=world, manifest=manifest)
