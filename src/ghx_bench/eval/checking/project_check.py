@@ -175,7 +175,7 @@ class _Checker:
         names = scorer_names()
         for document, config in self._validated("configuration", partial(validate_document, model=EvalConfig)):
             self._configs.append(LocatedConfig.of(document, config))
-            self._result.warnings += _config_warnings(document, config)
+            self._result.warnings += (Problem(file=str(document.path), reason=each) for each in config.unused())
             self._result.errors += _config_errors(document, config)
             names |= self._scorers_of(document, config)
             for file in config.mode_files:
@@ -267,11 +267,6 @@ def _config_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     yield from mode_errors(document, config)
     yield from absent_folders(document, SCENARIO_DIRS, config.scenario_dirs)
     yield from absent_folders(document, ("fixtures", "folders"), config.fixtures.folders)
-
-
-def _config_warnings(document: Document, config: EvalConfig) -> list[Problem]:
-    """Return what a configuration says to no effect."""
-    return [Problem(file=str(document.path), reason=each) for each in config.unused()]
 
 
 def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collection[str]) -> Iterator[Problem]:

@@ -33,6 +33,10 @@ WholeNumber = Annotated[int, Parameter(converter=_whole)]
 Number = Annotated[float, Parameter(converter=_number)]
 
 
+# The classes below are parameters of commands; `name="*"` makes each field a flag of its own name. Their annotations
+# must not be strings (no `from __future__ import annotations` here): cyclopts looks names up in `sys.modules`, where
+# a module that was loaded for one command need not be any more.
+
 LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 """A file for events; `-` is standard error."""
 

@@ -11,6 +11,7 @@ from ghx_bench.eval.cli.listing import list_scenarios
 app = command_line(
     "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
 )
+# Commands are named as text, with their help: `ghx-bench --help` imports none of them.
 app.command(
     "ghx_bench.eval.cli.run:run",
     name="run",

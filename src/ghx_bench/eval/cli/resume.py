@@ -90,7 +90,9 @@ def _resume_profile(
     if not isinstance(place, str):
         command = f"ghx-bench resume {shlex.quote(str(run))} --profile FILE"
         raise RunMismatchError(f"{run}: this run was made by a profile; resume it with its file, `{command}`")
-    profile = load_profile(place)
+    # What the user's own code prints must not get between the lines of --json.
+    with redirect_stdout(sys.stderr):
+        profile = load_profile(place)
     config = settings_of_profile(record, run, profile).override(max_concurrency=max_concurrency)
     return run_profile(profile, config, place, resume=run, **shown)
 

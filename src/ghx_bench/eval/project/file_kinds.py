@@ -78,7 +78,8 @@ def _surely(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | Non
         case "mode":
             is_sure = value.keys() <= _MODE_KEYS
         case "sets":
-            is_sure = all(_SCENARIO_STEM.fullmatch(str(each)) for each in _members(value))
+            groups = [group for group in value.values() if isinstance(group, list)]
+            is_sure = all(_SCENARIO_STEM.fullmatch(str(each)) for group in groups for each in group)
         case _:
             is_sure = True
     return kind if is_sure else None
@@ -126,7 +127,3 @@ def _are_sets(value: dict[str, JsonValue]) -> bool:
     return bool(groups) and all(
         isinstance(group, list) and group and all(isinstance(each, str) for each in group) for group in groups
     )
-
-
-def _members(value: dict[str, JsonValue]) -> list[JsonValue]:
-    return [each for group in value.values() if isinstance(group, list) for each in group]
