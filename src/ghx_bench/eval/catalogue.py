@@ -142,8 +142,8 @@ class Catalogue:
 
     def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
         """Return the scenarios with these ids, in that order."""
-        own = self._found(self._config.scenario_dirs, ids)
-        built_in = self._found([BUILT_IN_SCENARIOS], [each for each in ids if each not in own])
+        own = self._find(self._config.scenario_dirs, ids)
+        built_in = self._find([BUILT_IN_SCENARIOS], [each for each in ids if each not in own])
         available = {**built_in, **own}
         missing = [each for each in ids if each not in available]
         if missing:
@@ -158,7 +158,7 @@ class Catalogue:
     def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> list[LoadedScenario]:
         return load_scenario_files(folders, ids=ids, known=self._known)
 
-    def _found(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
+    def _find(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
         """Return those of the scenarios that are in the folders; what is wrong with others is not in the way."""
         if not folders or not ids:
             return {}

@@ -83,7 +83,7 @@ def load_scenario_files(
     paths: PathLike | Iterable[PathLike], *, ids: Names = None, known: Known | None = None
 ) -> list[LoadedScenario]:
     """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
-    wanted = _listed(ids)
+    wanted = _as_list(ids)
     reading = _Reading(wanted=None if wanted is None else frozenset(wanted), known=known or Known())
     for file in scenario_files(paths):
         reading.read(file)
@@ -145,9 +145,9 @@ def narrow(
     scenarios: Sequence[EvalScenario], *, tags: Names = None, category: Names = None, difficulty: Names = None
 ) -> tuple[EvalScenario, ...]:
     """Keep the scenarios that have one of the tags, and are of one of the categories and difficulties."""
-    wanted_tags = _known("tag", _listed(tags), {tag for each in scenarios for tag in each.tags})
-    categories = _known("category", _listed(category), get_args(Category))
-    difficulties = _known("difficulty", _listed(difficulty), get_args(Difficulty))
+    wanted_tags = _require_known("tag", _as_list(tags), {tag for each in scenarios for tag in each.tags})
+    categories = _require_known("category", _as_list(category), get_args(Category))
+    difficulties = _require_known("difficulty", _as_list(difficulty), get_args(Difficulty))
     return tuple(
         each
         for each in scenarios
@@ -157,12 +157,12 @@ def narrow(
     )
 
 
-def _listed(names: Names) -> list[str] | None:
+def _as_list(names: Names) -> list[str] | None:
     """Return the names asked for; `None` where nothing was asked."""
     return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
-def _known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+def _require_known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
     for name in names or ():
         if name not in known:
             raise UnknownNameError(kind, name, known=known)

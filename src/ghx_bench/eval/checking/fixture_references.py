@@ -40,14 +40,14 @@ def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Fin
     requires = scenario.fixture.requires
     for index, name in enumerate(requires):
         if name not in known.resources:
-            yield _unknown(name, ("fixture", "requires", index), known)
+            yield _unknown_fixture(name, ("fixture", "requires", index), known)
     for variable, path in scenario.fixture.bindings.items():
         name = steps_of(path)[0]
         if name in known.resources:
             for each in known.dead_ends(path):
                 yield replace(each, tokens=("fixture", "bindings", variable))
         elif name not in requires:
-            yield _unknown(name, ("fixture", "bindings", variable), known)
+            yield _unknown_fixture(name, ("fixture", "bindings", variable), known)
 
 
 def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:
@@ -58,6 +58,6 @@ def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, know
     return fixture in meant or fixture not in known.resources
 
 
-def _unknown(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Finding:
+def _unknown_fixture(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Finding:
     hint = did_you_mean(name, sorted(known.resources))
     return Finding(tokens=tokens, reason=f"there is no fixture {shortened(name)}", suggestion=hint)

@@ -15,7 +15,7 @@ from ghx_bench.eval.scenario.templates import Tokens
 
 def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     """Yield what is wrong with files of modes, with paths in them, with what they extend, and with unknown names."""
-    filed, problems = _filed(config, document.path.parent)
+    filed, problems = _load_mode_files(config, document.path.parent)
     yield from problems
     if problems:
         return  # the modes of these files would only seem to be unknown
@@ -66,7 +66,7 @@ def _places(document: Document, count: int) -> Sequence[Tokens]:
     return [*own, *(("modes", index) for index, each in entries if isinstance(each, dict))][:count]
 
 
-def _filed(config: EvalConfig, folder: Path) -> tuple[list[ModeDefinition], list[Problem]]:
+def _load_mode_files(config: EvalConfig, folder: Path) -> tuple[list[ModeDefinition], list[Problem]]:
     definitions: list[ModeDefinition] = []
     problems: list[Problem] = []
     for file in config.mode_files:

@@ -104,7 +104,7 @@ class _Checker:
         if kind:
             self._documents.setdefault(kind, []).append(document)
         elif is_named:
-            self._result.errors.append(_unrecognised(document))
+            self._result.errors.append(_unrecognised_file(document))
         if kind or is_named:
             self._note(path, kind)
 
@@ -120,7 +120,9 @@ class _Checker:
         """Check everything that was read; `beside` is a configuration whose scorers are known as well."""
         # In this order, since what one kind of file may name is in those before it.
         scorers = self._check_configurations(beside)
-        manifests = [each for _, each in self._validated("manifest", partial(validate_document, model=FixtureManifest))]
+        manifests = [
+            each for _, each in self._validate_each("manifest", partial(validate_document, model=FixtureManifest))
+        ]
         self._check_fixtures()
         # Where a configuration is wrong, what it would have brought is not known, and nothing is called missing.
         is_known = len(self._configs) == sum(each.kind == "configuration" for each in self._result.files)
@@ -128,13 +130,13 @@ class _Checker:
         fixtures = around.fixtures(self._documents.get("fixture", ()), manifests) if around else None
         known = Known(scorers=scorers, fixtures=fixtures)
         solved = {solved_by(each.path) for each in self._documents.get("solution", ())}
-        for document, scenario in self._validated("scenario", partial(read_scenario, known=known)):
+        for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):
             self._add_scenario(document, scenario, known)
             # Scenarios themselves are not kept: there may be many, and little of them is asked for later.
             self._tags.setdefault(scenario.id, scenario.tags)
             if scenario.id in solved:
                 self._variables.setdefault(scenario.id, variable_names(scenario))
-        for document, sets in self._validated("sets", read_sets):
+        for document, sets in self._validate_each("sets", read_sets):
             self._sets.update(sets.root)
             self._result.errors += self._check_sets(document, sets)
         for document in self._documents.get("mode", ()):
@@ -142,9 +144,9 @@ class _Checker:
         self._check_solutions(around)
         for each in self._configs:
             self._result.errors += _choice_errors(each, self._scenarios, self._sets)
-        return self._sorted()
+        return self._sort_result()
 
-    def _sorted(self) -> CheckResult:
+    def _sort_result(self) -> CheckResult:
         """Return the result in the order of files and lines, each thing once, be it found in two ways."""
         for found in (self._result.errors, self._result.warnings):
             found[:] = sorted(dict.fromkeys(found), key=lambda each: (each.file, each.line or 0, each.column or 0))
@@ -162,7 +164,7 @@ class _Checker:
 
     def _check_fixtures(self) -> None:
         seen: dict[str, Path] = {}
-        for document, fixture in self._validated("fixture", read_fixture):
+        for document, fixture in self._validate_each("fixture", read_fixture):
             first = seen.setdefault(fixture.name, document.path)
             if first != document.path:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
@@ -173,7 +175,7 @@ class _Checker:
     def _check_configurations(self, beside: Path | None) -> Callable[[], frozenset[str]]:
         """Check the configurations; return how to find the scorers that scenarios may name because of them."""
         names = scorer_names()
-        for document, config in self._validated("configuration", partial(validate_document, model=EvalConfig)):
+        for document, config in self._validate_each("configuration", partial(validate_document, model=EvalConfig)):
             self._configs.append(LocatedConfig.of(document, config))
             self._result.warnings += (Problem(file=str(document.path), reason=each) for each in config.unused())
             self._result.errors += _config_errors(document, config)
@@ -224,9 +226,9 @@ class _Checker:
         for name, ids in sets.root.items():
             for index, each in enumerate(ids):
                 if each not in known:
-                    yield _unknown(document, (name, index), "scenario", each, known)
+                    yield _unknown_name(document, (name, index), "scenario", each, known)
 
-    def _validated(self, kind: Kind, validate: Callable[[Document], T]) -> Iterator[tuple[Document, T]]:
+    def _validate_each(self, kind: Kind, validate: Callable[[Document], T]) -> Iterator[tuple[Document, T]]:
         for document in self._documents.get(kind, []):
             try:
                 record = validate(document)
@@ -250,7 +252,7 @@ class _Checker:
             self._result.files.append(CheckedFile(path=path, kind=kind))
 
 
-def _unrecognised(document: Document) -> Problem:
+def _unrecognised_file(document: Document) -> Problem:
     record = record_in(document.value)
     if record:
         return problem(document, "", f"this is {record}, not a file that people write", "leave it out")
@@ -281,14 +283,14 @@ def _choice_errors(configured: LocatedConfig, ids: Collection[str], sets: Collec
         return
     for index, each in lost:
         if each not in there:
-            yield _unknown(document, ("scenarios", "ids", index), "scenario", each, there)
+            yield _unknown_name(document, ("scenarios", "ids", index), "scenario", each, there)
     if chosen.set is not None and not chosen.ids and chosen.set not in sets:
         known = {*sets, *sets_in(folders)}
         if chosen.set not in known:
-            yield _unknown(document, ("scenarios", "set"), "set", chosen.set, known)
+            yield _unknown_name(document, ("scenarios", "set"), "set", chosen.set, known)
 
 
-def _unknown(document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:
+def _unknown_name(document: Document, tokens: Tokens, kind: str, name: str, known: Collection[str]) -> Problem:
     """Return the problem that something does not exist that a document names."""
     reason = f"there is no {kind} {shortened(name)}"
     return problem(document, pointer_of(tokens), reason, did_you_mean(name, sorted(known)))

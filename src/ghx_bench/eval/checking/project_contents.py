@@ -69,7 +69,9 @@ class ProjectContents:
         """Return the fixtures there are: these, those in the folders, and those that come with the package."""
         folders = [BUILT_IN_FIXTURES, *(each for config in self._configs for each in config.fixtures.folders)]
         found: dict[str, list[JsonValue]] = {}
-        for name, sample in _shelved([*documents, *_readable(file for each in folders for file in documents_in(each))]):
+        for name, sample in _find_fixtures(
+            [*documents, *_read_readable(file for each in folders for file in documents_in(each))]
+        ):
             found.setdefault(name, []).append(sample)
         for manifest in (*manifests, *self._manifests()):
             for name, resource in manifest.fixtures.items():
@@ -82,7 +84,7 @@ class ProjectContents:
         return frozenset(name for config in self._configs for name in definitions_in(config).names)
 
     def _manifests(self) -> Iterator[FixtureManifest]:
-        for document in _readable(each.fixtures.manifest for each in self._configs):
+        for document in _read_readable(each.fixtures.manifest for each in self._configs):
             try:
                 yield validate_document(document, FixtureManifest)
             except DocumentError:
@@ -107,7 +109,11 @@ def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
     """Return the ids of the scenarios in folders; of a file that cannot be read, the id that its name tells."""
     there = [each for each in folders if os.path.exists(each)]  # noqa: PTH110 - Path raises for too long a name
     files = scenario_files(there) if there else []
-    ids = {document.path: document.value.get("id") for document in _readable(files) if isinstance(document.value, dict)}
+    ids = {
+        document.path: document.value.get("id")
+        for document in _read_readable(files)
+        if isinstance(document.value, dict)
+    }
     return frozenset(str(ids.get(file) or file.stem) for file in files)
 
 
@@ -120,7 +126,7 @@ def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     """Return the sets of folders with scenarios, and of the package; `default` is there without being written."""
     files = [file for folder in (BUILT_IN_SCENARIOS, *folders) if (file := sets_file(folder))]
     found: dict[str, Sequence[str]] = {DEFAULT_SET: ()}
-    for document in _readable(files):
+    for document in _read_readable(files):
         try:
             found |= read_sets(document).root
         except DocumentError:
@@ -128,7 +134,7 @@ def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _readable(files: Iterable[Path]) -> Iterator[Document]:
+def _read_readable(files: Iterable[Path]) -> Iterator[Document]:
     """Read those of the files that can be read, each once."""
     for file in {os.path.realpath(each): each for each in files}.values():
         try:
@@ -137,7 +143,7 @@ def _readable(files: Iterable[Path]) -> Iterator[Document]:
             continue
 
 
-def _shelved(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
+def _find_fixtures(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
     """Yield the names of fixtures, with what a manifest would tell of each; None for those that are wrong."""
     for document in documents:
         if not is_fixture_like(document.value):

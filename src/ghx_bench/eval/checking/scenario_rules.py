@@ -265,7 +265,7 @@ def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known
 def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
-    used = _used(scenario, scenario.fixture)
+    used = _find_used_variables(scenario, scenario.fixture)
     for name, path in scenario.fixture.bindings.items():
         fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
@@ -279,7 +279,7 @@ def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]
             yield Finding(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
 
 
-def _used(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
+def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
     """Return the variables that a scenario uses, among them all of its bindings that are of use."""
     used = {*names_in(scenario.prompt), *names_in(fixture.repo)}
     if fixture.bindings.keys() <= used:

@@ -32,7 +32,7 @@ def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Itera
         known = set(bound)
         yield from _step_errors(steps, ("modes", mode), known)
         in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
-    yield from _unknown([solution.answer], ("answer",), in_all_modes or bound)
+    yield from _unknown_variables([solution.answer], ("answer",), in_all_modes or bound)
 
 
 def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
@@ -40,11 +40,11 @@ def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator
     for index, step in enumerate(steps):
         place = (*at, index)
         if step.shell is not None:
-            yield from _unknown([step.shell], (*place, "shell"), known)
+            yield from _unknown_variables([step.shell], (*place, "shell"), known)
         if step.mcp is not None:
-            yield from _unknown([step.mcp.arguments], (*place, "mcp", "arguments"), known)
+            yield from _unknown_variables([step.mcp.arguments], (*place, "mcp", "arguments"), known)
         if step.for_each is not None:
-            yield from _unknown([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
+            yield from _unknown_variables([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
             inside = {*known, step.as_}
             yield from _step_errors(step.do or (), (*place, "do"), inside)
             known |= inside - {step.as_}
@@ -52,7 +52,7 @@ def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator
             known.add(step.saved_as)
 
 
-def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
+def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
     for name in dict.fromkeys(names_in(texts)):
         if name not in known:
             hint = did_you_mean(name, sorted(known))
@@ -126,10 +126,10 @@ class Solutions:
             is_unknown = solution is None and (document is not None or path.with_name(f"{id_}{SUFFIX}").is_file())
             without = [] if is_unknown else modes_without(solution, config.modes, definitions)
             if without:
-                yield _lacking(without, configured.document.path, document, path)
+                yield _missing_solution(without, configured.document.path, document, path)
 
 
-def _lacking(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
+def _missing_solution(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
     which = "mode" if len(modes) == 1 else "modes"
     said = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
     if document is not None:

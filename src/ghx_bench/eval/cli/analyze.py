@@ -77,7 +77,7 @@ def analyze(
     folder, found, output = _source(run, sessions, output_dir)
     tally = _Tally()
     with _progress(folder) as progress:
-        analyzed = _watched(analyze_sessions(found, output), tally, progress)
+        analyzed = _watch(analyze_sessions(found, output), tally, progress)
         show = _show_json if as_json else _show_table
         show(analyzed, tally, output, progress)
     for problem in tally.problems:
@@ -146,9 +146,7 @@ def _progress(folder: Path) -> Progress:
     return progress
 
 
-def _watched(
-    items: Iterator[AnalyzedSession | Problem], tally: _Tally, progress: Progress
-) -> Iterator[AnalyzedSession]:
+def _watch(items: Iterator[AnalyzedSession | Problem], tally: _Tally, progress: Progress) -> Iterator[AnalyzedSession]:
     """Yield the sessions that could be analyzed; problems are put aside."""
     from ghx_bench.profiler.analyzers.files import AnalyzedSession
 
@@ -168,14 +166,14 @@ def _show_json(analyzed: Iterator[AnalyzedSession], tally: _Tally, output: Path,
     print(f'{{"directory": {json.dumps(str(output))}, "sessions": [', end="")
     separator = "\n"
     for each in analyzed:
-        print(f"{separator}{json.dumps(_described(each))}", end="")
+        print(f"{separator}{json.dumps(_describe(each))}", end="")
         separator = ",\n"
     progress.stop()
     problems = json.dumps([problem.to_dict() for problem in tally.problems])
     print(f'\n], "analyzed": {tally.analyzed}, "problems": {problems}}}')
 
 
-def _described(each: AnalyzedSession) -> dict[str, object]:
+def _describe(each: AnalyzedSession) -> dict[str, object]:
     bundle = each.bundle
     return {
         "file": str(each.session.path),

@@ -78,15 +78,15 @@ def _as_json(result: CheckResult, *, ok: bool) -> str:
 def _as_text(result: CheckResult, *, strict: bool) -> str:
     kinds = Counter(each.kind for each in result.files if each.kind)
     unknown = sum(each.kind is None for each in result.files)
-    looked = [_counted(number, kind) for kind, number in sorted(kinds.items())]
-    looked += [_counted(unknown, "other file")] if unknown else []
-    found = [_counted(len(result.errors), "problem")] if result.errors else ["no problems"]
-    found += [_counted(len(result.warnings), "warning")] if result.warnings else []
+    looked = [_count(number, kind) for kind, number in sorted(kinds.items())]
+    looked += [_count(unknown, "other file")] if unknown else []
+    found = [_count(len(result.errors), "problem")] if result.errors else ["no problems"]
+    found += [_count(len(result.warnings), "warning")] if result.warnings else []
     if strict and result.warnings:
         found.append(f"which --strict counts as {'a problem' if len(result.warnings) == 1 else 'problems'}")
     lines = [*map(str, result.errors), *(f"warning: {each}" for each in result.warnings)]
     return "\n".join([*lines, f"{', '.join(looked)}: {', '.join(found)}"])
 
 
-def _counted(number: int, what: str) -> str:
+def _count(number: int, what: str) -> str:
     return f"{number} {_SINGULARS.get(what, what) if number == 1 else _PLURALS[what]}"

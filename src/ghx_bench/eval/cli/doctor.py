@@ -199,7 +199,7 @@ def _project() -> Iterator[Need]:
     try:
         config = load_eval_config(CONFIG_FILE)
         definitions = Definitions(definitions_of(config))
-        lacking = [need for mode in config.modes for need in _lacking(definitions.whole(mode))]
+        lacking = [need for mode in config.modes for need in _find_lacking(definitions.whole(mode))]
     except GhxBenchError as error:
         yield Need(name=name, state="missing", found=str(error).splitlines()[0], remedy="mend it")
         return
@@ -207,7 +207,7 @@ def _project() -> Iterator[Need]:
     yield from lacking
 
 
-def _lacking(mode: ModeDefinition) -> Iterator[Need]:
+def _find_lacking(mode: ModeDefinition) -> Iterator[Need]:
     """Yield the programs that a mode needs and this machine does not have."""
     from ghx_bench.eval.modes.program_path import GHX, find_tool
 

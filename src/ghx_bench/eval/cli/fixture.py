@@ -34,7 +34,7 @@ def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; those that the configuration's scenarios require unless given, or all without a configuration.
     """
-    wanted = names or _required(place)
+    wanted = names or _find_required(place)
     return _make(place, lambda manager: manager.seed(wanted))
 
 
@@ -112,7 +112,7 @@ def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManife
     return 0
 
 
-def _required(place: Place) -> Sequence[str] | None:
+def _find_required(place: Place) -> Sequence[str] | None:
     """Return what the scenarios of the configuration require, and say so; None, for all, without a configuration."""
     import anyio
 

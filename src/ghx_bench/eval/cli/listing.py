@@ -40,7 +40,7 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
     from ghx_bench.eval.loader import narrow
     from ghx_bench.eval.project.config import project_config
 
-    loaded = _named(paths) if paths else Catalogue(project_config(listing.config)).every()
+    loaded = _load_named(paths) if paths else Catalogue(project_config(listing.config)).every()
     scenarios = [each.scenario for each in loaded]
     kept = narrow(scenarios, tags=narrowing.tag, category=narrowing.category, difficulty=narrowing.difficulty)
     ids = {scenario.id for scenario in kept}
@@ -71,7 +71,7 @@ def list_sets(*, listing: Listing = _HERE) -> int:
         for each in Catalogue(config).named_sets.values()
     ]
     rows = [
-        [each["name"], str(len(each["scenarios"])), _yes(each["chosen"]), origin, _some(each["scenarios"])]
+        [each["name"], str(len(each["scenarios"])), _yes(each["chosen"]), origin, _shorten(each["scenarios"])]
         for each, origin in _with_origins(entries)
     ]
     return _print(entries, in_columns(("name", "scenarios", "chosen", "from", "which"), rows), listing)
@@ -147,7 +147,7 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
         }
         for name in library.names
     ]
-    rows = [[each["name"], _counted(each), origin, each["description"]] for each, origin in _with_origins(entries)]
+    rows = [[each["name"], _count_parts(each), origin, each["description"]] for each, origin in _with_origins(entries)]
     return _print(entries, in_columns(("name", "has", "from", "description"), rows), listing)
 
 
@@ -162,7 +162,7 @@ def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _named(paths: Sequence[Path]) -> list[LoadedScenario]:
+def _load_named(paths: Sequence[Path]) -> list[LoadedScenario]:
     from ghx_bench.eval.checking.scenario_rules import Known
     from ghx_bench.eval.loader import load_scenario_files
 
@@ -201,7 +201,7 @@ def _mode_row(each: Entry) -> list[str]:
     ]
 
 
-def _counted(each: Entry) -> str:
+def _count_parts(each: Entry) -> str:
     names = (("issues", "issue", "issues"), ("pulls", "pull", "pulls"), ("branches", "branch", "branches"))
     return ", ".join(f"{each[key]} {one if each[key] == 1 else many}" for key, one, many in names if each[key])
 
@@ -229,7 +229,7 @@ def _yes(value: bool) -> str:
     return "yes" if value else ""
 
 
-def _some(ids: Sequence[str]) -> str:
+def _shorten(ids: Sequence[str]) -> str:
     more = len(ids) - _MOST_IDS
     return ", ".join(ids if more <= 1 else [*ids[:_MOST_IDS], f"{more} more"])
 

@@ -169,7 +169,7 @@ def _show_plan(
         assumptions.refuse_beside_pilot()
     sources = open_sources(runs, results) if runs or results else ()
     plan = _plan_of(sources, wish)
-    noise = _piloted(wish, sources, plan.target) if sources else _assumed(wish, assumptions, plan.target)
+    noise = _measure_noise(wish, sources, plan.target) if sources else _assume_noise(wish, assumptions, plan.target)
     comparisons = noise.pairs * len({*plan.primary, wish.metric}) if wish.comparisons is None else wish.comparisons
     found = plan_sample_size(wish.effect_pct, noise.components, plan, metric=wish.metric, comparisons=comparisons)
     basis = noise.basis
@@ -187,7 +187,7 @@ class _Noise:
     pairs: int = 1
 
 
-def _piloted(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
+def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
     """Return the noise of a pilot, and between which modes."""
     from ghx_bench.profiler.reports.columns import read_columns
     from ghx_bench.profiler.stats.comparison import all_pairs
@@ -203,7 +203,7 @@ def _piloted(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
     return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
-def _assumed(wish: _Wish, assumptions: _Assumptions, target: Target) -> _Noise:
+def _assume_noise(wish: _Wish, assumptions: _Assumptions, target: Target) -> _Noise:
     """Return the noise that was assumed, and in which words."""
     if wish.modes is not None:
         raise FlagError("--modes", "there is no pilot whose modes could be named; leave it out")

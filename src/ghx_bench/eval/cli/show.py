@@ -83,7 +83,7 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     from ghx_bench.eval.project.user_agents import recorded_session
 
     directory, rows = _rows_of(run)
-    row = _named(rows, name)
+    row = _find_row(rows, name)
     trace = recorded_session(directory, row.cell)
     if as_json:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
@@ -108,7 +108,7 @@ def _name(row: ProfileRow) -> str:
     return f"{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
 
 
-def _named(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
+def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
     found = [row for row in rows if _name(row) == name or _name(row).endswith(f"/{name}")] or [
         row for row in rows if f"/{_name(row)}".rpartition("/")[0].endswith(f"/{name}")
     ]
@@ -159,45 +159,45 @@ def _describe(row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
     if figures := _figures(row):
         yield f"  {figures}"
     if row.error:
-        yield f"  error: {_shortened(row.error)}"
+        yield f"  error: {_shorten(row.error)}"
     for each in row.checkpoint_details or ():
         yield from _checkpoint(each)
     for event in trace.events if trace else ():
-        yield from _happened(event)
+        yield from _describe_event(event)
 
 
 def _checkpoint(each: CheckpointDetail) -> Iterator[str]:
     yield f"  [{'x' if each.passed else ' '}] {each.id}: {each.description}"
     if not each.passed:
         seen = each.error or f"got {json.dumps(each.actual, ensure_ascii=False)}"
-        yield f"      expected {each.expected}; {_shortened(seen)}"
+        yield f"      expected {each.expected}; {_shorten(seen)}"
 
 
-def _happened(event: TraceEvent) -> Iterator[str]:
+def _describe_event(event: TraceEvent) -> Iterator[str]:
     from ghx_bench.profiler.trace import ErrorEvent, ReasoningEvent, TextOutputEvent, ToolCallEvent, TurnBoundaryEvent
 
     match event:
         case TurnBoundaryEvent():
             yield f"\n-- turn {event.turn_number}"
         case ReasoningEvent():
-            yield f"thinks: {_shortened(event.content)}"
+            yield f"thinks: {_shorten(event.content)}"
         case TextOutputEvent():
-            yield f"says: {_shortened(event.content)}"
+            yield f"says: {_shorten(event.content)}"
         case ToolCallEvent():
-            yield f"calls {event.name}: {_shortened(json.dumps(event.input, ensure_ascii=False))}"
+            yield f"calls {event.name}: {_shorten(json.dumps(event.input, ensure_ascii=False))}"
             yield f"  -> {_output(event)}"
         case ErrorEvent():
-            yield f"error: {_shortened(event.message)}"
+            yield f"error: {_shorten(event.message)}"
 
 
 def _output(call: ToolCallEvent) -> str:
     """Return what a call brought; one that the agent was stopped in has brought nothing."""
     if call.output is None:
         return "(nothing)"
-    return _shortened(call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False))
+    return _shorten(call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return text of an agent's that can be printed: not endless, and without what would move a terminal's cursor."""
     whole = text.rstrip()
     shown = "\n".join(one_line(line.expandtabs()) for line in whole[:_LONGEST_SHOWN].splitlines())

@@ -102,9 +102,9 @@ class Modes:
             tools=tuple(Path(tool).name for tool in whole.tools),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
         )
-        environment = {**self._filled(whole), "PATH": str(programs)}
+        environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
-        facts: dict[str, JsonValue] = {"tools": await self._tools_told(tools, programs)}
+        facts: dict[str, JsonValue] = {"tools": await self._describe_tools(tools, programs)}
         if tools.mcp_servers:
             facts["mcp_servers"] = {
                 name: await self._identity(whole.name, name, server, environment, Redaction.of(secrets))
@@ -119,7 +119,7 @@ class Modes:
             secrets=secrets,
         )
 
-    def _filled(self, whole: ModeDefinition) -> dict[str, str]:
+    def _fill_environment(self, whole: ModeDefinition) -> dict[str, str]:
         try:
             return {name: fill_variables(value, self._environ) for name, value in whole.environment.items()}
         except KeyError as missing:
@@ -153,7 +153,7 @@ class Modes:
             update={"command": str(found), "environment": {**given, **server.environment}},
         )
 
-    async def _tools_told(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
+    async def _describe_tools(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
         """Name the programs that make the mode, with their versions, and git, which every mode has."""
         return [
             {"name": tool, "version": await self._version(tool, programs)}

@@ -52,10 +52,10 @@ def kind_of(value: JsonValue, path: Path, folders: Collection[str], *, is_named:
         return None
     if len(_SCENARIO_KEYS & value.keys()) >= _ENOUGH:
         return None if FIXTURES_FOLDER in folders else "scenario"
-    return (_resembled if is_named else _surely)(value, folders) or by_name
+    return (_resembled_kind if is_named else _certain_kind)(value, folders) or by_name
 
 
-def _resembled(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
+def _resembled_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
     if "fixtures" in value and _MANIFEST_KEYS & value.keys():
         return "manifest"
     if is_fixture_like(value) and (FIXTURES_FOLDER in folders or _FIXTURE_KEYS & value.keys()):
@@ -67,8 +67,8 @@ def _resembled(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | 
     return "sets" if _are_sets(value) else None
 
 
-def _surely(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
-    kind = _resembled(value, folders)
+def _certain_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
+    kind = _resembled_kind(value, folders)
     match kind:
         case "fixture":
             is_sure = FIXTURES_FOLDER in folders or "name" in value

@@ -26,7 +26,7 @@ def _least(gate: str) -> Fraction | None:
     return rate if rate is not None and 0 < rate <= 1 else None
 
 
-def _known(gate: str) -> str:
+def _check_gate(gate: str) -> str:
     gate = gate.strip()
     if gate not in (WRONG, RIGHT) and _least(gate) is None:
         hint = did_you_mean(gate, (WRONG, RIGHT), otherwise=f"write {_GRAMMAR}")
@@ -34,7 +34,7 @@ def _known(gate: str) -> str:
     return gate
 
 
-Gate = Annotated[str, Strict(), AfterValidator(_known), Field(examples=["wrong", "success<0.8"])]
+Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8"])]
 """`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it."""
 
 

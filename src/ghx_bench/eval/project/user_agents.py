@@ -41,7 +41,7 @@ def installed_agents() -> Mapping[str, EntryPoint]:
 
 def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider:
     """Import the agent that a reference leads to, and make it with its options."""
-    return _made(load_object(reference, default=DEFAULT_NAME), reference, options)
+    return _make_agent(load_object(reference, default=DEFAULT_NAME), reference, options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
@@ -52,22 +52,22 @@ def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> Sess
     except (Exception, SystemExit) as error:
         # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
         raise BadAgentError(one_line(f"{place}: cannot be imported ({explain_import(error)})")) from error
-    return _made(found, place, options)
+    return _make_agent(found, place, options)
 
 
-def _made(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
     """Call a class or a function with the options; an agent that is there already takes none."""
     if isinstance(found, type) or not hasattr(found, "session"):
         if not callable(found):
             raise BadAgentError(f"{place}: is a {type(found).__name__}, neither an agent nor a class of one")
-        found = _called(found, place, options)
+        found = _construct(found, place, options)
     elif options:
         reason = "is made already and takes no provider.options; name its class, or leave them out"
         raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
-    return _checked(found, place)
+    return _require_agent(found, place)
 
 
-def _called(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
+def _construct(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
     try:
         return make(**options)
     except (Exception, SystemExit) as error:
@@ -79,7 +79,7 @@ def _called(make: Callable[..., object], place: str, options: Mapping[str, JsonV
         raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
 
 
-def _checked(found: object, place: str) -> SessionProvider:
+def _require_agent(found: object, place: str) -> SessionProvider:
     if not callable(getattr(found, "session", None)):
         raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: it has no method `session`")
     name = cast("object", getattr(found, "name", None))

@@ -129,10 +129,10 @@ class CheckpointScorer:
         try:
             bound = bind_references(checkpoint, outputs)
         except BindingError as error:
-            return _failed(checkpoint, str(error))
+            return _fail(checkpoint, str(error))
         envelope = await execute_task(client, bound.task, bound.input)
         if envelope.error is not None:
-            return _refused(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
+            return _judge_refusal(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
         outputs[checkpoint.id] = envelope.data  # also of a checkpoint that fails: a later one may look further
         try:
             passed = evaluate_condition(bound.condition, envelope.data, scorers=self._scorers)
@@ -164,7 +164,7 @@ def _refuse_changes(scenario: EvalScenario) -> None:
         raise BindingError.about(f"scenario {scenario.id}", changing)
 
 
-def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
+def _fail(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
     return CheckpointDetail(
         id=checkpoint.id,
         description=checkpoint.description,
@@ -174,14 +174,14 @@ def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
     )
 
 
-def _refused(
+def _judge_refusal(
     checkpoint: Checkpoint, envelope: Envelope, error: Failure, *, depends_on_others: bool
 ) -> CheckpointDetail:
     """Return the failure of a checkpoint about what is not there; raise where it could not be looked at."""
     # An input that no capability takes is the scenario's mistake, unless it came out of what the agent left behind.
     is_unusable = envelope.meta.reason == "INPUT_VALIDATION"
     if depends_on_others if is_unusable else _is_about_the_state(error):
-        return _failed(checkpoint, f"{error.code}: {error.message}")
+        return _fail(checkpoint, f"{error.code}: {error.message}")
     raise _ObstacleError(f"{checkpoint.task}: {error.code}: {error.message}")
 
 

@@ -61,10 +61,10 @@ class JournalCollector:
         entries: list[Entry] | None = None
         if isinstance(handles, JournalHolder) and (journal := handles.journal) is not None:
             entries = [entry for entry in journal if entry.actor == handles.agent]
-        yield from _counted("api", entries)
+        yield from _count("api", entries)
         for surface in SURFACES:
             part = None if entries is None else [entry for entry in entries if entry.surface == surface]
-            yield from _counted(f"api_{surface}", part)
+            yield from _count(f"api_{surface}", part)
 
 
 def eval_collectors() -> tuple[Collector[Any], ...]:
@@ -72,7 +72,7 @@ def eval_collectors() -> tuple[Collector[Any], ...]:
     return (TokenCollector(), LatencyCollector(), CostCollector(), CategoryCollector(), JournalCollector())
 
 
-def _counted(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:
+def _count(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:
     for what, unit in _UNITS.items():
         yield CustomMetric(f"{prefix}_{what}", None if entries is None else sum(map(_AMOUNTS[what], entries)), unit)
 

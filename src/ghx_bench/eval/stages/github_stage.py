@@ -92,7 +92,7 @@ class LiveLifecycle:
                     clients=clients,
                     login=people["agent"].login,
                     manager=manager,
-                    manifest=await self._shared(manager),
+                    manifest=await self._find_shared(manager),
                 )
                 try:
                     yield
@@ -110,7 +110,7 @@ class LiveLifecycle:
         running = self._running
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         async with AsyncExitStack() as held:
-            manifest = await self._prepared(running, cell, scenario.fixture, held)
+            manifest = await self._prepare_fixtures(running, cell, scenario.fixture, held)
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
             environment = live_environment(folder, self._hub, login=running.login)
@@ -135,7 +135,7 @@ class LiveLifecycle:
         manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
         _bind_all(own, manifest)
 
-    async def _shared(self, manager: FixtureManager) -> FixtureManifest:
+    async def _find_shared(self, manager: FixtureManager) -> FixtureManifest:
         """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
         path = self._choice.manifest
         known = load_fixture_manifest(path) if path.is_file() else None
@@ -156,7 +156,7 @@ class LiveLifecycle:
         _bind_all(shared, manifest)
         return manifest
 
-    async def _prepared(
+    async def _prepare_fixtures(
         self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, held: AsyncExitStack
     ) -> FixtureManifest:
         if fixture is None or not fixture.requires:

@@ -63,7 +63,7 @@ class TwinLifecycle:
         running = self._running
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         bound = bind(scenario, running.manifest, {RUN_ID: running.run_id})
-        async with running.forked() as (world, folder):
+        async with running.fork() as (world, folder):
             environment = running.server.client_environment(world, AGENT, directory=folder / "home").variables
             keep_path(Path(environment["HOME"]), mode)
             yield Stage(
@@ -92,7 +92,7 @@ class _Running:
     manifest: FixtureManifest
 
     @asynccontextmanager
-    async def forked(self) -> AsyncGenerator[tuple[World, Path]]:
+    async def fork(self) -> AsyncGenerator[tuple[World, Path]]:
         """Hold a served fork of the world, and a private folder with one to work in."""
         with ExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
