@@ -53,7 +53,7 @@ def _saying_where_it_begins(reason: str, suggestion: str) -> _Explainer:
 
 
 def _first_character(_: int, at: int, text: str) -> Flaw:
-    if text[at : at + 1] == "\t":
+    if text[at : at + 1] == "\t":  # PyYAML's parser in Python calls a tab this, and not by its name
         return _tab(at, at, text)
     return Flaw(offset=at, reason=f"a value cannot begin with {text[at : at + 1]!r}", suggestion=_QUOTE_IT)
 
