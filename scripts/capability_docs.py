@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import Capability, capability
-from ghx_bench.cli.explanation import kind_of
+from ghx_bench.cli.schema_text import kind_of
 
 TARGET = Path(__file__).parents[1] / "docs" / "capabilities.md"
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ghx_bench._base.problems import did_you_mean, plain
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.entries import Entry
-from ghx_bench.cli.parsing import Parser, chosen
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser, chosen
+from ghx_bench.cli.output import write_json
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import write_json
 
 _GROUP = """Say what there is to call.
 
@@ -46,7 +46,7 @@ def explain(arguments: Sequence[str]) -> int:
     parser.add_switch("--json", "as JSON, with the schemas of input and output")
     options = parser.read(arguments)
     from ghx_bench.capabilities.registry import capability
-    from ghx_bench.cli.explanation import explained, in_words
+    from ghx_bench.cli.schema_text import explained, in_words
 
     called = capability(options.task)
     if options.json:

@@ -9,14 +9,14 @@ from pathlib import Path
 import anyio
 
 from ghx_bench._base.commandline import FAILED
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.chain import ChainResult, Step, read_steps, run_chain
 from ghx_bench.capabilities.environment import client_from_environment
-from ghx_bench.cli.inputs import read_json, with_repository
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser
+from ghx_bench.cli.arguments import read_json, with_repository
+from ghx_bench.cli.output import answering, write_json
 from ghx_bench.cli.remote import default_repository, full_name
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import answering, write_json
 
 _PURPOSE = """\
 Call several capabilities and print what came of each as JSON:

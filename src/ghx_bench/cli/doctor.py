@@ -11,10 +11,10 @@ from ghx_bench._base.commandline import FAILED
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.environment import Connection, client_from_environment, connection_from_environment
 from ghx_bench.capabilities.errors import CapabilityError
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.cli.argument_parser import Parser
+from ghx_bench.cli.output import write_json
 from ghx_bench.cli.remote import default_repository
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import write_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

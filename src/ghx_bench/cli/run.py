@@ -1,16 +1,31 @@
-"""`ghx run`: call one capability."""
+"""One call of a capability from a command that is not asynchronous itself."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from ghx_bench._base.commandline import BAD_USAGE, FAILED
+from ghx_bench.capabilities.envelope import Envelope
+from ghx_bench.capabilities.environment import client_from_environment
+from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.registry import Capability, capability
-from ghx_bench.cli.calling import call
-from ghx_bench.cli.inputs import check_repository, from_json, overridden, read_words, with_repository
+from ghx_bench.cli.arguments import check_repository, from_json, overridden, read_words, with_repository
+from ghx_bench.cli.output import answering, chosen_fields, only, write_json
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import answering, chosen_fields, only, write_json
+
+
+def call(task: str, given: Mapping[str, Any]) -> Envelope:
+    """Call a capability on the GitHub that the environment names."""
+
+    async def called() -> Envelope:
+        async with client_from_environment(os.environ) as client:
+            return await execute_task(client, task, given)
+
+    return anyio.run(called)
+
 
 _PURPOSE = """\
 Call one capability and print what came of it as JSON: {"ok":true,"data":...} or
@@ -55,7 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _help(called: Capability) -> str:
-    from ghx_bench.cli.explanation import inputs_in_words
+    from ghx_bench.cli.schema_text import inputs_in_words
 
     usage = f"Usage: ghx run {called.id} [inputs] [options]"
     return f"{usage}\n\n{called.entry.description}\n\nInputs:\n{inputs_in_words(called, mark='--')}\n\n{_OPTIONS}"

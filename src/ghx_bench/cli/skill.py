@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser
 
 _TEXT = """---
 name: ghx

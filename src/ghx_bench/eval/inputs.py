@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.templates import Tokens

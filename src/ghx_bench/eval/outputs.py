@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
 from ghx_bench._base.problems import did_you_mean, listed, shortened
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import Finding
 from ghx_bench.eval.conditions import (

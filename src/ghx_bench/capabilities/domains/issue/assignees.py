@@ -14,7 +14,7 @@ from ghx_bench.capabilities.domains.issue.assignable import (
 )
 from ghx_bench.capabilities.domains.issue.lookup import update_subject
 from ghx_bench.capabilities.models import Logins, OutputModel, Positive, SubjectInput, Text
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class SomeAssigneesInput(SomePeopleInput, SubjectInput):

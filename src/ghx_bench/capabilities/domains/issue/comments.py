@@ -17,7 +17,7 @@ from ghx_bench.capabilities.models import (
     page,
     part,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 COMMENTS = """
       comments(first: $first, after: $after) {

@@ -7,7 +7,7 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
 from ghx_bench.capabilities.models import RepositoryInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _REPOSITORY = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }"
 _CREATE = """

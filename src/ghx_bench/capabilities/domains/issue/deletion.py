@@ -3,7 +3,7 @@
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import issue_id
 from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _DELETE = "mutation IssueDelete($id: ID!) { deleteIssue(input: {issueId: $id}) { repository { id } } }"
 

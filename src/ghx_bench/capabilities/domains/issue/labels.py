@@ -7,7 +7,7 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import ids_of, update_subject, which_issue
 from ghx_bench.capabilities.models import Names, OutputModel, PageInfo, Paging, Positive, SubjectInput, Text, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LOOKUP = """
 query IssueAndLabels($owner: String!, $name: String!, $issueNumber: Int!, $after: String) {

@@ -5,7 +5,7 @@ from typing import Any
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import which_issue
 from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query IssueLinkedPulls($owner: String!, $name: String!, $issueNumber: Int!, $after: String) {

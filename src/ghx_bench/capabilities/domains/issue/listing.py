@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
 from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, RepositoryInput, lower_case, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query IssueList($owner: String!, $name: String!, $states: [IssueState!], $first: Int!, $after: String) {

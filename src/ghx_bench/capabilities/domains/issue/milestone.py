@@ -9,7 +9,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import find_subject, update_subject
 from ghx_bench.capabilities.errors import missing
 from ghx_bench.capabilities.models import OutputModel, Positive, SubjectInput, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LOOKUP = """
 query IssueAndMilestone($owner: String!, $name: String!, $issueNumber: Int!, $milestoneNumber: Int!) {

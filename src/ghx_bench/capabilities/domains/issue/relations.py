@@ -7,7 +7,7 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.errors import missing
 from ghx_bench.capabilities.models import InputModel, IssueInput, OutputModel, Positive, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query IssueRelations($owner: String!, $name: String!, $issueNumber: Int!) {

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, SubjectInput, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_page
 
 

@@ -8,7 +8,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import issue_id
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
 from ghx_bench.capabilities.models import IssueInput, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _UPDATE = """
 mutation IssueUpdate($input: UpdateIssueInput!) { updateIssue(input: $input) { issue { id number title state url } } }

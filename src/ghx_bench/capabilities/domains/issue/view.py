@@ -2,7 +2,7 @@
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import IssueInput, Logins, MilestoneTitle, Names, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query IssueView($owner: String!, $name: String!, $issueNumber: Int!) {

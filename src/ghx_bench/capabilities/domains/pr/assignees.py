@@ -4,7 +4,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.assignable import Assignable, SomePeopleInput, add_people, remove_people
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class PullAssigneesInput(SomePeopleInput, PullInput):

@@ -5,7 +5,7 @@ from ghx_bench.capabilities.domains.issue.comments import COMMENTS, CommentInput
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import Paging, PullInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = f"""
 query PullRequestComments($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {{

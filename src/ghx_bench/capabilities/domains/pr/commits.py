@@ -4,7 +4,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.domains.repo.commits import COMMIT, Commit, told_of
 from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, PullInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = f"""
 query PullRequestCommits($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {{

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.records import PullSummary
 from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, lower_case, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query PullRequestList($owner: String!, $name: String!, $states: [PullRequestState!], $first: Int!, $after: String) {

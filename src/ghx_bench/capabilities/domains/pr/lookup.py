@@ -4,7 +4,7 @@ from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import PullInput, part
-from ghx_bench.capabilities.refusals import graphql_refusal
+from ghx_bench.capabilities.responses import graphql_error
 
 
 def which_pull(given: PullInput) -> dict[str, Any]:
@@ -24,8 +24,8 @@ query PullRequestLookup($owner: String!, $name: String!, $prNumber: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $prNumber) {{ {fields} }} }}
 }}
 """
-    answer = await client.graphql_answer(document, which_pull(given))
+    answer = await client.graphql_response(document, which_pull(given))
     errors = [error for error in answer.errors if dispensable not in (error.get("path") or ())]
     if errors:
-        raise graphql_refusal(errors)
+        raise graphql_error(errors)
     return part(answer.data, "repository", "pullRequest")

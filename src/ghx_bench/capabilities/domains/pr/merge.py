@@ -6,12 +6,12 @@ from pydantic import BeforeValidator, Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.head_branch import HEAD, delete_head
+from ghx_bench.capabilities.domains.pr.branch import HEAD, delete_head
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, lower_case
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _STATUS = "mergeable mergeStateStatus reviewDecision isDraft state"
 _MERGE = """

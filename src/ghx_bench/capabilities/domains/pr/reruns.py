@@ -10,7 +10,7 @@ from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, InvalidInputError
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _FORBIDDEN = 403
 _RUNNING = "already running"

@@ -7,7 +7,7 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class ReviewersInput(PullInput):

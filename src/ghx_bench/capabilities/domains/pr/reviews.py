@@ -1,6 +1,6 @@
 """Reviews of a pull request: those there are, and a new one."""
 
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -16,11 +16,11 @@ from ghx_bench.capabilities.models import (
     Positive,
     PullInput,
     Text,
-    found,
     page,
     part,
+    pick,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query PullRequestReviews($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {
@@ -45,11 +45,7 @@ def _upper_case(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
 
 
-def _oid(value: object) -> object:
-    return found(cast("object", value), "oid") if isinstance(value, dict) else value
-
-
-Oid = Annotated[str | None, BeforeValidator(_oid)]
+Oid = Annotated[str | None, pick("oid")]
 Event = Annotated[Literal["APPROVE", "COMMENT", "REQUEST_CHANGES"], BeforeValidator(_upper_case)]
 Side = Annotated[Literal["LEFT", "RIGHT"], BeforeValidator(_upper_case)]
 
@@ -122,18 +118,18 @@ async def list_reviews(client: GitHubClient, given: ReviewsInput) -> Reviews:
 
 
 async def submit_review(client: GitHubClient, given: ReviewInput) -> SubmittedReview:
-    """Review a pull request: a verdict, what it says, and comments on lines."""
+    """Review a pull request: a verdict, a body, and comments on lines."""
     review = {
         "pullRequestId": (await find_pull(client, given))["id"],
         "event": given.event,
         "body": given.body,
-        "threads": [_thread(comment) for comment in given.comments],
+        "threads": [_draft_thread(comment) for comment in given.comments],
     }
     answer = await client.graphql(_SUBMIT, {"input": review})
     return SubmittedReview.model_validate(part(answer, "addPullRequestReview", "pullRequestReview"))
 
 
-def _thread(comment: InlineComment) -> dict[str, Any]:
+def _draft_thread(comment: InlineComment) -> dict[str, Any]:
     thread = {"path": comment.path, "body": comment.body, "line": comment.line, "side": comment.side}
     if comment.start_line is None:
         return thread

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.head_branch import HEAD, delete_head
+from ghx_bench.capabilities.domains.pr.branch import HEAD, delete_head
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _COMMENT = """
 mutation PullRequestComment($id: ID!, $body: String!) {

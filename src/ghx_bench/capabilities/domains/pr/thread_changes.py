@@ -8,7 +8,7 @@ from ghx_bench._base.problems import shortened
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.errors import missing
 from ghx_bench.capabilities.models import InputModel, OutputModel, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _REPLY = """
 mutation ReviewThreadReply($threadId: ID!, $body: String!) {

@@ -8,7 +8,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE, OUTLINE, PullOutline
 from ghx_bench.capabilities.models import PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _UPDATE = f"""
 mutation PullRequestUpdate($input: UpdatePullRequestInput!) {{

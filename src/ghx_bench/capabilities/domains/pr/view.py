@@ -9,7 +9,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import Logins, MilestoneTitle, Names, OutputModel, Positive, PullInput, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 # Of a team GitHub tells nothing to a token that may not read organizations: only people are asked for.
 _REVIEWERS = "reviewers"

@@ -17,7 +17,7 @@ from ghx_bench.capabilities.models import (
     page,
     part,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 COMMIT = "sha: oid message url committedAt: committedDate author { name user { login } }"
 """What to ask GitHub for, to tell a `Commit`."""

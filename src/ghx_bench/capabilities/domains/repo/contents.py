@@ -11,20 +11,20 @@ from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.errors import InvalidInputError, missing
 from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _RAW = "application/vnd.github.raw+json"
 
 
-def _inside(path: str) -> str:
-    """Refuse a path that leads out of the repository; slashes at its ends mean nothing."""
+def _check_path(path: str) -> str:
+    """Return a path without slashes at its ends; refuse one that leads out of the repository."""
     path = path.strip("/")
     if any(step in {"", ".", ".."} for step in path.split("/")) and path:
         raise ValueError("write the path from the top of the repository, without `.`, `..` and empty steps")
     return path
 
 
-Path = Annotated[str, AfterValidator(_inside)]
+Path = Annotated[str, AfterValidator(_check_path)]
 Encoding = Literal["utf-8", "base64"]
 
 
@@ -108,17 +108,19 @@ async def get_contents(client: GitHubClient, given: ContentsInput) -> Contents:
     known = {name: part(data, name) for name in ("type", "path", "sha", "size")}
     if (target := found(data, "target")) is not None:
         known["target"] = target
-    if found(data, "encoding") == "none":  # GitHub does not put large files into JSON
-        known |= _readable((await client.get(_place(given), params=params, accept=_RAW)).content)
+    if found(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
+        known |= _decode((await client.get(_place(given), params=params, accept=_RAW)).body)
     elif (content := found(data, "content")) is not None:
-        known |= _readable(base64.b64decode(content))
+        known |= _decode(base64.b64decode(content))
     return Contents.model_validate(known)
 
 
 async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
-    """Write a file; the one that is there is looked up unless its blob id is given."""
+    """Write a file; one that is there is replaced."""
+    # GitHub wants the blob id of the file that is replaced. Given by the caller, it guards against changes since they
+    # read the file; looked up here, it only says that replacing is meant.
     sha = given.sha or await _present_sha(client, given)
-    body = {**_commit(given, sha), "content": _encoded(given)}
+    body = {**_commit(given, sha), "content": _encode(given)}
     answer = await client.put(_place(given), body)
     return WrittenFile(
         path=part(answer.data, "content", "path"),
@@ -130,7 +132,7 @@ async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
 
 
 async def delete_file(client: GitHubClient, given: FileChangeInput) -> DeletedFile:
-    """Delete a file; the one that is there is looked up unless its blob id is given."""
+    """Delete a file."""
     sha = given.sha or await _present_sha(client, given)
     if sha is None:
         raise missing(f"{given.owner}/{given.name} has no file {given.path!r}")
@@ -170,7 +172,7 @@ def _commit(given: FileChangeInput, sha: str | None) -> dict[str, str]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _encoded(given: WriteInput) -> str:
+def _encode(given: WriteInput) -> str:
     if given.encoding == "utf-8":
         return base64.b64encode(given.content.encode()).decode()
     try:
@@ -179,7 +181,7 @@ def _encoded(given: WriteInput) -> str:
         raise InvalidInputError("content: this is not base64; give text and leave out the encoding") from None
 
 
-def _readable(content: bytes) -> dict[str, str]:
+def _decode(content: bytes) -> dict[str, str]:
     try:
         return {"encoding": "utf-8", "content": content.decode()}
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query RepositoryLabels($owner: String!, $name: String!, $first: Int!, $after: String) {

@@ -2,7 +2,7 @@
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import Count, OutputModel, RefName, RepositoryInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query RepositoryView($owner: String!, $name: String!) {

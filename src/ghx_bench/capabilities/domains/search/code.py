@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_results
 
 _WITH_MATCHES = "application/vnd.github.text-match+json"

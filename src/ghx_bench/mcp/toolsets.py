@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, shortened
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.entries import Entry
+from ghx_bench.capabilities.index import ENTRIES
 
 TOOLSETS: tuple[str, ...] = tuple(dict.fromkeys(entry.domain for entry in ENTRIES.values()))
 """The groups that tools come in: the domains of the capabilities."""
