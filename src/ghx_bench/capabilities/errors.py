@@ -108,6 +108,6 @@ class GitHubError(CapabilityError):
         self.status, self.kind = status, kind
 
 
-def missing(message: str) -> CapabilityError:
+def not_found_error(message: str) -> CapabilityError:
     """Return the error for something that was named and is not there, such as a label."""
     return CapabilityError(message, error_code=ErrorCode.NOT_FOUND)

@@ -136,25 +136,25 @@ EMPTY_PAGE = MappingProxyType({"items": (), "pageInfo": {"hasNextPage": False, "
 """A list without anything in it."""
 
 
-def found(answer: object, *path: str) -> Any:
+def get_value(answer: object, *path: str) -> Any:
     """Return the value at `path` in GitHub's response; `None` where the path ends early."""
     for step in path:
         answer = cast("Mapping[str, object]", answer).get(step) if isinstance(answer, dict) else None
     return answer
 
 
-def part(answer: object, *path: str) -> Any:
+def require_value(answer: object, *path: str) -> Any:
     """Return the value at `path` in GitHub's response, or raise `UnexpectedResponseError`."""
-    value = found(answer, *path)
+    value = get_value(answer, *path)
     if value is None:
         # A missing object comes with a GraphQL error, which was raised before: without one, the shape is wrong.
         raise UnexpectedResponseError(f"GitHub's answer has no {'.'.join(path)}")
     return value
 
 
-def page(connection: Mapping[str, Any]) -> dict[str, Any]:
+def to_page(connection: Mapping[str, Any]) -> dict[str, Any]:
     """Return a GraphQL connection (`nodes`, `pageInfo`) as the output of a list has it (`items`, `pageInfo`)."""
     return {
-        "items": [node for node in part(connection, "nodes") if node is not None],
-        "pageInfo": part(connection, "pageInfo"),
+        "items": [node for node in require_value(connection, "nodes") if node is not None],
+        "pageInfo": require_value(connection, "pageInfo"),
     }

@@ -69,7 +69,7 @@ def leave(code: int) -> NoReturn:
         for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is not there
             stream.flush()
     except BrokenPipeError:
-        code = code or FAILED  # the reader of our output is gone; nobody is left to tell
+        code = code or FAILED  # the reader of our output is gone, and no message would reach it
     except OSError as error:
         code = complain(f"cannot write what came of it: {error.strerror}", FAILED)
     os._exit(code)

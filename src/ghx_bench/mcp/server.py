@@ -190,8 +190,8 @@ def _describe_tool(entry: Entry) -> types.Tool:
         description=entry.description,
         input_schema=_shorten_schema(called.input_schema),
         output_schema=_shorten_schema(called.output_schema),
-        # Clients decide by these whether to ask their user. `destructive_hint` is true by default, so that of a plain
-        # change has to be said; the world is open, since others change GitHub as well.
+        # Clients decide by these whether to ask their user. `destructive_hint` is true by default, so it has to
+        # be denied for plain changes; the world is open, since others change GitHub as well.
         annotations=types.ToolAnnotations(
             read_only_hint=entry.effect == "reads",
             destructive_hint=entry.effect == "destructive",

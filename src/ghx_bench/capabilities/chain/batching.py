@@ -69,7 +69,7 @@ class Batcher:
 
         self._tasks.start_soon(run)
 
-    def client_of(self, step: int) -> GitHubClient:
+    def make_client(self, step: int) -> GitHubClient:
         """Return the client of a step, whose documents are sent together with those of other steps."""
         return _StepClient(self, step)
 

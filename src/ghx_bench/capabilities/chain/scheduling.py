@@ -151,7 +151,7 @@ class _Chain:
     async def _run(self, index: int) -> None:
         call, task = self._calls[index], self._steps[index].task
         if call.failure is None:
-            self.done[index] = await execute_task(self._batcher.client_of(index), task, call.given)
+            self.done[index] = await execute_task(self._batcher.make_client(index), task, call.given)
         else:
             meta = Meta(capability_id=task, reason="INPUT_VALIDATION")
             self.done[index] = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)

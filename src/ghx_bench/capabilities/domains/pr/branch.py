@@ -6,7 +6,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.errors import CapabilityError
-from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, part
+from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, require_value
 from ghx_bench.capabilities.registry import Operation
 
 HEAD = "headRef { id } isCrossRepository"
@@ -32,7 +32,7 @@ async def update_branch(client: GitHubClient, given: PullInput) -> UpdatedBranch
     # The head is looked up to be expected: GitHub then refuses if a push came in between.
     pull = await find_pull(client, given, "id headRefOid")
     answer = await client.graphql(_UPDATE, {"id": pull["id"], "head": pull["headRefOid"]})
-    part(answer, "updatePullRequestBranch", "pullRequest")
+    require_value(answer, "updatePullRequestBranch", "pullRequest")
     return UpdatedBranch(pr_number=given.pr_number, updated=True)
 
 

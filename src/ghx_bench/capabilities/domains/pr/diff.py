@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, PullInput, Text, page, part
+from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, PullInput, Text, require_value, to_page
 from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_page
 
@@ -70,7 +70,7 @@ class Diff(OutputModel):
 async def list_diff_files(client: GitHubClient, given: FilesInput) -> ChangedFiles:
     """List the files that a pull request changes, by how many lines."""
     answer = await client.graphql(_FILES, given.variables())
-    return ChangedFiles.model_validate(page(part(answer, "repository", "pullRequest", "files")))
+    return ChangedFiles.model_validate(to_page(require_value(answer, "repository", "pullRequest", "files")))
 
 
 async def list_files(client: GitHubClient, given: FilesInput) -> FileChanges:

@@ -1,4 +1,4 @@
-"""Who reacted to a pull request and to its comments, and how."""
+"""Reactions to a pull request and to its comments."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -11,7 +11,7 @@ from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.domains.pr.scanning import Scan, ScannedItem, SourcePage, scan
 from ghx_bench.capabilities.errors import InvalidInputError
-from ghx_bench.capabilities.models import Count, Login, OutputModel, PageInfo, Paging, PullInput, Text, part
+from ghx_bench.capabilities.models import Count, Login, OutputModel, PageInfo, Paging, PullInput, Text, require_value
 from ghx_bench.capabilities.registry import Operation
 
 _GROUPS = """
@@ -88,7 +88,7 @@ class PullReactions(OutputModel):
 
 
 class ReactedComment(OutputModel):
-    """A comment that somebody reacted to."""
+    """A comment with reactions."""
 
     subject_type: str
     subject_id: Text
@@ -161,7 +161,7 @@ def _filter(given: ReactionsInput) -> dict[str, Any]:
 
 
 async def _pages(client: GitHubClient, given: CommentReactionsInput) -> AsyncGenerator[SourcePage]:
-    """Read comments, then review threads, from where the cursor says."""
+    """Yield pages of comments, then of comments in review threads, from the cursor on."""
     kind, after, skipped = _place(given.after)
     while kind == "comments":
         connection = await _connection(client, given, kind, _COMMENTS, after)
@@ -202,7 +202,7 @@ async def _all_comments(client: GitHubClient, thread: dict[str, Any]) -> list[di
     nodes = [*comments["nodes"]]
     while comments["pageInfo"]["hasNextPage"]:
         answer = await client.graphql(_MORE, {"id": thread["id"], "after": comments["pageInfo"]["endCursor"]})
-        comments = part(answer, "node", "comments")
+        comments = require_value(answer, "node", "comments")
         nodes += comments["nodes"]
     return nodes
 

@@ -16,9 +16,9 @@ from ghx_bench.capabilities.models import (
     Positive,
     PullInput,
     Text,
-    page,
-    part,
     pick,
+    require_value,
+    to_page,
 )
 from ghx_bench.capabilities.registry import Operation
 
@@ -77,7 +77,7 @@ class ReviewInput(PullInput):
     comments: Annotated[tuple[InlineComment, ...], Field(description="Comments on lines of the diff.")] = ()
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _check_body(self) -> Self:
         if self.body is None and (self.event == "REQUEST_CHANGES" or (self.event == "COMMENT" and not self.comments)):
             raise ValueError(f"a review that is to {self.event} needs a body")
         return self
@@ -114,7 +114,7 @@ class SubmittedReview(OutputModel):
 async def list_reviews(client: GitHubClient, given: ReviewsInput) -> Reviews:
     """List the reviews of a pull request."""
     answer = await client.graphql(_LIST, given.variables())
-    return Reviews.model_validate(page(part(answer, "repository", "pullRequest", "reviews")))
+    return Reviews.model_validate(to_page(require_value(answer, "repository", "pullRequest", "reviews")))
 
 
 async def submit_review(client: GitHubClient, given: ReviewInput) -> SubmittedReview:
@@ -126,7 +126,7 @@ async def submit_review(client: GitHubClient, given: ReviewInput) -> SubmittedRe
         "threads": [_draft_thread(comment) for comment in given.comments],
     }
     answer = await client.graphql(_SUBMIT, {"input": review})
-    return SubmittedReview.model_validate(part(answer, "addPullRequestReview", "pullRequestReview"))
+    return SubmittedReview.model_validate(require_value(answer, "addPullRequestReview", "pullRequestReview"))
 
 
 def _draft_thread(comment: InlineComment) -> dict[str, Any]:

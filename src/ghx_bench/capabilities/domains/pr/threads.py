@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.lookup import which_pull
+from ghx_bench.capabilities.domains.pr.lookup import pull_variables
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.domains.pr.scanning import Scan, SourcePage, scan, source_page
-from ghx_bench.capabilities.models import Login, OutputModel, PageInfo, Paging, PullInput, Text, part
+from ghx_bench.capabilities.models import Login, OutputModel, PageInfo, Paging, PullInput, Text, require_value
 from ghx_bench.capabilities.registry import Operation
 
 _COMMENTS = """
@@ -115,8 +115,8 @@ async def _pages(client: GitHubClient, given: ThreadsInput) -> AsyncGenerator[So
     while True:
         # Where threads are left out, more than `first` of them have to be read: long pages save round trips.
         asked = {"first": max(_PAGE, given.first) if filters else given.first, "after": after}
-        answer = await client.graphql(_LIST, {**which_pull(given), **asked})
-        connection = part(answer, "repository", "pullRequest", "reviewThreads")
+        answer = await client.graphql(_LIST, {**pull_variables(given), **asked})
+        connection = require_value(answer, "repository", "pullRequest", "reviewThreads")
         yield source_page(connection)
         after = connection["pageInfo"]["endCursor"]
 
@@ -127,7 +127,7 @@ async def _all_comments(client: GitHubClient, thread: dict[str, Any]) -> list[An
     nodes = [*comments["nodes"]]
     while comments["pageInfo"]["hasNextPage"]:
         answer = await client.graphql(_MORE, {"id": thread["id"], "after": comments["pageInfo"]["endCursor"]})
-        comments = part(answer, "node", "comments")
+        comments = require_value(answer, "node", "comments")
         nodes += comments["nodes"]
     return nodes
 

@@ -1,4 +1,4 @@
-"""The files of a repository: read, written and deleted, one commit for each change."""
+"""Read, write and delete the files of a repository; one commit for each change."""
 
 import base64
 import binascii
@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
-from ghx_bench.capabilities.errors import InvalidInputError, missing
-from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, found, part
+from ghx_bench.capabilities.errors import InvalidInputError, not_found_error
+from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, get_value, require_value
 from ghx_bench.capabilities.registry import Operation
 
 _RAW = "application/vnd.github.raw+json"
@@ -48,14 +48,14 @@ class FileChangeInput(RepositoryInput):
 
 
 class WriteInput(FileChangeInput):
-    """What the file is to hold."""
+    """The new content of the file."""
 
     content: Annotated[str, Field(description="The whole new content of the file.")]
     encoding: Annotated[Encoding, Field(description="`base64` for what is no text.")] = "utf-8"
 
 
 class FolderEntry(OutputModel):
-    """Something in a folder."""
+    """A file or folder in a folder."""
 
     type: Text
     name: Text
@@ -105,12 +105,12 @@ async def get_contents(client: GitHubClient, given: ContentsInput) -> Contents:
             {name: entry[name] for name in ("type", "name", "path", "sha", "size")} for entry in cast("list[Any]", data)
         ]
         return Contents.model_validate({"type": "dir", "path": given.path, "items": items})
-    known = {name: part(data, name) for name in ("type", "path", "sha", "size")}
-    if (target := found(data, "target")) is not None:
+    known = {name: require_value(data, name) for name in ("type", "path", "sha", "size")}
+    if (target := get_value(data, "target")) is not None:
         known["target"] = target
-    if found(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
+    if get_value(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
         known |= _decode((await client.get(_place(given), params=params, accept=_RAW)).body)
-    elif (content := found(data, "content")) is not None:
+    elif (content := get_value(data, "content")) is not None:
         known |= _decode(base64.b64decode(content))
     return Contents.model_validate(known)
 
@@ -123,11 +123,11 @@ async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
     body = {**_commit(given, sha), "content": _encode(given)}
     answer = await client.put(_place(given), body)
     return WrittenFile(
-        path=part(answer.data, "content", "path"),
-        sha=part(answer.data, "content", "sha"),
+        path=require_value(answer.data, "content", "path"),
+        sha=require_value(answer.data, "content", "sha"),
         created=sha is None,
-        commit_sha=part(answer.data, "commit", "sha"),
-        commit_url=part(answer.data, "commit", "html_url"),
+        commit_sha=require_value(answer.data, "commit", "sha"),
+        commit_url=require_value(answer.data, "commit", "html_url"),
     )
 
 
@@ -135,13 +135,13 @@ async def delete_file(client: GitHubClient, given: FileChangeInput) -> DeletedFi
     """Delete a file."""
     sha = given.sha or await _present_sha(client, given)
     if sha is None:
-        raise missing(f"{given.owner}/{given.name} has no file {given.path!r}")
+        raise not_found_error(f"{given.owner}/{given.name} has no file {given.path!r}")
     answer = await client.delete(_place(given), _commit(given, sha))
     return DeletedFile(
         path=given.path,
         deleted=True,
-        commit_sha=part(answer.data, "commit", "sha"),
-        commit_url=part(answer.data, "commit", "html_url"),
+        commit_sha=require_value(answer.data, "commit", "sha"),
+        commit_url=require_value(answer.data, "commit", "html_url"),
     )
 
 
@@ -156,7 +156,7 @@ async def _present_sha(client: GitHubClient, given: FileChangeInput) -> str | No
     """Return the blob id of the file as it is now; `None` if there is none."""
     expression = f"{given.branch or 'HEAD'}:{given.path}"
     variables = {"owner": given.owner, "name": given.name, "expression": expression}
-    present = part(await client.graphql(_PRESENT, variables), "repository")["object"]
+    present = require_value(await client.graphql(_PRESENT, variables), "repository")["object"]
     if present is not None and present["__typename"] != "Blob":
         raise InvalidInputError(f"path: {given.path!r} is a folder; name a file")
     return None if present is None else present["oid"]

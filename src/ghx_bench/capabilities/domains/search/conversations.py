@@ -1,4 +1,4 @@
-"""Searching issues and pull requests."""
+"""Search issues and pull requests."""
 
 from typing import Annotated
 
@@ -14,9 +14,9 @@ from ghx_bench.capabilities.models import (
     Paging,
     Positive,
     Text,
-    page,
-    part,
     pick,
+    require_value,
+    to_page,
 )
 from ghx_bench.capabilities.registry import Operation
 
@@ -57,7 +57,7 @@ class FoundConversation(OutputModel):
 
 
 class FoundConversations(OutputModel):
-    """What was found, best first unless the query sorts; GitHub shows the first thousand."""
+    """Issues or pull requests, best first unless the query sorts; GitHub shows the first thousand."""
 
     items: tuple[FoundConversation, ...]
     total_count: Count
@@ -76,8 +76,8 @@ async def search_pulls(client: GitHubClient, given: SearchInput) -> FoundConvers
 
 async def _search(client: GitHubClient, given: SearchInput, kind: str) -> FoundConversations:
     answer = await client.graphql(_SEARCH, {**given.variables(), "query": f"{kind} {given.query}"})
-    results = part(answer, "search")
-    return FoundConversations.model_validate({**page(results), "totalCount": results["totalCount"]})
+    results = require_value(answer, "search")
+    return FoundConversations.model_validate({**to_page(results), "totalCount": results["totalCount"]})
 
 
 OPERATIONS = {
