@@ -18,7 +18,7 @@ from ghx_bench.capabilities.models import InputModel
 from ghx_bench.cli.remote import full_name
 from ghx_bench.cli.usage import UsageError, no_value
 
-Kind = Literal["text", "array", "boolean", "object"]
+FlagKind = Literal["text", "array", "boolean", "object"]
 """How an input is written as a flag."""
 
 _WITH_VALUE, _WITHOUT_VALUE = ("--input", "--fields"), ("--verbose", "--help", "-h")
@@ -159,7 +159,7 @@ def _name_of(entry: Entry, flag: str) -> str:
     return name
 
 
-def _take_value(entry: Entry, flag: str, rest: list[str], kind: Kind) -> str:
+def _take_value(entry: Entry, flag: str, rest: list[str], kind: FlagKind) -> str:
     """Remove the value of a flag from the words behind it and return it."""
     if rest and not _is_flag(entry, rest[0]):
         return rest.pop(0)
@@ -176,7 +176,7 @@ def _is_flag(entry: Entry, word: str) -> bool:
     return flag.startswith("--") and entry.signature.name_of(flag[2:].replace("-", "_")) is not None
 
 
-def _flag_kind(model: type[InputModel], name: str) -> Kind:
+def _flag_kind(model: type[InputModel], name: str) -> FlagKind:
     # Read from the field: the JSON Schema of the model takes long to make.
     annotation = next((field.annotation for field in model.model_fields.values() if field.alias == name), None)
     for choice in _choices(annotation):
@@ -199,7 +199,7 @@ def _choices(annotation: object) -> list[object]:
     return [annotation]
 
 
-def _parse_value(flag: str, value: str, kind: Kind) -> Any:
+def _parse_value(flag: str, value: str, kind: FlagKind) -> Any:
     if kind == "object" or (kind == "array" and value.lstrip().startswith(("[", "{"))):
         try:
             return json.loads(value)

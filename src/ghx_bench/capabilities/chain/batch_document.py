@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ghx_bench.capabilities.responses import GraphQLResponse
 
-Kind = Literal["query", "mutation"]
+OperationKind = Literal["query", "mutation"]
 
 # A tokenizer of our own: graphql-core alone takes longer to import than everything else that a chain needs.
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\.\.\.|-?\d+(?:\.\d+)?|\w+|\S')
@@ -31,7 +31,7 @@ class Document:
     variables: Mapping[str, Any]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> OperationKind:
         """Return the kind of its operation."""
         return "mutation" if self.text.lstrip().startswith("mutation") else "query"
 

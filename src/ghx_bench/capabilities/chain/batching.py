@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 
 import anyio
 
-from ghx_bench.capabilities.chain.batch_document import Document, Kind, NotMergeableError, extract, merge
+from ghx_bench.capabilities.chain.batch_document import Document, NotMergeableError, OperationKind, extract, merge
 from ghx_bench.capabilities.client import JSON, GitHubClient
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError
 from ghx_bench.capabilities.responses import GraphQLResponse
@@ -100,7 +100,7 @@ class Batcher:
         if self._active or not self._pending:
             return
         kinds = {pending.document.kind for pending in self._pending}
-        kind: Kind = "query" if "query" in kinds else "mutation"
+        kind: OperationKind = "query" if "query" in kinds else "mutation"
         chosen = sorted((each for each in self._pending if each.document.kind == kind), key=lambda each: each.step)
         self._pending = [each for each in self._pending if each.document.kind != kind] + chosen[MOST_TOGETHER:]
         self._tasks.start_soon(self._send_batch, chosen[:MOST_TOGETHER])
@@ -149,7 +149,7 @@ class Batcher:
         return await self.client.graphql_response(document.text, document.variables)
 
 
-def _must_be_split(kind: Kind, response: GraphQLResponse) -> bool:
+def _must_be_split(kind: OperationKind, response: GraphQLResponse) -> bool:
     """Return whether merged documents have to be sent one by one, since one of them cost all the others their data."""
     if kind == "query":
         return response.data is None or any(not error.get("path") for error in response.errors)

@@ -24,21 +24,21 @@ def _check_path(path: str) -> str:
     return path
 
 
-Path = Annotated[str, AfterValidator(_check_path)]
+RepositoryPath = Annotated[str, AfterValidator(_check_path)]
 Encoding = Literal["utf-8", "base64"]
 
 
 class ContentsInput(RepositoryInput):
     """Which file or folder."""
 
-    path: Annotated[Path, Field(description="File or folder, from the top; the top itself if left out.")] = ""
+    path: Annotated[RepositoryPath, Field(description="File or folder, from the top; the top itself if left out.")] = ""
     ref: Annotated[Text | None, Field(description="Branch, tag or commit; the default branch if left out.")] = None
 
 
 class FileChangeInput(RepositoryInput):
     """Which file changes, and how the commit is described."""
 
-    path: Annotated[Path, Field(min_length=1, description="The file, from the top of the repository.")]
+    path: Annotated[RepositoryPath, Field(min_length=1, description="The file, from the top of the repository.")]
     message: Annotated[Text, Field(description="Message of the commit.")]
     branch: Annotated[Text | None, Field(description="Branch to commit to; the default branch if left out.")] = None
     sha: Annotated[
