@@ -12,7 +12,7 @@ from pr_calls import PR_CALLS
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
 

@@ -24,8 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiler_fakes import FakeProvider
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.retries import RetryPolicy
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.eval.checking.scenario_rules import Known, find_doubts, find_errors
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.extensions import KINDS, fits, mistakes_in_allowance

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ghx_bench.eval
-from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES
+from ghx_bench.capabilities.index import CAPABILITY_IDS, SIGNATURES
 
 
 def test_the_names_are_sorted_and_every_one_resolves() -> None:
