@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["pytester"]
 
 SHARED = Path(__file__).parents[1].parent / "shared"
+OLDER_TOOLS = [each for each in (Path(__file__).parent / "data" / "older_tools", SHARED / "compat") if each.is_dir()]
 SERVING = {"capabilities", "cli", "eval", "mcp_server", "twin"}
 """The folders with tests in which a server runs beside the test."""
 SHARED_IS_MISSING = "../shared is not there"
@@ -29,6 +30,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(SHARED_IS_MISSING)
     return SHARED
+
+
+@pytest.fixture(scope="session", params=OLDER_TOOLS, ids=lambda folder: folder.name)
+def older_tools(request: pytest.FixtureRequest) -> Path:
+    """A folder with files of the TypeScript packages: samples of our own, and real ones where they are beside us."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
