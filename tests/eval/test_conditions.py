@@ -12,8 +12,8 @@ from older_tools import scenario_files
 from pydantic import TypeAdapter, ValidationError
 
 from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.eval.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
-from ghx_bench.eval.evaluation import BadConditionError
+from ghx_bench.eval.scenario.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
+from ghx_bench.eval.scenario.evaluation import BadConditionError
 from ghx_bench.profiler.errors import UnknownNameError
 
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
