@@ -226,6 +226,7 @@ def test_conditions_combine() -> None:
     assert holds({"type": "all", "conditions": [yes, yes]}, 1)
     assert not holds({"type": "all", "conditions": [yes, no]}, 1)
     assert holds({"type": "any", "conditions": [no, yes]}, 1)
+    assert holds({"type": "any", "conditions": [yes, yes]}, 1)
     assert not holds({"type": "any", "conditions": [no, no]}, 1)
     assert holds({"type": "not", "condition": no}, 1)
     assert not holds({"type": "not", "condition": {"type": "not", "condition": no}}, 1)
