@@ -37,7 +37,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 class RefusedError(ValueError):
     """Raised by a validator that knows which part of its value is to blame, and what to write instead.
 
-    `at` leads from the validated value to that part. With `at_key` the key is shown and not the value, which may be a secret.
+    `at` leads from the validated value to that part. With `at_key` the key is shown and not the value, which may be a
+    secret.
     """
 
     def __init__(self, reason: str, *, at: Tokens = (), suggestion: str | None = None, at_key: bool = False) -> None:
