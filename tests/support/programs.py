@@ -1,6 +1,7 @@
 """Which tests start programs, found by what their code and their fixtures refer to: nobody has to remember a mark."""
 
 import inspect
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -25,6 +26,10 @@ def mark_of(item: pytest.Item) -> str | None:
 
 def _starts(item: pytest.Function) -> Iterator[Any]:
     yield item.function
+    if item.cls is not None:
+        yield item.cls
+    if "pytester" in item.fixturenames:
+        yield subprocess
     definitions = item._fixtureinfo.name2fixturedefs
     yield from (definition.func for each in definitions.values() for definition in each)
 
@@ -36,13 +41,13 @@ def _reached(start: Any) -> frozenset[str]:
 
 
 def _search(start: Any) -> Iterator[str]:
-    seen, left = set[int](), [inspect.unwrap(start)]
+    seen, left = set[int](), [start]
     while left:
         thing = left.pop()
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        if _is_module(thing, "subprocess") or getattr(thing, "__module__", None) == "subprocess":
+        if thing is subprocess or thing is sys.executable or getattr(thing, "__module__", None) == "subprocess":
             yield "process"
         elif getattr(thing, "__module__", None) in CLIENTS:
             yield "client"
@@ -50,23 +55,24 @@ def _search(start: Any) -> Iterator[str]:
             left.extend(vars(thing).values())
         elif isinstance(thing, property):
             left.append(thing.fget)
+        elif isinstance(thing, list | tuple):
+            left.extend(thing)
+        elif isinstance(thing, dict):
+            left.extend(thing.values())
         elif isinstance(thing, types.FunctionType) and _is_ours(thing):
-            left.extend(_referred_to(thing))
+            left.extend(_referred_to(inspect.unwrap(thing)))
 
 
 def _referred_to(function: types.FunctionType) -> Iterator[Any]:
     """Yield the globals that a function names, those of functions inside it too."""
-    function = inspect.unwrap(function)
     codes = [function.__code__]
     while codes:
         code = codes.pop()
         codes.extend(each for each in code.co_consts if isinstance(each, types.CodeType))
         yield from (function.__globals__[name] for name in code.co_names if name in function.__globals__)
+        if "executable" in code.co_names:
+            yield sys.executable
     yield from (cell.cell_contents for cell in function.__closure__ or () if cell.cell_contents is not None)
-
-
-def _is_module(thing: Any, name: str) -> bool:
-    return isinstance(thing, types.ModuleType) and thing.__name__ == name
 
 
 def _is_ours(thing: Any) -> bool:
