@@ -26,6 +26,8 @@ from ghx_bench.profiler.reports.sections import metric_grids
 from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-04-01T12:00:00.000Z"
 
 NUMBER = {"type": ["number", "null"]}

@@ -12,6 +12,8 @@ from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-04-01T12:00:00.000Z"
 
 
