@@ -23,6 +23,8 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.running import Server
 from ghx_bench.twin.world import World
 
+pytestmark = pytest.mark.slow
+
 WIDGETS = {"owner": OWNER, "name": NAME}
 TOOLS = {"owner": OWNER, "name": "tools"}
 THIRD = {**WIDGETS, "issueNumber": 3}
