@@ -22,7 +22,7 @@ import anyio
 
 from _figures import Budget, Figure, show
 from _mcp_answers import answer_sizes
-from ghx_bench.twin.seed.opening import open_world, person
+from ghx_bench.twin.seed.worlds import open_world, person
 from ghx_bench.twin.server.running import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))

@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
     """Yield a world of the test's own: one user, `octocat`, or what the `github_seed` marker names."""
     from ghx_bench._base.errors import InputError  # noqa: PLC0415 - the same
-    from ghx_bench.twin.seed.opening import open_world  # noqa: PLC0415 - loaded by the tests that use it only
+    from ghx_bench.twin.seed.worlds import open_world  # noqa: PLC0415 - loaded by the tests that use it only
 
     seed = _seed(request)
     try:
@@ -75,7 +75,7 @@ def github_server() -> "Generator[Server]":
 @pytest.fixture
 def github_twin(github_world: "World", github_server: "Server") -> "Generator[GitHubTwin]":
     """Yield `github_world` behind real sockets, with the environment that makes `gh`, `git` and libraries use it."""
-    from ghx_bench.twin.seed.opening import person  # noqa: PLC0415 - the same
+    from ghx_bench.twin.seed.worlds import person  # noqa: PLC0415 - the same
 
     user = person(github_world, None)
     github_server.add(github_world)
