@@ -18,7 +18,7 @@ import pytest
 
 if TYPE_CHECKING:  # every test run of everybody who has this package imports this module: it must cost nothing
     from ghx_bench.twin.server.environment import ClientEnvironment
-    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.state.records import User
     from ghx_bench.twin.world import World
 
@@ -64,10 +64,10 @@ def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
 @pytest.fixture(scope="session")
 def github_server() -> "Generator[Server]":
     """Yield the server that all worlds of a test run share; the token selects the world."""
-    from ghx_bench.twin.server import querying  # noqa: PLC0415 - the same
-    from ghx_bench.twin.server.running import Server  # noqa: PLC0415 - the same
+    from ghx_bench.twin.server import graphql  # noqa: PLC0415 - the same
+    from ghx_bench.twin.server.loopback import Server  # noqa: PLC0415 - the same
 
-    querying.load()  # before the server does, in a thread
+    graphql.load()  # before the server does, in a thread
     with Server() as server:
         yield server
 

@@ -69,7 +69,7 @@ def test_what_github_has_and_the_twin_lacks_is_named(town: Town, query: str, mis
 
     assert answer.status == 501
     assert answer.body["message"] == f"{missing} is not implemented by the twin"
-    assert answer.raw.has_errors
+    assert answer.raw.failed
 
 
 def test_a_value_in_a_variable_that_the_twin_lacks_is_named(town: Town) -> None:

@@ -1,10 +1,10 @@
-"""Answers a GraphQL request: from the bytes that came to the bytes that go."""
+"""GraphQL's door: from the bytes of a request to the reply."""
 
 import json
 from dataclasses import dataclass
 from typing import Any, cast
 
-from graphql import ExecutionResult, OperationDefinitionNode, OperationType, VariableDefinitionNode
+from graphql import ExecutionResult, OperationDefinitionNode, VariableDefinitionNode
 from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
 
 from ghx_bench.twin.graphql.context import Budget, Context
@@ -14,6 +14,7 @@ from ghx_bench.twin.graphql.published import lacked_value
 from ghx_bench.twin.graphql.registry import SHOWERS
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.graphql.views.root import QueryView
+from ghx_bench.twin.reply import Reply, json_reply
 from ghx_bench.twin.urls import BaseUrls
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -24,29 +25,16 @@ _OK, _BAD_REQUEST, _NOT_IMPLEMENTED = 200, 400, 501
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphQLAnswer:
-    """What to send back, and what the journal wants to know."""
-
-    status: int
-    content: bytes
-    operation: str  # "query PullRequestByNumber repository"
-    mutation: bool = False
-    has_errors: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
     query: str
     variables: dict[str, Any]
     operation_name: str | None
 
 
-def execute(
-    world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget: Budget | None = None
-) -> GraphQLAnswer:
-    """Answer one request; whatever a client sends is answered, only a fault of our own is raised."""
+def execute(world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget: Budget | None = None) -> Reply:
+    """Return the reply to one request; whatever a client sends is answered, only an error of our own is raised."""
     request = _read(body)
-    if isinstance(request, GraphQLAnswer):
+    if isinstance(request, Reply):
         return request
     prepared = prepare(request.query)
     if isinstance(prepared, Rejected):
@@ -57,7 +45,7 @@ def execute(
     cost = prepared.cost(operation, request.variables)
     name = name_of(operation)
     if refusal := cost.refusal():
-        return _answer(_OK, {"errors": [refusal]}, operation=name)
+        return _reply(_OK, {"errors": [refusal]}, operation=name)
     context = Context(
         world=world, viewer=viewer, base=base, showers=SHOWERS, budget=budget or Budget(), node_count=cost.nodes
     )
@@ -67,14 +55,14 @@ def execute(
 def operation_of(body: bytes) -> str:
     """Return what the journal calls a request, whether or not it is answered."""
     request = _read(body)
-    return request.operation if isinstance(request, GraphQLAnswer) else _name(request)
+    return request.operation if isinstance(request, Reply) else _name(request)
 
 
 def _name(request: _Request) -> str:
     return name_in(request.query, request.operation_name) or _UNNAMED
 
 
-def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> GraphQLAnswer:
+def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> Reply:
     result = execute_sync(
         schema(),
         prepared.document,
@@ -84,7 +72,6 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
         operation_name=operation.name.value if operation.name else None,
         hide_suggestions=True,
     )
-    mutation = operation.operation is OperationType.MUTATION
     if result.data is None and _are_about_variables(result):
         return _bad_variables(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
@@ -93,10 +80,10 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
         if lacks := lacks_in(result.errors):
             status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
-    return _answer(status, content, operation=name_of(operation), mutation=mutation)
+    return _reply(status, content, operation=name_of(operation))
 
 
-def _read(body: bytes) -> _Request | GraphQLAnswer:
+def _read(body: bytes) -> _Request | Reply:
     try:
         content = json.loads(body.decode("utf-8"))
         if b"\\u" in body:
@@ -146,33 +133,30 @@ def _are_about_variables(result: ExecutionResult) -> bool:
     return any(isinstance(node, VariableDefinitionNode) for e in result.errors or () for node in e.nodes or ())
 
 
-def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> GraphQLAnswer:
+def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> Reply:
     errors = result.errors or []
     if lacks := next((found for error in errors if (found := lacked_value(error.message))), None):
         return _rejection(Rejected((), f"{lacks} {LACKS}"), operation=name)
-    return _answer(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
+    return _reply(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
 
 
-def _rejection(rejected: Rejected, *, operation: str) -> GraphQLAnswer:
+def _rejection(rejected: Rejected, *, operation: str) -> Reply:
     if rejected.lacks is None:
-        return _answer(_OK, {"errors": list(rejected.errors)}, operation=operation)
+        return _reply(_OK, {"errors": list(rejected.errors)}, operation=operation)
     error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
     content = {"message": rejected.lacks, "documentation_url": _DOCUMENTATION, "errors": [error]}
-    return _answer(_NOT_IMPLEMENTED, content, operation=operation)
+    return _reply(_NOT_IMPLEMENTED, content, operation=operation)
 
 
-def _refused(message: str, *, status: int = _BAD_REQUEST) -> GraphQLAnswer:
+def _refused(message: str, *, status: int = _BAD_REQUEST) -> Reply:
     if status == _OK:
-        return _answer(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
+        return _reply(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
     content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}
-    return _answer(status, content, operation=_UNNAMED)
+    return _reply(status, content, operation=_UNNAMED)
 
 
-def _answer(status: int, content: dict[str, Any], *, operation: str, mutation: bool = False) -> GraphQLAnswer:
-    return GraphQLAnswer(
-        status=status,
-        content=json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(),
-        operation=operation,
-        mutation=mutation,
-        has_errors="errors" in content or status != _OK,
-    )
+def _reply(status: int, content: dict[str, Any], *, operation: str) -> Reply:
+    reply = json_reply(content, status=status)
+    reply.operation = operation
+    reply.failed = "errors" in content or status != _OK
+    return reply

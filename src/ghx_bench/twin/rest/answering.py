@@ -1,18 +1,15 @@
-"""Where the server hands over a REST request."""
+"""REST's door: from a request to the operation that serves it, and to the reply."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, MovedRefusal, NotFoundRefusal, NotImplementedRefusal, Refusal
-from ghx_bench.twin.rest.answer import Answer
-from ghx_bench.twin.rest.catalogue import documentation_url, known_operation
-from ghx_bench.twin.rest.errors import UNKNOWN, BadRequestRefusal, RenamedRefusal, no_such_path, refused
-from ghx_bench.twin.rest.media import check_accept, check_representation, media_parameters
-from ghx_bench.twin.rest.operations import Operation, router
+from ghx_bench.twin.reply import Reply, json_reply
+from ghx_bench.twin.rest.errors import UNKNOWN, BadRequestRefusal, RenamedRefusal, no_such_path, refusal_reply
+from ghx_bench.twin.rest.operations import Operation, documentation_url, known_operation, router
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RateLimit, RestRequest
 from ghx_bench.twin.rest.routing import Match
@@ -26,17 +23,8 @@ MOST_FIELDS = 1000  # in a query string
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
 _MOVED, _REPEAT = 301, 307
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestAnswer:
-    """What goes over the wire, but for the headers that every answer has."""
-
-    status: int
-    content: bytes
-    media_type: str
-    headers: dict[str, str]
-    operation: str  # method and template of the route, for the journal
+_ANYTHING = {"*/*", "application/*", "application/json", "text/*"}
+_WRITTEN = frozenset({"issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"})
 
 
 def answer(
@@ -50,8 +38,8 @@ def answer(
     body: bytes,
     base: BaseUrls,
     rate: RateLimit = FRESH,
-) -> RestAnswer:
-    """Answer a request; nothing that a client sends makes this raise.
+) -> Reply:
+    """Return the reply to a request; nothing that a client sends makes this raise.
 
     `raw_path` is still percent-encoded and without the server's prefix, the names of `headers` are in lower case.
     HEAD is answered as GET is; the server leaves out the content.
@@ -59,16 +47,36 @@ def answer(
     asked = "GET" if method == "HEAD" else method
     path, found = _route(world, viewer, asked, raw_path or "/")
     if found is None:
-        return _wire(_unserved(asked, path))
+        return _unserved(asked, path)
     operation = found.target
     try:
-        given = _answer(operation, found, world, viewer, (raw_path or "/", query, headers, body, base, rate))
+        accept = headers.get("accept", "")
+        media = _media_parameters(accept)
+        _check_accept(accept)
+        _check_representation(media, operation.template)
+        request = RestRequest(
+            world=world,
+            viewer=viewer,
+            view=View(world, viewer, base, media),
+            base=base,
+            raw_path=raw_path or "/",
+            parameters=found.parameters,
+            query=_parse_query(query),
+            media=media,
+            content=body,
+            rate=rate,
+        )
+        reply = operation.handler(request)
     except Refusal as refusal:
         moved = _moved_to(world, refusal, path, query)
-        given = refused(refusal, documentation_url(operation.name)) if moved is None else _elsewhere(asked, base, moved)
+        page = documentation_url(operation.name)
+        reply = refusal_reply(refusal, page) if moved is None else _redirect(asked, base, moved)
     except GitError as error:
-        given = refused(InvalidRefusal(str(error)), documentation_url(operation.name))
-    return _wire(_marked(given, operation))
+        reply = refusal_reply(InvalidRefusal(str(error)), documentation_url(operation.name))
+    reply.operation = operation.name
+    # What the refusal says wins: it names the scopes that were missing, the operation those that are enough.
+    reply.headers.setdefault("X-Accepted-OAuth-Scopes", operation.scope)
+    return reply
 
 
 def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> str:
@@ -78,35 +86,8 @@ def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> st
     return found.target.name if found else known_operation(asked, path) or UNKNOWN
 
 
-def _answer(
-    operation: Operation,
-    found: Match[Operation],
-    world: World,
-    viewer: Viewer,
-    sent: tuple[str, str, Mapping[str, str], bytes, BaseUrls, RateLimit],
-) -> Answer:
-    raw_path, query, headers, body, base, rate = sent
-    accept = headers.get("accept", "")
-    check_accept(accept)
-    media = media_parameters(accept)
-    check_representation(media, operation.template)
-    request = RestRequest(
-        world=world,
-        viewer=viewer,
-        view=View(world, viewer, base, media),
-        base=base,
-        raw_path=raw_path,
-        parameters=found.parameters,
-        query=_query(query),
-        media=media,
-        content=body,
-        rate=rate,
-    )
-    return operation.handler(request)
-
-
 def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[str, Match[Operation] | None]:
-    """Find what serves a path; a repository may also be named by its id."""
+    """Return the path by name, and the operation that serves it; a repository may also be named by its id."""
     by_id = _BY_ID.fullmatch(raw_path)
     if by_id:
         try:
@@ -116,29 +97,30 @@ def _route(world: World, viewer: Viewer, method: str, raw_path: str) -> tuple[st
         else:
             raw_path = f"/repos/{lookup.full_name(world, home)}{by_id[2] or ''}"
     found = router().find(method, raw_path)
-    return raw_path, None if found and _is_of_another(found.target, method, raw_path) else found
-
-
-def _is_of_another(operation: Operation, method: str, raw_path: str) -> bool:
-    """Tell whether GitHub has a closer match that we lack: `/user/keys` is no account of that id."""
-    known = known_operation(method, raw_path)
-    return known is not None and _fixed_segments(known) > _fixed_segments(operation.name)
+    known = known_operation(method, raw_path) if found else None
+    # GitHub may have a closer match that the twin lacks: `/user/keys` is a 501, not the account with the id "keys".
+    if found and known and _fixed_segments(known) > _fixed_segments(found.target.name):
+        return raw_path, None
+    return raw_path, found
 
 
 def _fixed_segments(operation: str) -> int:
     return sum(not segment.startswith("{") for segment in operation.split("/"))
 
 
-def _unserved(method: str, raw_path: str) -> Answer:
+def _unserved(method: str, raw_path: str) -> Reply:
+    """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
     known = known_operation(method, raw_path)
     if known is None:
         return no_such_path()
     refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")
-    return replace(refused(refusal, documentation_url(known)), operation=known)
+    reply = refusal_reply(refusal, documentation_url(known))
+    reply.operation = known
+    return reply
 
 
 def _moved_to(world: World, refusal: Refusal, path: str, query: str) -> str | None:
-    """Return the path at which something is found now, by the id of its repository."""
+    """Return the path of what was renamed or transferred, by the id of its repository; None for other refusals."""
     if isinstance(refusal, RenamedRefusal):
         below = path.split("/", 4)[4:]
         place = "/".join((f"/repositories/{refusal.repository_id}", *below))
@@ -147,30 +129,50 @@ def _moved_to(world: World, refusal: Refusal, path: str, query: str) -> str | No
     return f"/repositories/{issue.repository_id}/issues/{issue.number}" if issue else None
 
 
-def _elsewhere(method: str, base: BaseUrls, path: str) -> Answer:
-    """Send a client on; one that writes must repeat what it wrote."""
+def _redirect(method: str, base: BaseUrls, path: str) -> Reply:
     url = f"{base.api}{path}"
     body = {"message": "Moved Permanently", "url": url, "documentation_url": _REDIRECTS}
-    return Answer(status=_MOVED if method == "GET" else _REPEAT, body=body, headers={"Location": url})
+    # 307 makes a client repeat method and body at the new address; after 301 it may send a GET.
+    return json_reply(body, status=_MOVED if method == "GET" else _REPEAT, headers={"Location": url})
 
 
-def _query(query: str) -> dict[str, str]:
+def _parse_query(query: str) -> dict[str, str]:
     try:
         return dict(parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
         raise BadRequestRefusal("The query string has too many fields.") from None
 
 
-def _marked(given: Answer, operation: Operation) -> Answer:
-    scopes = {"X-Accepted-OAuth-Scopes": operation.scope}
-    return replace(given, operation=operation.name, headers={**scopes, **given.headers})
+class _UnsupportedMediaRefusal(Refusal):
+    """The client accepts nothing that GitHub's API sends."""
+
+    code = "UNSUPPORTED_MEDIA"
+    status = 415
 
 
-def _wire(given: Answer) -> RestAnswer:
-    return RestAnswer(
-        status=given.status,
-        content=given.content(),
-        media_type=given.content_type,
-        headers=dict(given.headers),
-        operation=given.operation,
-    )
+def _media_parameters(accept: str) -> frozenset[str]:
+    """Return the parameters of GitHub's media types in an Accept header: `raw`, `diff`, `text-match`, ...
+
+    Versions and suffixes are among them; media types that are not GitHub's are ignored, as GitHub does.
+    """
+    found: set[str] = set()
+    for part in accept.split(","):
+        kind = part.split(";")[0].strip().lower()
+        if kind.startswith("application/vnd.github"):
+            found.update(kind.removeprefix("application/vnd.github").replace("+", ".").split("."))
+    return frozenset(found - {""})
+
+
+def _check_representation(media: frozenset[str], template: str) -> None:
+    """Refuse to render what people wrote as HTML or plain text: that takes GitHub's own Markdown."""
+    asked = sorted(media & {"full", "html", "text"})
+    if asked and any(segment in _WRITTEN for segment in template.split("/")):
+        raise NotImplementedRefusal(f"application/vnd.github.{asked[0]}+json is not implemented by the twin.")
+
+
+def _check_accept(accept: str) -> None:
+    """Refuse a client that takes neither JSON nor any media type of GitHub's."""
+    kinds = [part.split(";")[0].strip().lower() for part in accept.split(",") if part.strip()]
+    if not kinds or any(kind in _ANYTHING or kind.startswith("application/vnd.github") for kind in kinds):
+        return
+    raise _UnsupportedMediaRefusal(f"Unsupported 'Accept' header: {kinds}. Must accept 'application/json'.")

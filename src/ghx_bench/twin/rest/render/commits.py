@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.git.objects import Commit, FileDiff, Signature
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quoted
 from ghx_bench.twin.state.records import Repository, User

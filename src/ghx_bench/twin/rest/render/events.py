@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.queries.timeline import Happening, moments
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.render.reviews import review

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
 from ghx_bench.twin.rest.render.users import optional_user, simple_user
 from ghx_bench.twin.rest.render.view import View

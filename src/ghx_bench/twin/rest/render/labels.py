@@ -1,6 +1,6 @@
 """Labels and milestones."""
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quoted
 from ghx_bench.twin.state.records import Issue, Label, Milestone

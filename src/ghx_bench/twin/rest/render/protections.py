@@ -1,7 +1,7 @@
 """Branches and their protection."""
 
 from ghx_bench.twin.queries.protections import protection_of
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import full_commit
 from ghx_bench.twin.rest.render.view import View, quoted
 from ghx_bench.twin.state.records import Protection, Repository

@@ -1,7 +1,7 @@
 """Pull requests, in a list and on their own."""
 
 from ghx_bench.twin.queries import pulls as queries
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues, labels
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
 from ghx_bench.twin.rest.render.users import optional_user, simple_team, simple_user

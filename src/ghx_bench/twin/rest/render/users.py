@@ -1,6 +1,6 @@
 """Users, organisations and teams."""
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.view import View, quoted
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, User
 

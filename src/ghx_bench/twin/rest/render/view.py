@@ -7,7 +7,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.nodes import node_id
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.queries.permissions import Role
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Issue, Record, Repository, User
 from ghx_bench.twin.urls import BaseUrls

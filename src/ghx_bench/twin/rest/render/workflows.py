@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.queries.workflow_runs import Origin
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import message
 from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.repositories import bare_repository
