@@ -21,7 +21,7 @@ from graphql import (
     GraphQLUnionType,
 )
 
-from ghx_bench.twin.graphql.published import published_names
+from ghx_bench.twin.graphql.documents import published_names
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.rest.operations import OPERATIONS, Operation, documentation_url
 

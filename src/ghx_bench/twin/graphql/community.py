@@ -1,4 +1,4 @@
-"""What the files of a repository tell GitHub about it: templates, contacts, funding, conduct, security."""
+"""Community files of a repository: templates, contacts, funding, code of conduct, security policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.state.records import Repository
 
-_PLACES = (".github", "", "docs")
+_PLACES = (".github", "", "docs")  # in the order in which GitHub looks
 _FUNDING = {
     "github": ("GITHUB", "https://github.com/{}"),
     "patreon": ("PATREON", "https://patreon.com/{}"),
@@ -84,7 +84,9 @@ class Community:
         """Return where else to ask."""
         links = self._form_settings().get("contact_links")
         entries = cast("list[Any]", links) if isinstance(links, list) else []
-        return [Contact(*(str(one[key]) for key in ("name", "about", "url"))) for one in entries if _is_contact(one)]
+        keys = ("name", "about", "url")
+        mappings = [cast("dict[str, Any]", one) for one in entries if isinstance(one, dict)]
+        return [Contact(*(str(one[key]) for key in keys)) for one in mappings if all(key in one for key in keys)]
 
     def funding(self) -> list[Funding]:
         """Return where to give money."""
@@ -98,11 +100,11 @@ class Community:
         ]
 
     def allows_blank_issues(self) -> bool:
-        """Tell whether an issue can be written without a template."""
+        """Return whether an issue can be written without a template."""
         return self._form_settings().get("blank_issues_enabled") is not False
 
     def has_security_policy(self) -> bool:
-        """Tell whether there is a security policy."""
+        """Return whether there is a security policy."""
         return self._named("SECURITY.md") is not None
 
     def code_of_conduct(self) -> tuple[str, str] | None:
@@ -161,7 +163,3 @@ def _mapping(text: str) -> dict[str, Any]:
 def _texts(value: Any) -> list[str]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [str(one) for one in values if isinstance(one, str) and one]
-
-
-def _is_contact(entry: Any) -> bool:
-    return isinstance(entry, dict) and all(key in entry for key in ("name", "about", "url"))

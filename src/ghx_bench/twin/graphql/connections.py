@@ -51,11 +51,11 @@ class PageInfo:
         self._connection = connection
 
     def has_next_page(self) -> bool:
-        """Tell whether there is more after this page."""
+        """Return whether there is more after this page."""
         return self._connection.bounds()[1] < len(self._connection.items)
 
     def has_previous_page(self) -> bool:
-        """Tell whether there is more before this page."""
+        """Return whether there is more before this page."""
         return self._connection.bounds()[0] > 0
 
     def start_cursor(self) -> str | None:
@@ -83,7 +83,7 @@ class Edge:
 
     def node(self) -> object:
         """Return the item."""
-        return self.context.show(self.subject)
+        return self.context.view_of(self.subject)
 
 
 class Connection(Generic[ItemsT]):
@@ -113,7 +113,7 @@ class Connection(Generic[ItemsT]):
 
     def nodes(self) -> list[object]:
         """Return the items on this page."""
-        return [self.context.show(subject) for subject in self.page_items()]
+        return [self.context.view_of(subject) for subject in self.page_items()]
 
     def edges(self) -> list[Edge]:
         """Return the items on this page with their cursors."""

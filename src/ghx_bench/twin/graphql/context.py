@@ -15,7 +15,7 @@ from ghx_bench.twin.world import World
 
 MAX_RETURNED_NODES = 50_000  # in one answer; GitHub stops by time, a test bench stops at the same place every time
 _T = TypeVar("_T")
-Shower = Callable[["Context", Any], object]
+ViewMaker = Callable[["Context", Any], object]
 
 
 class ResourceLimitsRefusal(Refusal):
@@ -38,14 +38,14 @@ class Budget:
 class Context:
     """One request in execution.
 
-    Resolvers never import each other: they hand out records and other subjects, and `show` turns each into the view
+    Resolvers never import each other: they hand out records and other subjects, and `view_of` turns each into the view
     that knows how GraphQL shows it.
     """
 
     world: World
     viewer: Viewer
     base: BaseUrls
-    showers: Mapping[type, Shower]
+    view_makers: Mapping[type, ViewMaker]
     budget: Budget = field(default_factory=Budget)
     node_count: int = 0  # how many nodes the document could return
     returned: int = 0
@@ -56,9 +56,9 @@ class Context:
         """Return the records."""
         return self.world.database
 
-    def show(self, subject: Any) -> Any:
+    def view_of(self, subject: Any) -> Any:
         """Return the view of a record or other subject; None stays None."""
-        return None if subject is None else self.showers[type(subject)](self, subject)
+        return None if subject is None else self.view_makers[type(subject)](self, subject)
 
     def once(self, key: Hashable, find: Callable[[], _T]) -> _T:
         """Return what `find` gives, looked up once in a request (and again after a change)."""
@@ -105,7 +105,7 @@ class Context:
         return f"{self.owner(repository).login}/{repository.name}"
 
     def may(self, repository: Repository, needed: permissions.Role) -> bool:
-        """Tell whether the viewer has at least a role in a repository."""
+        """Return whether the viewer has at least a role in a repository."""
         held = self.once(("role", repository.id), lambda: permissions.role(self.world, self.viewer, repository))
         return permissions.at_least(held, needed)
 

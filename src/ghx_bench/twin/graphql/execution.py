@@ -8,10 +8,9 @@ from graphql import ExecutionResult, OperationDefinitionNode, VariableDefinition
 from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
 
 from ghx_bench.twin.graphql.context import Budget, Context
-from ghx_bench.twin.graphql.documents import Prepared, Rejected, name_in, name_of, prepare
+from ghx_bench.twin.graphql.documents import Prepared, Rejected, lacked_value, name_in, name_of, prepare
 from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
-from ghx_bench.twin.graphql.published import lacked_value
-from ghx_bench.twin.graphql.registry import SHOWERS
+from ghx_bench.twin.graphql.registry import VIEW_MAKERS
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.graphql.views.root import QueryView
 from ghx_bench.twin.reply import Reply, json_reply
@@ -20,7 +19,7 @@ from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 _DOCUMENTATION = "https://docs.github.com/graphql"
-_UNNAMED = "query"  # what cannot be read
+_UNNAMED = "query"  # what the journal calls a document that cannot be read
 _OK, _BAD_REQUEST, _NOT_IMPLEMENTED = 200, 400, 501
 
 
@@ -47,7 +46,7 @@ def execute(world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget
     if refusal := cost.refusal():
         return _reply(_OK, {"errors": [refusal]}, operation=name)
     context = Context(
-        world=world, viewer=viewer, base=base, showers=SHOWERS, budget=budget or Budget(), node_count=cost.nodes
+        world=world, viewer=viewer, base=base, view_makers=VIEW_MAKERS, budget=budget or Budget(), node_count=cost.nodes
     )
     return _run(prepared, operation, request, context)
 
@@ -72,12 +71,15 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
         operation_name=operation.name.value if operation.name else None,
         hide_suggestions=True,
     )
-    if result.data is None and _are_about_variables(result):
+    # graphql-core checks variables when it executes; GitHub answers such a request without `data`.
+    blamed = (node for error in result.errors or () for node in error.nodes or ())
+    if result.data is None and any(isinstance(node, VariableDefinitionNode) for node in blamed):
         return _bad_variables(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
     status = _OK
     if result.errors:
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
+        # One field that the twin lacks makes the whole answer a 501: with 200 its null would pass for GitHub's.
         if lacks := lacks_in(result.errors):
             status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
     return _reply(status, content, operation=name_of(operation))
@@ -86,7 +88,7 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
 def _read(body: bytes) -> _Request | Reply:
     try:
         content = json.loads(body.decode("utf-8"))
-        if b"\\u" in body:
+        if b"\\u" in body:  # only escapes can smuggle them in: the body itself was decoded as UTF-8
             content = _without_lone_surrogates(content)
     except (ValueError, RecursionError):
         return _refused("Problems parsing JSON")
@@ -108,7 +110,7 @@ def _read(body: bytes) -> _Request | Reply:
 
 
 def _variables_in_text(text: str) -> object:
-    """Read variables that come as JSON inside JSON, which GitHub accepts too."""
+    """Return variables that come as JSON inside JSON, which GitHub accepts too."""
     try:
         return json.loads(text) if text.strip() else None
     except (ValueError, RecursionError):
@@ -116,7 +118,7 @@ def _variables_in_text(text: str) -> object:
 
 
 def _without_lone_surrogates(value: Any) -> Any:
-    """Replace what no UTF-8 can spell: JSON's escapes can say half a character."""
+    """Return a value with U+FFFD for lone surrogates: JSON can escape them, UTF-8 cannot encode them."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -127,10 +129,6 @@ def _without_lone_surrogates(value: Any) -> Any:
             return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in pairs}
         case _:
             return value
-
-
-def _are_about_variables(result: ExecutionResult) -> bool:
-    return any(isinstance(node, VariableDefinitionNode) for e in result.errors or () for node in e.nodes or ())
 
 
 def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> Reply:
@@ -149,7 +147,7 @@ def _rejection(rejected: Rejected, *, operation: str) -> Reply:
 
 
 def _refused(message: str, *, status: int = _BAD_REQUEST) -> Reply:
-    if status == _OK:
+    if status == _OK:  # GitHub answers what is JSON and no query with 200 and `errors`, what is no JSON with 400
         return _reply(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
     content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}
     return _reply(status, content, operation=_UNNAMED)

@@ -64,7 +64,7 @@ class Operation:
 
     @property
     def mutates(self) -> bool:
-        """Tell whether it may change the world."""
+        """Return whether it may change the world."""
         return self.method != "GET"
 
     @property

@@ -54,12 +54,9 @@ def _link_headers(request: RestRequest, page: int, last: int) -> dict[str, str]:
         targets += [(page + 1, "next"), (last, "last")]
     if page > 1:
         targets.append((1, "first"))
-    return {"Link": ", ".join(f'<{_address(request, number)}>; rel="{relation}"' for number, relation in targets)}
-
-
-def _address(request: RestRequest, page: int) -> str:
-    query = {**request.query, "page": str(page)}
-    return f"{request.base.api}{request.raw_path}?{urlencode(query)}"
+    here = f"{request.base.api}{request.raw_path}"
+    links = [f'<{here}?{urlencode({**request.query, "page": str(number)})}>; rel="{name}"' for number, name in targets]
+    return {"Link": ", ".join(links)}
 
 
 def sort_items(

@@ -20,7 +20,7 @@ from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.faults import Fault, Surface
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
-from ghx_bench.twin.rest import answering
+from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.request import RateLimit
 from ghx_bench.twin.server import git, graphql
 from ghx_bench.twin.server.hosting import Access, Hosting
@@ -217,7 +217,7 @@ async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str
         case "graphql":
             return await graphql.operation_of(body)
         case "rest":
-            return answering.operation_of(access.hosted.world, access.viewer, request.method, request.path)
+            return dispatch.operation_of(access.hosted.world, access.viewer, request.method, request.path)
 
 
 def _fault_reply(fault: Fault, status: int, surface: Surface, access: Access) -> Reply:
@@ -255,7 +255,7 @@ async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
 def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
     database = access.hosted.world.database
     before = database.last_change()
-    reply = answering.answer(
+    reply = dispatch.answer(
         access.hosted.world,
         access.viewer,
         method=request.method,

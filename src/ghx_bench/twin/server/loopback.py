@@ -64,7 +64,9 @@ class Server:
 
     def start(self) -> None:
         """Open the sockets and serve until `stop`; clients may connect as soon as this returns."""
-        self._directory = _private_directory()
+        # The path of a unix socket is short: a long TMPDIR leaves no room for its name.
+        is_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE
+        self._directory = ScratchFolder(SHORT_PLACE if is_long else None)
         try:
             self._sockets = [self._listen_on_tcp(), self._listen_on_unix()]
         except OSError as error:
@@ -161,12 +163,6 @@ class Server:
         self.socket_path.chmod(0o600)
         listening.listen(_BACKLOG)
         return listening
-
-
-def _private_directory() -> ScratchFolder:
-    """Return a new directory of ours, with a path that is short enough for the name of a unix socket."""
-    long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE
-    return ScratchFolder(SHORT_PLACE if long else None)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Pull
 
@@ -19,7 +19,7 @@ class LabelView(Linked, RecordView[Label]):
     __slots__ = ()
 
     def is_default(self) -> bool:
-        """Tell whether every repository starts with it."""
+        """Return whether every repository starts with it."""
         return self.subject.default
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
@@ -32,7 +32,7 @@ class LabelView(Linked, RecordView[Label]):
 
     def repository(self) -> Any:
         """Return whose label it is."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -48,7 +48,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
     __slots__ = ()
 
     def closed(self) -> bool:
-        """Tell whether it is over."""
+        """Return whether it is over."""
         return self.subject.state == "closed"
 
     def state(self) -> str:
@@ -57,7 +57,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
 
     def creator(self) -> Any:
         """Return who made it."""
-        return self.context.show(self.context.user(self.subject.creator_id))
+        return self.context.view_of(self.context.user(self.subject.creator_id))
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return its issues."""
@@ -75,7 +75,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
 
     def repository(self) -> Any:
         """Return whose milestone it is."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -83,11 +83,11 @@ class MilestoneView(Linked, RecordView[Milestone]):
         return f"/{self.context.full_name(home)}/milestone/{self.subject.number}"
 
     def viewer_can_close(self) -> bool:
-        """Tell whether the viewer may close it."""
+        """Return whether the viewer may close it."""
         return self._may_change() and not self.closed()
 
     def viewer_can_reopen(self) -> bool:
-        """Tell whether the viewer may open it again."""
+        """Return whether the viewer may open it again."""
         return self._may_change() and self.closed()
 
     def _may_change(self) -> bool:

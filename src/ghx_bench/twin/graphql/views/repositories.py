@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery, ordered_repositories
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, ordered_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf, TypeOfIssues
 from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.graphql.views.issues import issue_types
@@ -32,7 +32,7 @@ class RepositoryView(CommunityFields):
 
     def owner(self) -> Any:
         """Return whose it is."""
-        return self.context.show(self.context.owner(self.subject))
+        return self.context.view_of(self.context.owner(self.subject))
 
     def name_with_owner(self) -> str:
         """Return `owner/name`."""
@@ -44,7 +44,7 @@ class RepositoryView(CommunityFields):
 
     def parent(self) -> Any:
         """Return what it was forked from."""
-        return self.context.show(self.context.visible(self.context.repository(self.subject.parent_id)))
+        return self.context.view_of(self.context.visible(self.context.repository(self.subject.parent_id)))
 
     def forks(self, order_by: dict[str, str] | None = None, privacy: str | None = None) -> list[Repository]:
         """Return its forks."""
@@ -91,7 +91,7 @@ class RepositoryView(CommunityFields):
 
     def pull_request(self, number: int) -> Any:
         """Return a pull request by its number."""
-        return self.context.show(lookup.pull(self.context.world, self.subject, number))
+        return self.context.view_of(lookup.pull(self.context.world, self.subject, number))
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return its pull requests."""
@@ -99,7 +99,7 @@ class RepositoryView(CommunityFields):
 
     def label(self, name: str) -> Any:
         """Return a label by its name."""
-        return self.context.show(self.context.database.one(Label, repository_id=self.subject.id, name=name))
+        return self.context.view_of(self.context.database.one(Label, repository_id=self.subject.id, name=name))
 
     def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> list[Label]:
         """Return its labels."""
@@ -111,7 +111,7 @@ class RepositoryView(CommunityFields):
 
     def milestone(self, number: int) -> Any:
         """Return a milestone by its number."""
-        return self.context.show(lookup.milestone(self.context.world, self.subject, number))
+        return self.context.view_of(lookup.milestone(self.context.world, self.subject, number))
 
     def milestones(
         self,
@@ -132,11 +132,13 @@ class RepositoryView(CommunityFields):
 
     def default_branch_ref(self) -> Any:
         """Return the branch that clones start on."""
-        return self.context.show(gitaccess.ref(self.context, self.subject, f"refs/heads/{self.subject.default_branch}"))
+        return self.context.view_of(
+            git_lookup.ref(self.context, self.subject, f"refs/heads/{self.subject.default_branch}")
+        )
 
     def ref(self, qualified_name: str) -> Any:
         """Return a branch or tag by its full or short name."""
-        return self.context.show(gitaccess.named_ref(self.context, self.subject, qualified_name))
+        return self.context.view_of(git_lookup.named_ref(self.context, self.subject, qualified_name))
 
     def refs(
         self,
@@ -146,17 +148,17 @@ class RepositoryView(CommunityFields):
         order_by: dict[str, str] | None = None,
     ) -> list[RefThing] | None:
         """Return its branches or tags."""
-        return gitaccess.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
+        return git_lookup.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
 
     def object(self, expression: str | None = None, oid: str | None = None) -> Any:
         """Return what an expression such as `main:README.md` names, or the object with an id."""
-        found = gitaccess.git_object(self.context, self.subject, oid) if oid else None
+        found = git_lookup.git_object(self.context, self.subject, oid) if oid else None
         if found is None and expression:
-            found = gitaccess.expression(self.context, self.subject, expression)
-        return self.context.show(found)
+            found = git_lookup.expression(self.context, self.subject, expression)
+        return self.context.view_of(found)
 
     def is_empty(self) -> bool:
-        """Tell whether nothing was pushed yet."""
+        """Return whether nothing was pushed yet."""
         return not self.context.world.git(self.subject).refs("refs/heads/")
 
     def repository_topics(self) -> list[TopicOf]:
@@ -207,7 +209,7 @@ class RepositoryView(CommunityFields):
                 raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
         except GoneRefusal:
             raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
-        return self.context.show(found)
+        return self.context.view_of(found)
 
 
 def _matches(user: User, query: str | None) -> bool:

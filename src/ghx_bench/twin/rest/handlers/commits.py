@@ -1,4 +1,4 @@
-"""Commits and what lies between them."""
+"""Commits and comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +43,9 @@ def get_commit(request: RestRequest) -> Reply:
     """Get a commit."""
     home = from_path.repository_with_commits(request)
     sha = from_path.commit(request, home, request.text("ref"))
-    git, found = request.world.git(home), _commit(request, home, sha)
+    git = request.world.git(home)
+    found = git.commit(sha)
+    assert found is not None  # noqa: S101 - it was just resolved
     parent = found.parents[0] if found.parents else None
     if "diff" in request.media:
         return Reply(content=git.diff_text(parent, sha, from_merge_base=False).encode(), media_type=DIFF)
@@ -60,7 +62,8 @@ def list_branches_at(request: RestRequest) -> Reply:
     sha = from_path.commit(request, home, request.text("commit_sha"))
     heads = request.world.git(home).refs("refs/heads/")
     names = [name.removeprefix("refs/heads/") for name, tip in heads.items() if tip == sha]
-    return list_reply(request, names, lambda name: _short_branch(request, home, name, sha))
+    commit = {"sha": sha, "url": request.view.api(home, f"/commits/{sha}")}
+    return list_reply(request, names, lambda name: {"name": name, "commit": commit, "protected": False})
 
 
 def list_pulls_with(request: RestRequest) -> Reply:
@@ -176,12 +179,6 @@ def _in_network(request: RestRequest, home: Repository, owner: str) -> Repositor
     raise NotFoundRefusal(f"{owner} has no repository in this network.")
 
 
-def _commit(request: RestRequest, home: Repository, sha: str) -> Commit:
-    found = request.world.git(home).commit(sha)
-    assert found is not None  # noqa: S101 - it was just resolved
-    return found
-
-
 def _names(request: RestRequest, author: str) -> list[str]:
     """Return how an author may be spelled in commits: as given, and by the addresses of the user of that login."""
     names = [author]
@@ -189,8 +186,3 @@ def _names(request: RestRequest, author: str) -> list[str]:
         noreply = f"{user.login}@users.noreply.github.com"
         names += [noreply, f"{user.id}+{noreply}", *([user.email] if user.email else ())]
     return names
-
-
-def _short_branch(request: RestRequest, home: Repository, name: str, sha: str) -> JsonObject:
-    url = request.view.api(home, f"/commits/{sha}")
-    return {"name": name, "commit": {"sha": sha, "url": url}, "protected": False}

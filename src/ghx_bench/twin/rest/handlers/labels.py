@@ -64,7 +64,8 @@ def list_milestones(request: RestRequest) -> Reply:
     found = request.world.database.all(Milestone, repository_id=from_path.repository(request).id)
     state = request.query.get("state", "open")
     chosen = [one for one in found if state in {"all", one.state}]
-    keys: Keys[Milestone] = {"due_on": _due, "completeness": _completeness(request)}
+    # "~" sorts after every date: milestones without one come last.
+    keys: Keys[Milestone] = {"due_on": lambda one: one.due_on or "~", "completeness": _completeness(request)}
     chosen = sort_items(request, chosen, keys, "due_on", "asc")
     return list_reply(request, chosen, lambda one: render.milestone(request.view, one))
 
@@ -118,10 +119,6 @@ def list_milestone_labels(request: RestRequest) -> Reply:
     )
     found = request.world.database.select(Label, rest, (from_path.milestone(request).id,))
     return list_reply(request, found, lambda one: render.label(request.view, one))
-
-
-def _due(milestone: Milestone) -> str:
-    return milestone.due_on or "~"  # those without a date come last
 
 
 def _completeness(request: RestRequest) -> Callable[[Milestone], float]:

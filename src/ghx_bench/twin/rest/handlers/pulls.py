@@ -1,4 +1,4 @@
-"""Pull requests: lists, one by one, and what becomes of them."""
+"""Pull requests: lists, single ones, merges and review requests."""
 
 from ghx_bench.twin.commands import merges, pulls
 from ghx_bench.twin.commands.unset import UNSET

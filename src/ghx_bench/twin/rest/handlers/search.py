@@ -81,6 +81,7 @@ def _order(request: RestRequest) -> tuple[str | None, str]:
 
 
 def _results(request: RestRequest, found: Sequence[HitT], render: Callable[[HitT], JsonObject], **more: str) -> Reply:
+    # GitHub counts all hits in `total_count` and serves the first thousand.
     if (page_number(request) - 1) * page_size(request) >= MOST_RESULTS:
         raise InvalidRefusal(f"Only the first {MOST_RESULTS} search results are available")
     shown, headers = page_of(request, found[:MOST_RESULTS])
@@ -139,7 +140,7 @@ def _code(request: RestRequest, match: CodeMatch) -> JsonObject:
 
 
 def _matches(request: RestRequest, url: str, kind: str, texts: dict[str, str]) -> JsonObject:
-    """Say where the words of the query are, to a client that asked for it."""
+    """Return where the words of the query occur, for a client that asks with the media type `text-match`."""
     if "text-match" not in request.media:
         return {}
     words = [word.strip('"()').lower() for word in request.query["q"].split() if ":" not in word]

@@ -39,7 +39,9 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "updated_at": issue.updated_at,
         "closed_at": issue.closed_at,
         "merged_at": pull.merged_at,
-        "merge_commit_sha": pull.merge_commit_sha or _trial_merge(view, issue, pull),
+        # While it is open this is the trial merge, as GitHub has it.
+        "merge_commit_sha": pull.merge_commit_sha
+        or (queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None),
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees,
         "requested_reviewers": users,
@@ -151,10 +153,6 @@ def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObje
         "user": simple_user(view, owner),
         "repo": render_repository(view, found),
     }
-
-
-def _trial_merge(view: View, issue: Issue, pull: Pull) -> str | None:
-    return queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None
 
 
 def _auto_merge(view: View, pull: Pull) -> JsonObject | None:

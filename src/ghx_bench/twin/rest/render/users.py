@@ -179,7 +179,7 @@ def full_team(view: View, team: Team) -> JsonObject:
 
 
 def membership(view: View, membership: Membership) -> JsonObject:
-    """Render someone's place in an organisation."""
+    """Render a user's membership in an organisation."""
     organization, user = view.user(membership.organization_id), view.user(membership.user_id)
     url = f"{view.base.api}/orgs/{quoted(organization.login)}"
     return {

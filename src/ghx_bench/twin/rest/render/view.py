@@ -61,14 +61,17 @@ class View:
         return self._roles[repository.id]
 
     def association(self, repository: Repository, user: User) -> str:
-        """Return how someone is connected with a repository."""
+        """Return the association of a user with a repository: OWNER, MEMBER, CONTRIBUTOR, ..."""
         key = (repository.id, user.id)
         if key not in self._associations:
             self._associations[key] = permissions.author_association(self.world, repository, user)
         return self._associations[key]
 
     def once(self, shape: str, record: Record, render: Callable[[], JsonObject]) -> JsonObject:
-        """Render what stands in an answer many times only once; nobody may change what comes back."""
+        """Return what `render` gives, rendered once for each record in a request; callers must not change it.
+
+        A list of a hundred issues repeats its repository and a few users in every item.
+        """
         key = (shape, record)
         if key not in self._rendered:
             self._rendered[key] = render()
