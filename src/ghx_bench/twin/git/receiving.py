@@ -9,6 +9,8 @@ from ghx_bench.twin.git.objects import RefUpdate, decoded
 from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, banded, packet, read_packets
 
 PROTECTED = "protected branch hook declined"
+# A hook and not a filter in front of git: only git, once it has the objects, knows what is a fast-forward and which
+# files a commit holds; and what it declines is reported like any other refused ref, while the rest of the push goes on.
 UPDATE_HOOK = """\
 #!/bin/sh
 # Refuses the refs that $GHX_TWIN_RULES names: always, where the push is no fast-forward, or where it brings a workflow
@@ -109,7 +111,7 @@ def read_push(request: BinaryIO) -> Push:
         command, _, said = line.rstrip(b"\n").partition(b"\0")
         if said:
             capabilities = frozenset(decoded(said).split())
-        if not command.startswith((b"shallow ", b"push-cert")):
+        if not command.startswith((b"shallow ", b"push-cert")):  # lines that are no commands
             updates.append(_parse_update(decoded(command)))
     request.seek(0)
     return Push(updates=tuple(updates), capabilities=capabilities)
@@ -132,6 +134,7 @@ def _apply_rule(decisions: Decisions, update: RefUpdate, rule: RefRule) -> None:
         decline = _Decline(reason=rule.denied) if rule.denied else _protected_decline(update.ref, rule.refused)
         decisions.refuse(update.ref, "always", decline)
         return
+    # A new branch and a deletion are no force push.
     if rule.force_push_refused and update.old and update.new:
         decisions.refuse(update.ref, "fast-forward", _protected_decline(update.ref, rule.force_push_refused))
     if rule.workflows_refused and update.new:
@@ -140,7 +143,7 @@ def _apply_rule(decisions: Decisions, update: RefUpdate, rule: RefRule) -> None:
 
 def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[bytes, tuple[RefUpdate, ...]]:
     """Return git's report in GitHub's words, and the updates that were made."""
-    if not push.is_reported:
+    if not push.is_reported:  # nothing to reword, and nothing that says which refs have moved
         return output, ()
     progress, report = _split_bands(output) if push.has_bands else (b"", output)
     if not report:
@@ -152,6 +155,7 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[byte
     if not push.has_bands:
         return said, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
+        # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(banded(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
         progress += banded(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
     return progress + banded(DATA, said) + FLUSH, done

@@ -84,10 +84,10 @@ def resolver_of(view: type[Any], name: str) -> Resolver | None:
     """Return the resolver of a field: the view's method, or a field of one of its records; None if it has neither."""
     attribute = _ATTRIBUTES.get(snake(name), snake(name))
     if getattr_static(view, attribute, None) is not None:
-        return _method(attribute)
+        return _method_resolver(attribute)
     for source, model in getattr(view, "sources", {}).items():
         if attribute in {field.name for field in dataclasses.fields(model)}:
-            return _value(source, attribute)
+            return _column_resolver(source, attribute)
     return None
 
 
@@ -103,24 +103,24 @@ def _bind_field(
     declared: Any = field
     target = cast("GraphQLNamedType", get_named_type(declared.type)).name
     paged = target.endswith("Connection")
-    field.resolve = _paged(name, resolver, connections.get(target, Connection)) if paged else resolver
+    field.resolve = _connection_resolver(name, resolver, connections.get(target, Connection)) if paged else resolver
 
 
-def _method(attribute: str) -> Resolver:
+def _method_resolver(attribute: str) -> Resolver:
     def resolve(view: Any, _info: Info, **arguments: Any) -> Any:
         return getattr(view, attribute)(**arguments)
 
     return resolve
 
 
-def _value(source: str, attribute: str) -> Resolver:
+def _column_resolver(source: str, attribute: str) -> Resolver:
     def resolve(view: Any, _info: Info) -> Any:
         return getattr(getattr(view, source), attribute)
 
     return resolve
 
 
-def _paged(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
+def _connection_resolver(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
     def resolve(view: Any, info: Info, **arguments: Any) -> Any:
         page = Page(connection=name, **{key: arguments.pop(key, None) for key in _PAGE})
         page.check()

@@ -71,13 +71,15 @@ class Community:
     def issue_forms(self) -> list[IssueForm]:
         """Return the templates for issues."""
         found = (
-            _issue_form(path, text) for path, text in self._below(".github/ISSUE_TEMPLATE") if path.endswith(".md")
+            _issue_form(path, text)
+            for path, text in self._files_below(".github/ISSUE_TEMPLATE")
+            if path.endswith(".md")
         )
         return [one for one in found if one is not None]
 
     def pull_templates(self) -> list[PullTemplate]:
         """Return the templates for pull requests."""
-        found = self._named("pull_request_template.md")
+        found = self._find_file("pull_request_template.md")
         return [PullTemplate(self.repository, PurePosixPath(found[0]).name, found[1])] if found else []
 
     def contacts(self) -> list[Contact]:
@@ -90,7 +92,7 @@ class Community:
 
     def funding(self) -> list[Funding]:
         """Return where to give money."""
-        found = self._named("FUNDING.yml")
+        found = self._find_file("FUNDING.yml")
         named = _mapping(found[1]) if found else {}
         return [
             Funding(_FUNDING[key][0], _FUNDING[key][1].format(one))
@@ -105,22 +107,24 @@ class Community:
 
     def has_security_policy(self) -> bool:
         """Return whether there is a security policy."""
-        return self._named("SECURITY.md") is not None
+        return self._find_file("SECURITY.md") is not None
 
     def code_of_conduct(self) -> tuple[str, str] | None:
         """Return the path and the text of the code of conduct."""
-        return self._named("CODE_OF_CONDUCT.md")
+        return self._find_file("CODE_OF_CONDUCT.md")
 
     def _form_settings(self) -> dict[str, Any]:
-        text = next((text for path, text in self._below(".github/ISSUE_TEMPLATE") if path.endswith("config.yml")), None)
+        text = next(
+            (text for path, text in self._files_below(".github/ISSUE_TEMPLATE") if path.endswith("config.yml")), None
+        )
         return _mapping(text) if text else {}
 
-    def _named(self, name: str) -> tuple[str, str] | None:
+    def _find_file(self, name: str) -> tuple[str, str] | None:
         """Return the first file of this name, in any case, where GitHub looks for such files."""
-        files = (file for place in _PLACES for file in self._below(place))
+        files = (file for place in _PLACES for file in self._files_below(place))
         return next((file for file in files if PurePosixPath(file[0]).name.lower() == name.lower()), None)
 
-    def _below(self, folder: str) -> Iterator[tuple[str, str]]:
+    def _files_below(self, folder: str) -> Iterator[tuple[str, str]]:
         git = self.context.world.git(self.repository)
         for path, sha in _files(git, self.repository, folder):
             yield path, (git.blob(sha) or b"").decode("utf-8", "replace")

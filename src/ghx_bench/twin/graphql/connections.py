@@ -21,6 +21,7 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
 
     def __len__(self) -> int:
         if self._count is None:
+            # Counting needs no order.
             self._count = self._database.count(self._model, self._rest.partition("ORDER BY")[0], self._values)
         return self._count
 
@@ -108,7 +109,7 @@ class Connection(Generic[ItemsT]):
         if self._page_items is None:
             start, end = self.bounds()
             self._page_items = self.items[start:end]
-            self.context.spend(len(self._page_items))
+            self.context.spend(len(self._page_items))  # here and not per field: `nodes` and `edges` share the page
         return self._page_items
 
     def nodes(self) -> list[object]:

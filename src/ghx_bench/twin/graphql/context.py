@@ -1,4 +1,4 @@
-"""What one request carries through its resolvers: the world, who asks, and what was looked up already."""
+"""The context of one request, which all its resolvers share: the world, the viewer, and what was looked up already."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ ViewMaker = Callable[["Context", Any], object]
 
 
 class ResourceLimitsRefusal(Refusal):
-    """The answer would be larger than a server is willing to build."""
+    """The answer would hold more nodes than one answer may."""
 
     code = "RESOURCE_LIMITS_EXCEEDED"
     graphql_type = "RESOURCE_LIMITS_EXCEEDED"
@@ -27,7 +27,7 @@ class ResourceLimitsRefusal(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What the viewer may still ask this hour, as the server counts it."""
+    """The viewer's rate limit for GraphQL, as the server counts it."""
 
     limit: int = 5000
     used: int = 1
@@ -38,8 +38,8 @@ class Budget:
 class Context:
     """One request in execution.
 
-    Resolvers never import each other: they hand out records and other subjects, and `view_of` turns each into the view
-    that knows how GraphQL shows it.
+    Views never import each other: they return records and other subjects, and `view_of` makes the view of each. Types
+    refer to each other in circles (an issue has a repository, a repository has issues), and so would imports.
     """
 
     world: World
@@ -67,7 +67,7 @@ class Context:
         return cast("_T", self._known[key])
 
     def forget(self) -> None:
-        """Drop what was looked up: something has changed."""
+        """Drop what was looked up, because something has changed."""
         self._known.clear()
 
     def spend(self, nodes: int) -> None:

@@ -1,4 +1,8 @@
-"""What a document may cost, known before anything of it is executed."""
+"""Documents made ready for execution: parsed, measured, validated, and kept for the next request.
+
+What a document may cost is known before anything of it is executed. What GitHub has and the twin lacks is told from
+what is misspelt by the names of GitHub's published schema, so that the one is a 501 and the other GitHub's own error.
+"""
 
 import json
 import re
@@ -28,9 +32,17 @@ from ghx_bench.twin.graphql.failures import LACKS, syntax_failure, validation_fa
 from ghx_bench.twin.graphql.rules import RULES
 from ghx_bench.twin.graphql.schema import schema
 
+MAX_CHARACTERS = 1_000_000
+MAX_TOKENS = 20_000
+MAX_ERRORS = 100
 MAX_DEPTH = 25
 MAX_COMPLEXITY = 10_000  # fields, fragments counted wherever they are spread
 MAX_NODES = 500_000
+# At most 512 documents of 32 KB are kept, so the texts of the cache take 16 MB at most.
+_KEPT, _KEPT_CHARACTERS, _KEPT_COSTS = 512, 32_768, 64
+# What graphql-core says of an input field or enum value that our schema lacks; there is no structured form of it.
+_INPUT_FIELD = re.compile(r"type '(\w+)[!\]]*' not to include unknown field '(\w+)'")
+_ENUM_VALUE = re.compile(r"Value '(\w+)' does not exist in '(\w+)' enum")
 _SATURATED = 10**12  # large enough to refuse; counting on would only make the number long
 
 
@@ -68,7 +80,7 @@ class Meter:
 
     @classmethod
     def of(cls, document: DocumentNode, variables: Mapping[str, Any]) -> "Meter":
-        """Prepare to measure the operations of a document with these variables."""
+        """Return a meter for the operations of a document with these variables."""
         fragments = {d.name.value: d for d in document.definitions if isinstance(d, FragmentDefinitionNode)}
         return cls(fragments, variables)
 
@@ -121,10 +133,6 @@ class Meter:
         return None
 
 
-_INPUT_FIELD = re.compile(r"type '(\w+)[!\]]*' not to include unknown field '(\w+)'")
-_ENUM_VALUE = re.compile(r"Value '(\w+)' does not exist in '(\w+)' enum")
-
-
 @cache
 def published_names() -> dict[str, Any]:
     """Return the names of GitHub's published schema, as far as they touch the types of ours."""
@@ -157,12 +165,6 @@ def lacked_value(message: str) -> str | None:
     return f"{owner}.{name}" if name in published_names()["values"].get(owner, ()) else None
 
 
-MAX_CHARACTERS = 1_000_000
-MAX_TOKENS = 20_000
-MAX_ERRORS = 100
-_KEPT, _KEPT_CHARACTERS, _KEPT_COSTS = 512, 32_768, 64
-
-
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """A document that is not executed: what to answer instead."""
@@ -191,7 +193,7 @@ class Prepared:
     def cost(self, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Cost:
         """Return what an operation costs with these variables; only numbers among them can matter."""
         numbers = {name: value for name, value in variables.items() if type(value) is int}
-        key = (id(operation), *sorted(numbers.items()))
+        key = (id(operation), *sorted(numbers.items()))  # the document is kept, so the id of its node stays its own
         found = self._costs.get(key)
         if found is None:
             found = Meter.of(self.document, numbers).operation(operation)
@@ -219,14 +221,14 @@ def name_of(operation: OperationDefinitionNode) -> str:
 def name_in(query: str, name: str | None) -> str | None:
     """Return what the journal calls the operation that a document asks for, whether or not it fits the schema."""
     try:
-        operations = _operations(_parsed(query))
+        operations = _operations(_parse(query))
     except (GraphQLError, RecursionError):
         return None
     asked = [one for one in operations if not name or (one.name and one.name.value == name)]
     return name_of(asked[0]) if len(asked) == 1 else None
 
 
-def _parsed(query: str) -> DocumentNode:
+def _parse(query: str) -> DocumentNode:
     return parse(query, max_tokens=MAX_TOKENS, max_source_length=MAX_CHARACTERS, allow_empty_selection_sets=False)
 
 
@@ -236,7 +238,7 @@ def _operations(document: DocumentNode) -> list[OperationDefinitionNode]:
 
 def _prepare(query: str) -> Prepared | Rejected:
     try:
-        document = _parsed(query)
+        document = _parse(query)
     except GraphQLSyntaxError as error:
         return Rejected((syntax_failure(error),))
     except GraphQLError as error:
@@ -250,11 +252,12 @@ def _prepare(query: str) -> Prepared | Rejected:
 
 
 def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) -> Rejected | None:
-    """Return what stands against a document; cheap checks first, so that abuse never reaches the costly ones."""
+    """Return why a document is refused; cheap checks come first, so that abuse never reaches the costly ones."""
     if not operations:
         return Rejected(({"message": "A query attribute must be specified and must be a string."},))
     if any(one.operation is OperationType.SUBSCRIPTION for one in operations):
         return Rejected(({"message": "Schema is not configured for subscriptions"},))
+    # Before validation, which takes the longer the larger a document is. Variables are counted later, in `cost`.
     costs = (Meter.of(document, {}).operation(one) for one in operations)
     if refusal := next((found for cost in costs if (found := cost.refusal())), None):
         return Rejected((refusal,))
@@ -264,12 +267,12 @@ def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) 
         return Rejected(({"message": "Query is nested too deeply to be validated"},))
     if not errors:
         return None
-    lacks = next((found for error in errors if (found := _lacked(error))), None)
+    lacks = next((found for error in errors if (found := _lacking(error))), None)
     return Rejected(tuple(validation_failure(error) for error in errors), lacks)
 
 
-def _lacked(error: GraphQLError) -> str | None:
-    """Return what GitHub has and we lack, where that is why a document does not fit."""
+def _lacking(error: GraphQLError) -> str | None:
+    """Return what GitHub has and the twin lacks, where that is why a document does not fit."""
     match error.extensions or {}:
         case {"code": "undefinedField", "typeName": str(owner), "fieldName": str(name)}:
             found = f"{owner}.{name}" if lacks_field(owner, name) else None

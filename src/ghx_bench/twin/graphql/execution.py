@@ -37,10 +37,10 @@ def execute(world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget
         return request
     prepared = prepare(request.query)
     if isinstance(prepared, Rejected):
-        return _rejection(prepared, operation=_name(request))
+        return _rejection_reply(prepared, operation=_name(request))
     operation = prepared.operation(request.operation_name)
     if isinstance(operation, Rejected):
-        return _rejection(operation, operation=_name(request))
+        return _rejection_reply(operation, operation=_name(request))
     cost = prepared.cost(operation, request.variables)
     name = name_of(operation)
     if refusal := cost.refusal():
@@ -74,7 +74,7 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
     # graphql-core checks variables when it executes; GitHub answers such a request without `data`.
     blamed = (node for error in result.errors or () for node in error.nodes or ())
     if result.data is None and any(isinstance(node, VariableDefinitionNode) for node in blamed):
-        return _bad_variables(result, request, name_of(operation))
+        return _bad_variables_reply(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
     status = _OK
     if result.errors:
@@ -91,17 +91,17 @@ def _read(body: bytes) -> _Request | Reply:
         if b"\\u" in body:  # only escapes can smuggle them in: the body itself was decoded as UTF-8
             content = _without_lone_surrogates(content)
     except (ValueError, RecursionError):
-        return _refused("Problems parsing JSON")
+        return _refusal_reply("Problems parsing JSON")
     if not isinstance(content, dict):
-        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+        return _refusal_reply("A query attribute must be specified and must be a string.", status=_OK)
     fields = cast("dict[str, Any]", content)
     query, variables, name = fields.get("query"), fields.get("variables"), fields.get("operationName")
     if not isinstance(query, str) or not query.strip():
-        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+        return _refusal_reply("A query attribute must be specified and must be a string.", status=_OK)
     if isinstance(variables, str):
         variables = _variables_in_text(variables)
     if not isinstance(variables, dict | None):
-        return _refused("Variables must be a JSON object.", status=_OK)
+        return _refusal_reply("Variables must be a JSON object.", status=_OK)
     return _Request(
         query=query,
         variables=cast("dict[str, Any]", variables or {}),
@@ -131,14 +131,14 @@ def _without_lone_surrogates(value: Any) -> Any:
             return value
 
 
-def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> Reply:
+def _bad_variables_reply(result: ExecutionResult, request: _Request, name: str) -> Reply:
     errors = result.errors or []
     if lacks := next((found for error in errors if (found := lacked_value(error.message))), None):
-        return _rejection(Rejected((), f"{lacks} {LACKS}"), operation=name)
+        return _rejection_reply(Rejected((), f"{lacks} {LACKS}"), operation=name)
     return _reply(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
 
 
-def _rejection(rejected: Rejected, *, operation: str) -> Reply:
+def _rejection_reply(rejected: Rejected, *, operation: str) -> Reply:
     if rejected.lacks is None:
         return _reply(_OK, {"errors": list(rejected.errors)}, operation=operation)
     error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
@@ -146,7 +146,7 @@ def _rejection(rejected: Rejected, *, operation: str) -> Reply:
     return _reply(_NOT_IMPLEMENTED, content, operation=operation)
 
 
-def _refused(message: str, *, status: int = _BAD_REQUEST) -> Reply:
+def _refusal_reply(message: str, *, status: int = _BAD_REQUEST) -> Reply:
     if status == _OK:  # GitHub answers what is JSON and no query with 200 and `errors`, what is no JSON with 400
         return _reply(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
     content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}

@@ -19,7 +19,7 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 
 
 def bind_scalars(schema: GraphQLSchema) -> None:
-    """Give the schema's own scalars their checks; what they show is always text."""
+    """Set the checks of the schema's own scalars; in answers they are always text."""
     for name, check in _CHECKS.items():
         scalar = schema.type_map[name]
         assert isinstance(scalar, GraphQLScalarType)  # noqa: S101 - the schema is ours
@@ -42,12 +42,12 @@ def _moment(name: str) -> Callable[[Any], str]:
             found = datetime.fromisoformat(value)
         except (TypeError, ValueError):
             raise GraphQLError(f"Could not coerce value {value!r} to {name}") from None
-        return _spelled(found)
+        return _to_utc(found)
 
     return check
 
 
-def _spelled(moment: datetime) -> str:
+def _to_utc(moment: datetime) -> str:
     """Return a moment as the records spell theirs, so that the two compare as text."""
     offset = moment.utcoffset()
     found = (moment if offset is None else moment - offset).replace(tzinfo=None)
@@ -81,6 +81,7 @@ def sdl() -> str:
 @cache
 def schema() -> GraphQLSchema:
     """Return the schema, built once in a process."""
+    # Validated in the tests, not at every start.
     built = build_schema(sdl(), assume_valid=True, assume_valid_sdl=True, no_location=True)
     bind_scalars(built)
     bind(built, VIEWS, connections=CONNECTIONS, edges=EDGES, empty=EMPTY_TYPES)

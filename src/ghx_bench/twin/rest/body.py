@@ -42,7 +42,7 @@ class Body:
         value = self.text(name)
         if value is None or value in options:
             return value
-        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not a member of {json.dumps(list(options))}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not a member of {json.dumps(list(options))}.")
 
     def flag(self, name: str) -> bool | None:
         """Return a boolean, None where it is left out or null."""
@@ -70,7 +70,7 @@ class Body:
         items = self.items(name)
         for item in items or ():
             if not isinstance(item, str):
-                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not a string.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not a string.")
         return items
 
     def nested(self, name: str) -> "Body | None":
@@ -87,7 +87,7 @@ class Body:
         bodies: list[Body] = []
         for item in self.items(name) or ():
             if not isinstance(item, dict):
-                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not an object.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not an object.")
             bodies.append(Body(cast("JsonObject", item), f"{self._path(name)}/items/"))
         return bodies
 
@@ -103,7 +103,7 @@ class Body:
         return f"{self._pointer}properties/{name}"
 
     def _wrong(self, name: str, value: object, kind: str) -> NoReturn:
-        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not {kind}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not {kind}.")
 
 
 def parse_body(content: bytes) -> Any:
@@ -131,7 +131,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _spelled(value: object) -> str:
+def _to_json(value: object) -> str:
     return "nil" if value is None else json.dumps(value, ensure_ascii=False)
 
 

@@ -47,7 +47,7 @@ def answer(
     asked = "GET" if method == "HEAD" else method
     path, found = _route(world, viewer, asked, raw_path or "/")
     if found is None:
-        return _unserved(asked, path)
+        return _not_served_reply(asked, path)
     operation = found.target
     try:
         accept = headers.get("accept", "")
@@ -108,7 +108,7 @@ def _fixed_segments(operation: str) -> int:
     return sum(not segment.startswith("{") for segment in operation.split("/"))
 
 
-def _unserved(method: str, raw_path: str) -> Reply:
+def _not_served_reply(method: str, raw_path: str) -> Reply:
     """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
     known = known_operation(method, raw_path)
     if known is None:

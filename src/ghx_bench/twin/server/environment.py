@@ -108,12 +108,12 @@ def _git_config(url: str, identity: Identity, askpass: Path) -> str:
     """
     return f"""\
 [user]
-\tname = {_quoted(identity.name)}
-\temail = {_quoted(identity.email)}
+\tname = {_quote(identity.name)}
+\temail = {_quote(identity.email)}
 [init]
 \tdefaultBranch = main
 [core]
-\taskPass = {_quoted(str(askpass))}
+\taskPass = {_quote(str(askpass))}
 [url "{_GITHUB}/"]
 \tinsteadOf = https://github.com/
 \tinsteadOf = git@github.com:
@@ -127,5 +127,5 @@ def _git_config(url: str, identity: Identity, askpass: Path) -> str:
 """
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

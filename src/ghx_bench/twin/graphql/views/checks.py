@@ -51,7 +51,7 @@ class CheckContexts(Connection[Sequence[CheckRun | Status]]):
     def check_run_counts_by_state(self) -> list["StateCount"]:
         """Return how many check runs are in each state."""
         states = (one.conclusion or one.status for one in self.items if isinstance(one, CheckRun))
-        return _counted("CheckRunStateCount", states)
+        return _count_states("CheckRunStateCount", states)
 
     def status_context_count(self) -> int:
         """Return how many statuses there are."""
@@ -59,7 +59,7 @@ class CheckContexts(Connection[Sequence[CheckRun | Status]]):
 
     def status_context_counts_by_state(self) -> list["StateCount"]:
         """Return how many statuses are in each state."""
-        return _counted("StatusContextStateCount", (one.state for one in self.items if isinstance(one, Status)))
+        return _count_states("StatusContextStateCount", (one.state for one in self.items if isinstance(one, Status)))
 
 
 class StateCount:
@@ -195,7 +195,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         return self.context.once(key, lambda: workflow_runs.origin(self.context.world, self.subject))
 
 
-def _counted(typename: str, states: Iterable[str]) -> list[StateCount]:
+def _count_states(typename: str, states: Iterable[str]) -> list[StateCount]:
     return [StateCount(typename, state.upper(), count) for state, count in Counter(states).items()]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ghx_bench.twin.graphql.connections import Rows
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.views.comments import Written
-from ghx_bench.twin.graphql.views.labels import ordered_labels
+from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.state.records import Assignee, Comment, Issue, IssueLabel, Label, Milestone, Repository, User
 
 
@@ -70,7 +70,7 @@ class Conversation(Written):
         found = self.context.once(
             (IssueLabel, identity), lambda: self.context.database.select(Label, query, (identity,))
         )
-        return ordered_labels(found, order_by)
+        return sort_labels(found, order_by)
 
     def milestone(self) -> Any:
         """Return the milestone."""

@@ -24,11 +24,11 @@ class LabelView(Linked, RecordView[Label]):
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return the issues that have it."""
-        return IssueQuery(self.context).where(_ON_LABEL, self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).where(_ON_LABEL, self.subject.id).filter(**filters).rows()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests that have it."""
-        return PullQuery(self.context).where(_ON_LABEL, self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).where(_ON_LABEL, self.subject.id).filter(**filters).rows()
 
     def repository(self) -> Any:
         """Return whose label it is."""
@@ -61,11 +61,11 @@ class MilestoneView(Linked, RecordView[Milestone]):
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return its issues."""
-        return IssueQuery(self.context).by(milestone_id=self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).by(milestone_id=self.subject.id).filter(**filters).rows()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return its pull requests."""
-        return PullQuery(self.context).by(milestone_id=self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).by(milestone_id=self.subject.id).filter(**filters).rows()
 
     def progress_percentage(self) -> float:
         """Return how much of it is closed."""
@@ -94,7 +94,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
         return self.context.may(self.context.home(self.subject.repository_id), "write")
 
 
-def ordered_labels(found: list[Label], order: dict[str, str] | None) -> list[Label]:
+def sort_labels(found: list[Label], order: dict[str, str] | None) -> list[Label]:
     """Return labels in an order."""
     if not order:
         return found

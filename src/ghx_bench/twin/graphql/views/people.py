@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql.connections import Edge
-from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, owned_repositories
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, repositories_of
 from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
@@ -40,7 +40,7 @@ class OwnerView(AccountView):
 
     def repositories(self, **filters: Any) -> Sequence[Repository]:
         """Return the repositories of this account that the viewer may see."""
-        return owned_repositories(self.context, self.subject, **filters)
+        return repositories_of(self.context, self.subject, **filters)
 
     def repository(self, name: str, follow_renames: bool | None = True) -> Any:
         """Return a repository of this account."""
@@ -69,11 +69,11 @@ class UserView(OwnerView):
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return the issues this user wrote."""
-        return IssueQuery(self.context).by(author_id=self.subject.id).filtered(**filters).visible()
+        return IssueQuery(self.context).by(author_id=self.subject.id).filter(**filters).visible()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests this user wrote."""
-        return PullQuery(self.context).by(author_id=self.subject.id).filtered(**filters).visible()
+        return PullQuery(self.context).by(author_id=self.subject.id).filter(**filters).visible()
 
     def organization(self, login: str) -> Any:
         """Return an organisation this user belongs to."""

@@ -336,27 +336,27 @@ class AutoMergeRequestView(View[AutoMerge]):
 
     def commit_body(self) -> Any:
         """Return what the commit will say."""
-        return self._asked("commit_message")
+        return self._setting("commit_message")
 
     def commit_headline(self) -> Any:
         """Return what the commit will be called."""
-        return self._asked("commit_title")
+        return self._setting("commit_title")
 
     def enabled_at(self) -> Any:
         """Return when it was asked for."""
-        return self._asked("enabled_at")
+        return self._setting("enabled_at")
 
     def enabled_by(self) -> Any:
         """Return who asked."""
-        return self.context.view_of(self.context.user(self._asked("enabled_by_id")))
+        return self.context.view_of(self.context.user(self._setting("enabled_by_id")))
 
     def merge_method(self) -> str:
         """Return how it will be merged."""
-        return str(self._asked("merge_method")).upper()
+        return str(self._setting("merge_method")).upper()
 
     def pull_request(self) -> Any:
         """Return the pull request."""
         return self.context.view_of(self.subject.pull)
 
-    def _asked(self, name: str) -> Any:
+    def _setting(self, name: str) -> Any:
         return (self.subject.pull.auto_merge or {}).get(name)

@@ -43,7 +43,7 @@ class RefView(View[RefThing]):
     def associated_pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests that want to merge it."""
         query = PullQuery(self.context).where("pulls.head_repository_id = ?", self.subject.repository.id)
-        return query.where("pulls.head_ref = ?", self.name()).filtered(**filters).visible()
+        return query.where("pulls.head_ref = ?", self.name()).filter(**filters).visible()
 
     def branch_protection_rule(self) -> Any:
         """Return the rules of the branch."""

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, ordered_repositories
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf, TypeOfIssues
 from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.graphql.views.issues import issue_types
-from ghx_bench.twin.graphql.views.labels import ordered_labels
+from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
@@ -51,7 +51,7 @@ class RepositoryView(CommunityFields):
         found = [one for one in self._forks() if self.context.visible(one)]
         if privacy:
             found = [one for one in found if (one.visibility == "public") == (privacy == "PUBLIC")]
-        return ordered_repositories(found, order_by)
+        return sort_repositories(found, order_by)
 
     def fork_count(self) -> int:
         """Return how many forks there are."""
@@ -59,15 +59,15 @@ class RepositoryView(CommunityFields):
 
     def issue(self, number: int) -> Any:
         """Return an issue by its number."""
-        return self._numbered(lookup.issue, number, "an Issue")
+        return self._find_by_number(lookup.issue, number, "an Issue")
 
     def issue_or_pull_request(self, number: int) -> Any:
         """Return an issue or pull request by its number."""
-        return self._numbered(lookup.issue_or_pull, number, "an issue or pull request")
+        return self._find_by_number(lookup.issue_or_pull, number, "an issue or pull request")
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return its issues."""
-        return IssueQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[TypeOfIssues] | None:
         """Return the types its issues can have; only organizations have any."""
@@ -95,7 +95,7 @@ class RepositoryView(CommunityFields):
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return its pull requests."""
-        return PullQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
     def label(self, name: str) -> Any:
         """Return a label by its name."""
@@ -107,7 +107,7 @@ class RepositoryView(CommunityFields):
         if query:
             words = query.lower()
             found = [one for one in found if words in one.name.lower() or words in (one.description or "").lower()]
-        return ordered_labels(found, order_by)
+        return sort_labels(found, order_by)
 
     def milestone(self, number: int) -> Any:
         """Return a milestone by its number."""
@@ -200,7 +200,7 @@ class RepositoryView(CommunityFields):
     def _forks(self) -> list[Repository]:
         return self.context.database.all(Repository, parent_id=self.subject.id)
 
-    def _numbered(self, find: Any, number: int, what: str) -> Any:
+    def _find_by_number(self, find: Any, number: int, what: str) -> Any:
         try:
             found = find(self.context.world, self.subject, number)
         except MovedRefusal as moved:

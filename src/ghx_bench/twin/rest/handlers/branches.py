@@ -161,6 +161,7 @@ def list_tags(request: RestRequest) -> Reply:
     """List repository tags."""
     home = from_path.repository(request)
     found = request.world.git(home).refs("refs/tags/")
+    # GitHub lists tags in reverse alphabetical order.
     tags = [(name.removeprefix("refs/tags/"), sha) for name, sha in reversed(found.items())]
     return list_reply(request, tags, lambda one: objects.tag(request.view, home, one[0], one[1]))
 
@@ -168,7 +169,7 @@ def list_tags(request: RestRequest) -> Reply:
 def _branch_for_admin(request: RestRequest) -> tuple[Repository, str]:
     home, name = from_path.repository(request), request.text("branch")
     from_path.branch(request, home, name)
-    if request.view.role(home) != "admin":
+    if request.view.role(home) != "admin":  # GitHub answers 404 here, not 403
         raise PlainNotFoundRefusal("Not Found")
     return home, name
 
@@ -202,6 +203,7 @@ def _review_rules(reviews: Body | None) -> JsonObject:
 
 
 def _refuse_unknown(body: Body) -> None:
+    # 501: a rule that is stored and never enforced would be a plausible lie.
     asked = [name for name in _NEVER if body.flag(name)]
     if body.nested("restrictions") is not None:
         asked.append("restrictions")

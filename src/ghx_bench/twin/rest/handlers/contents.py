@@ -64,7 +64,7 @@ def put_contents(request: RestRequest) -> Reply:
     """Create or update file contents."""
     home, body = from_path.repository(request), request.body()
     body.require("message", "content")
-    message, content = body.required_text("message"), _decoded(body.required_text("content"))
+    message, content = body.required_text("message"), _decode_base64(body.required_text("content"))
     with request.acting() as act:
         change = contents.put(
             act,
@@ -77,12 +77,13 @@ def put_contents(request: RestRequest) -> Reply:
             author=read_signature(body.nested("author"), act.now),
             committer=read_signature(body.nested("committer"), act.now),
         )
-    return json_reply(_changed(request, home, change, body.text("branch")), status=201 if change.created else 200)
+    return json_reply(_render_change(request, home, change, body.text("branch")), status=201 if change.created else 200)
 
 
 def delete_contents(request: RestRequest) -> Reply:
     """Delete a file."""
     home, body = from_path.repository(request), request.body()
+    # GitHub takes these from the query as well: not every HTTP client sends a body with DELETE.
     text = {name: body.text(name) or request.query.get(name) for name in ("message", "sha", "branch")}
     missing = [name for name in ("message", "sha") if text[name] is None]
     if missing:
@@ -98,7 +99,7 @@ def delete_contents(request: RestRequest) -> Reply:
             author=read_signature(body.nested("author"), act.now),
             committer=read_signature(body.nested("committer"), act.now),
         )
-    return json_reply(_changed(request, home, change, text["branch"]))
+    return json_reply(_render_change(request, home, change, text["branch"]))
 
 
 def _path(request: RestRequest) -> str:
@@ -131,7 +132,7 @@ def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) ->
 
 def _directory(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
     entries = render.directory(request.view, home, request.world.git(home), found, ref)
-    if "object" not in request.media:
+    if "object" not in request.media:  # a folder is a bare list unless the client asks for an object
         return json_reply(entries)
     return json_reply({**render.entry(request.view, home, found, ref), "entries": entries})
 
@@ -146,14 +147,14 @@ def _readme(request: RestRequest, home: Repository, commit: str, place: str) -> 
     return git.entry(commit, f"{place}/{name}" if place else name) if name else None
 
 
-def _decoded(content: str) -> bytes:
+def _decode_base64(content: str) -> bytes:
     try:
         return base64.b64decode("".join(content.split()), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidRefusal("content is not valid Base64") from None
 
 
-def _changed(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
+def _render_change(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
     ref = _branch(branch) or home.default_branch
     shown = render.entry(request.view, home, change.entry, ref) if change.entry else None
     return {"content": shown, "commit": git_commit(request.view, home, change.commit)}

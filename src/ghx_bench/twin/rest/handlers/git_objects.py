@@ -151,7 +151,7 @@ def create_blob(request: RestRequest) -> Reply:
     home, body = from_path.repository_with_commits(request), request.body()
     text = body.required_text("content")
     encoding = body.choice("encoding", ("utf-8", "utf8", "base64")) or "utf-8"
-    content = _decoded(text) if encoding == "base64" else text.encode()
+    content = _decode_base64(text) if encoding == "base64" else text.encode()
     with request.acting() as act:
         sha = objects.create_blob(act, home, content)
     url = request.view.api(home, f"/git/blobs/{sha}")
@@ -199,7 +199,7 @@ def _entry(entry: Body) -> NewEntry:
     )
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):

@@ -28,7 +28,7 @@ def add_labels(request: RestRequest) -> Reply:
     found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
         found = issues.add_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
 def set_labels(request: RestRequest) -> Reply:
@@ -36,7 +36,7 @@ def set_labels(request: RestRequest) -> Reply:
     found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
         found = issues.set_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
 def remove_labels(request: RestRequest) -> Reply:
@@ -58,7 +58,7 @@ def remove_label(request: RestRequest) -> Reply:
         raise PlainNotFoundRefusal(MISSING_LABEL)
     with request.acting() as act:
         found = issues.remove_labels(act, found, [label])
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
 def _names(request: RestRequest) -> list[str]:
@@ -73,5 +73,5 @@ def _names(request: RestRequest) -> list[str]:
     return label_names(cast("list[object]", value))
 
 
-def _shown(request: RestRequest, issue: Issue) -> Reply:
+def _labels_reply(request: RestRequest, issue: Issue) -> Reply:
     return json_reply([render_label(request.view, label) for label in render.labels_of(request.view, issue)])

@@ -18,17 +18,18 @@ from ghx_bench.twin.world import Act
 
 _STATES = ("open", "closed")
 _REASONS = ("completed", "not_planned", "duplicate", "reopened")
+_NO_ID = -1  # matches no row: an unknown login or number finds nothing
 
 
 def list_issues(request: RestRequest) -> Reply:
     """List repository issues."""
-    found = chosen_issues(request, from_path.repository(request))
+    found = _select_issues(request, from_path.repository(request))
     return list_reply(request, found, lambda one: render.issue(request.view, one))
 
 
 def list_own_issues(request: RestRequest) -> Reply:
     """List issues assigned to the authenticated user."""
-    return list_reply(request, own_issues(request), lambda one: _with_repository(request, one))
+    return list_reply(request, _select_own_issues(request), lambda one: _with_repository(request, one))
 
 
 def create_issue(request: RestRequest) -> Reply:
@@ -36,6 +37,7 @@ def create_issue(request: RestRequest) -> Reply:
     home, body = from_path.repository(request), request.body()
     title = _title(body)
     with request.acting() as act:
+        # Labels, assignees and milestone of a viewer without triage access are dropped silently, as GitHub documents.
         triages = permissions.may(request.world, request.viewer, home, "triage")
         names = _label_names(body) if triages else []
         made = issues.create(
@@ -61,9 +63,9 @@ def update_issue(request: RestRequest) -> Reply:
     found, body = from_path.issue(request), request.body()
     home = from_path.repository(request)
     with request.acting() as act:
-        found = _rewrite(act, found, body)
+        found = _update_text(act, found, body)
         if permissions.may(request.world, request.viewer, home, "triage"):
-            found = _arrange(act, request, home, found, body)
+            found = _update_metadata(act, request, home, found, body)
         found = _change_state(act, request, found, body)
     return json_reply(render.issue(request.view, found))
 
@@ -117,17 +119,17 @@ def _with_repository(request: RestRequest, issue: Issue) -> dict[str, object]:
 
 def _title(body: Body) -> str:
     body.require("title")
-    title = body.get("title")
+    title = body.get("title")  # GitHub's OpenAPI description allows integers
     return str(title) if isinstance(title, int) and not isinstance(title, bool) else body.required_text("title")
 
 
-def _rewrite(act: Act, issue: Issue, body: Body) -> Issue:
+def _update_text(act: Act, issue: Issue, body: Body) -> Issue:
     title: str | Unset = UNSET if body.get("title") is None else _title(body)
     text: str | Unset | None = body.text("body") if "body" in body else UNSET
     return issues.update(act, issue, title=title, body=text) if (title, text) != (UNSET, UNSET) else issue
 
 
-def _arrange(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
+def _update_metadata(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
     names, people = _label_names(body), _assignees(request, body)
     if names is not None:
         issue = issues.set_labels(act, issue, issues.named_labels(act, home, names, create_missing=True))
@@ -145,6 +147,7 @@ def _change_state(act: Act, request: RestRequest, issue: Issue, body: Body) -> I
         change = pulls.close if state == "closed" else pulls.reopen
         change(act, pull)
         return lookup.issue_of(request.world, pull)
+    # A reason alone changes why a closed issue is closed; of an open one it says nothing.
     if state == "closed" or (state is None and reason not in {None, "reopened"} and issue.state == "closed"):
         return issues.close(act, issue, reason=None if reason == "reopened" else reason)
     return issues.reopen(act, issue) if state == "open" else issue
@@ -169,6 +172,10 @@ def label_names(items: Sequence[object]) -> list[str]:
 
 
 def _assignees(request: RestRequest, body: Body, *, strict: bool = True) -> list[User] | None:
+    """Return whom to assign; None where the body does not say. An unknown login is refused if `strict`, else ignored.
+
+    GitHub refuses it when an issue is written, and ignores it where assignees alone are added or removed.
+    """
     logins = body.texts("assignees")
     if logins is None and "assignee" in body:
         login = body.text("assignee")
@@ -194,20 +201,17 @@ def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone 
         raise InvalidRefusal(errors=[error]) from None
 
 
-_NOBODY = -1  # an id that nobody has
-
-
-def chosen_issues(request: RestRequest, home: Repository) -> list[Issue]:
+def _select_issues(request: RestRequest, home: Repository) -> list[Issue]:
     """Return the issues and pull requests of a repository that the query asks for, in its order."""
     conditions, values = ["repository_id = ?"], list[object]([home.id])
     for condition, value in _conditions(request, home):
         conditions.append(condition)
         values += value
     found = request.world.database.select(Issue, f"WHERE {' AND '.join(conditions)} ORDER BY id", values)
-    return _sorted(request, _labelled(request, home, found))
+    return _sort(request, _filter_by_labels(request, home, found))
 
 
-def own_issues(request: RestRequest) -> list[Issue]:
+def _select_own_issues(request: RestRequest) -> list[Issue]:
     """Return the open issues anywhere that are the viewer's by assignment, authorship or mention."""
     database, viewer = request.world.database, request.viewer
     filters = {
@@ -221,7 +225,7 @@ def own_issues(request: RestRequest) -> list[Issue]:
     found = database.select(Issue, f"WHERE {wanted} ORDER BY id", (viewer.id,))
     state = request.query.get("state", "open")
     visible = {one.id for one in permissions.visible_repositories(request.world, viewer)}
-    return _sorted(request, [one for one in found if state in {"all", one.state} and one.repository_id in visible])
+    return _sort(request, [one for one in found if state in {"all", one.state} and one.repository_id in visible])
 
 
 def _conditions(request: RestRequest, home: Repository) -> list[tuple[str, list[object]]]:
@@ -237,13 +241,13 @@ def _conditions(request: RestRequest, home: Repository) -> list[tuple[str, list[
         condition = "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)"
         found.append((condition, [_user_id(request, mentioned)]))
     if assignee := query.get("assignee"):
-        found.append(_assigned(request, assignee))
+        found.append(_assignee_condition(request, assignee))
     if milestone := query.get("milestone"):
-        found.append(_in_milestone(request, home, milestone))
+        found.append(_milestone_condition(request, home, milestone))
     return found
 
 
-def _assigned(request: RestRequest, assignee: str) -> tuple[str, list[object]]:
+def _assignee_condition(request: RestRequest, assignee: str) -> tuple[str, list[object]]:
     if assignee == "none":
         return "id NOT IN (SELECT issue_id FROM assignees)", []
     if assignee == "*":
@@ -251,12 +255,12 @@ def _assigned(request: RestRequest, assignee: str) -> tuple[str, list[object]]:
     return "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)", [_user_id(request, assignee)]
 
 
-def _in_milestone(request: RestRequest, home: Repository, milestone: str) -> tuple[str, list[object]]:
+def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> tuple[str, list[object]]:
     if milestone == "none":
         return "milestone_id IS NULL", []
     if milestone == "*":
         return "milestone_id IS NOT NULL", []
-    number = int(milestone) if milestone.isascii() and milestone.isdigit() and len(milestone) < 19 else _NOBODY  # noqa: PLR2004 - what a column holds
+    number = int(milestone) if milestone.isascii() and milestone.isdigit() and len(milestone) < 19 else _NO_ID  # noqa: PLR2004 - what a column holds
     found = request.world.database.one(Milestone, repository_id=home.id, number=number)
     if found is None:
         error = FieldError(resource="Issue", field="milestone", code="invalid", value=milestone)
@@ -264,7 +268,7 @@ def _in_milestone(request: RestRequest, home: Repository, milestone: str) -> tup
     return "milestone_id = ?", [found.id]
 
 
-def _labelled(request: RestRequest, home: Repository, issues: list[Issue]) -> list[Issue]:
+def _filter_by_labels(request: RestRequest, home: Repository, issues: list[Issue]) -> list[Issue]:
     for name in filter(None, (part.strip() for part in request.query.get("labels", "").split(","))):
         label = request.world.database.one(Label, repository_id=home.id, name=name)
         marked = request.world.database.all(IssueLabel, label_id=label.id) if label else []
@@ -273,7 +277,7 @@ def _labelled(request: RestRequest, home: Repository, issues: list[Issue]) -> li
     return issues
 
 
-def _sorted(request: RestRequest, issues: list[Issue]) -> list[Issue]:
+def _sort(request: RestRequest, issues: list[Issue]) -> list[Issue]:
     database = request.world.database
     keys: Keys[Issue] = {
         "created": lambda one: one.created_at,
@@ -285,4 +289,4 @@ def _sorted(request: RestRequest, issues: list[Issue]) -> list[Issue]:
 
 def _user_id(request: RestRequest, login: str) -> int:
     found = from_path.accounts(request, [login])
-    return found[0].id if found else _NOBODY
+    return found[0].id if found else _NO_ID

@@ -40,7 +40,7 @@ def list_pulls(request: RestRequest) -> Reply:
         "popularity": lambda one: database.count(Comment, issue_id=one.issue_id),
         "long-running": lambda one: issues[one.issue_id].created_at,
     }
-    direction = "asc" if query.get("sort") not in {None, "created"} else "desc"
+    direction = "asc" if query.get("sort") not in {None, "created"} else "desc"  # GitHub's documented default
     return list_reply(
         request, sort_items(request, chosen, keys, "created", direction), lambda one: render.pull(request.view, one)
     )
@@ -49,7 +49,7 @@ def list_pulls(request: RestRequest) -> Reply:
 def create_pull(request: RestRequest) -> Reply:
     """Create a pull request."""
     home, body = from_path.repository(request), request.body()
-    if "issue" in body:
+    if "issue" in body:  # GitHub turns that issue into the pull request
         raise NotImplementedRefusal("The twin does not turn issues into pull requests; give a title instead.")
     body.require("base", "head")
     title, head, base = body.text("title"), body.required_text("head"), body.required_text("base")
@@ -150,7 +150,7 @@ def update_branch(request: RestRequest) -> Reply:
 
 def get_requested_reviewers(request: RestRequest) -> Reply:
     """Get all requested reviewers for a pull request."""
-    users, teams = render.requested(request.view, from_path.pull(request))
+    users, teams = render.requested_reviewers(request.view, from_path.pull(request))
     return json_reply({"users": users, "teams": teams})
 
 
@@ -185,7 +185,7 @@ def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]
 
 
 def _has_head(request: RestRequest, pull: Pull, head: str | None) -> bool:
-    """Filter by `owner:branch`; a name without owner is no filter, as on GitHub."""
+    """Return whether a pull request comes from `owner:branch`; a name without owner is no filter, as on GitHub."""
     if not head or ":" not in head:
         return True
     login, _, ref = head.partition(":")
@@ -202,4 +202,5 @@ def _head_repository(request: RestRequest, home: Repository, head: str, name: st
 
 
 def _fresh(request: RestRequest) -> View:
+    """Return a view for the reply: the request's own remembers records from before the change."""
     return View(request.world, request.viewer, request.base, request.media)

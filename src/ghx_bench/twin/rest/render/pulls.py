@@ -26,7 +26,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
     repository = view.repository(pull.repository_id)
     assignees = [simple_user(view, user) for user in issues.assignees_of(view, issue)]
     milestone = view.database.get(Milestone, issue.milestone_id)
-    users, teams = requested(view, pull)
+    users, teams = requested_reviewers(view, pull)
     return {
         **_addresses(view, repository, issue, pull),
         "number": issue.number,
@@ -100,7 +100,7 @@ def issue_of(view: View, pull: Pull) -> Issue:
     return found
 
 
-def requested(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
+def requested_reviewers(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
     """Render the users and the teams that were asked for a review."""
     requests = view.database.all(ReviewRequest, pull_id=pull.id)
     users = [simple_user(view, view.user(one.user_id)) for one in requests if one.user_id is not None]

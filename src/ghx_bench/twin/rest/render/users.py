@@ -1,7 +1,7 @@
 """Users, organisations and teams."""
 
 from ghx_bench.twin.reply import JsonObject
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, User
 
 _LINKS = {
@@ -40,7 +40,7 @@ def simple_user(view: View, user: User) -> JsonObject:
 
 
 def _simple_user(view: View, user: User) -> JsonObject:
-    url = f"{view.base.api}/users/{quoted(login(user))}"
+    url = f"{view.base.api}/users/{quote_part(login(user))}"
     return {
         "login": login(user),
         "id": user.id,
@@ -102,7 +102,7 @@ def own_user(view: View, user: User) -> JsonObject:
 
 def simple_organization(view: View, organization: User) -> JsonObject:
     """Render an organisation in a list."""
-    url = f"{view.base.api}/orgs/{quoted(organization.login)}"
+    url = f"{view.base.api}/orgs/{quote_part(organization.login)}"
     return {
         "login": organization.login,
         "id": organization.id,
@@ -181,9 +181,9 @@ def full_team(view: View, team: Team) -> JsonObject:
 def membership(view: View, membership: Membership) -> JsonObject:
     """Render a user's membership in an organisation."""
     organization, user = view.user(membership.organization_id), view.user(membership.user_id)
-    url = f"{view.base.api}/orgs/{quoted(organization.login)}"
+    url = f"{view.base.api}/orgs/{quote_part(organization.login)}"
     return {
-        "url": f"{url}/memberships/{quoted(login(user))}",
+        "url": f"{url}/memberships/{quote_part(login(user))}",
         "state": "active",
         "role": membership.role,
         "organization_url": url,

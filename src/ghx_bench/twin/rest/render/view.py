@@ -95,7 +95,7 @@ class View:
         return self.html(self.repository(issue.repository_id), f"/{kind}/{issue.number}")
 
 
-def quoted(text: str, *, safe: str = "") -> str:
+def quote_part(text: str, *, safe: str = "") -> str:
     """Return a text as a part of an address."""
     return quote(text, safe=safe)
 

@@ -4,7 +4,7 @@ from ghx_bench.twin.commands import checks, workflow_runs, workflows
 from ghx_bench.twin.queries import workflow_runs as queries
 from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedJob, SeedRun
 from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.planting.history import commit_named
+from ghx_bench.twin.seed.planting.history import find_commit
 from ghx_bench.twin.seed.planting.repository import PlantedRepository
 from ghx_bench.twin.state.records import Workflow, WorkflowRun
 
@@ -14,7 +14,7 @@ def plant_checks(repo: PlantedRepository) -> None:
     for check in repo.seed.checks:
         with within("checks"):
             is_branch = repo.git.ref(f"refs/heads/{check.commit}") is not None
-            plant_check(repo, check, commit_named(repo, check.commit), check.commit if is_branch else None)
+            plant_check(repo, check, find_commit(repo, check.commit), check.commit if is_branch else None)
 
 
 def plant_check(repo: PlantedRepository, seed: SeedCheck, sha: str, branch: str | None) -> None:
@@ -63,7 +63,7 @@ def _plant_run(repo: PlantedRepository, workflow: Workflow, seed: SeedRun) -> No
     is_branch = repo.git.ref(f"refs/heads/{seed.commit}") is not None
     with repo.acting_unrestricted(seed.actor, at=seed.at) as act:
         run = workflow_runs.create(
-            act, workflow, sha=commit_named(repo, seed.commit), event=seed.event, title=seed.title, number=seed.number,
+            act, workflow, sha=find_commit(repo, seed.commit), event=seed.event, title=seed.title, number=seed.number,
             branch=seed.branch or (seed.commit if is_branch else None), identity=seed.id, conclusion=seed.conclusion,
         )  # fmt: skip
     _plant_jobs(repo, run, seed)

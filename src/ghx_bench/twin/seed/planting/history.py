@@ -27,10 +27,10 @@ def plant_history(repo: PlantedRepository) -> None:
             _commit(repo, commit)
     for name, target in seed.tags.items():
         with within(f"tags: {name}"), repo.world.acting(None) as act:
-            refs.create(act, repo.current(act), ref=f"refs/tags/{name}", sha=commit_named(repo, target))
+            refs.create(act, repo.current(act), ref=f"refs/tags/{name}", sha=find_commit(repo, target))
 
 
-def commit_named(repo: PlantedRepository, name: str) -> str:
+def find_commit(repo: PlantedRepository, name: str) -> str:
     """Return the commit that a branch, a tag or a sha names."""
     sha = repo.git.resolve(name, repo.record.default_branch)
     if sha is None:
@@ -69,7 +69,7 @@ def _commit(repo: PlantedRepository, commit: SeedCommit) -> None:
 def _start(repo: PlantedRepository, commit: SeedCommit) -> str | None:
     """Return the commit a new branch starts at: the named one, else the default branch's; None for an orphan."""
     if commit.from_ is not None:
-        return commit_named(repo, commit.from_)
+        return find_commit(repo, commit.from_)
     return repo.git.ref(f"refs/heads/{repo.record.default_branch}")
 
 
