@@ -87,7 +87,7 @@ class LabelEventView(EventView):
 
 
 class AssigneeEventView(EventView):
-    """Someone was assigned or unassigned."""
+    """A user was assigned or unassigned."""
 
     __slots__ = ()
 

@@ -149,7 +149,7 @@ class Reactable:
         raise NotImplementedError
 
     def reaction_groups(self) -> list[ReactionGroupView]:
-        """Return the reactions by kind, every kind, as GitHub lists them."""
+        """Return the reactions by kind; GitHub lists every kind, also those without a reaction."""
         return [ReactionGroupView(self.context, ReactionsOf(self.reacted, content)) for content in CONTENTS]
 
     def reactions(self, content: str | None = None, order_by: dict[str, str] | None = None) -> list[Reaction]:

@@ -175,7 +175,7 @@ class RepositoryView(CommunityFields):
         return [one for one in found if one.type == "User" and _matches(one, query)]
 
     def mentionable_users(self, query: str | None = None) -> list[User]:
-        """Return who can be mentioned: whoever can be given work, and whoever wrote something."""
+        """Return who can be mentioned: those who can be assigned, and those who wrote something."""
         found = {one.id: one for one in self.assignable_users(query)}
         issues = self.context.database.all(Issue, repository_id=self.subject.id)
         authors = (self.context.user(identity) for identity in {issue.author_id for issue in issues})
@@ -203,7 +203,7 @@ class RepositoryView(CommunityFields):
     def _find_by_number(self, find: Any, number: int, what: str) -> Any:
         try:
             found = find(self.context.world, self.subject, number)
-        except MovedRefusal as moved:
+        except MovedRefusal as moved:  # GraphQL follows a transferred issue, where REST redirects
             found = self.context.database.get(Issue, moved.issue_id)
             if found is None or not self.context.visible(self.context.repository(found.repository_id)):
                 raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None

@@ -10,7 +10,7 @@ from ghx_bench.twin.state.records import Protection
 
 
 class CollaboratorEdge(Edge):
-    """Someone with a role in a repository."""
+    """A user with a role in a repository."""
 
     __slots__ = ()
     subject: Member

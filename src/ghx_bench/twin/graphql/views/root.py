@@ -30,8 +30,8 @@ class QueryView:
         return self.context.view_of(find(self.context, identity))
 
     def nodes(self, ids: list[str]) -> list[Any]:
-        """Return many things by their global ids; an error stands in the place of each that is not there."""
-        self.context.spend(len(ids))
+        """Return many things by their global ids; each that is not there becomes null with an error of its own."""
+        self.context.spend(len(ids))  # no page bounds this list
         return [self._node_or_refusal(identity) for identity in ids]
 
     def organization(self, login: str) -> Any:
@@ -50,7 +50,7 @@ class QueryView:
         return self.context.view_of(found)
 
     def repository_owner(self, login: str) -> Any:
-        """Return whoever has a login and can own repositories."""
+        """Return the user or organization with a login; bots own no repositories."""
         found = self.context.database.one(User, login=login)
         return self.context.view_of(found) if found and found.type != "Bot" else None
 
@@ -93,11 +93,11 @@ class QueryView:
         try:
             return self.context.view_of(find(self.context, identity))
         except Refusal as refusal:
-            return refusal
+            return refusal  # returned, not raised: graphql-core makes it the error of this item alone
 
 
 class RateLimitView:
-    """The hourly budget, which a test bench never lets run out."""
+    """The hourly budget, of which at least one request always remains."""
 
     typename: ClassVar[str] = "RateLimit"
     __slots__ = ("_context",)

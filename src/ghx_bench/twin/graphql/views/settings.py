@@ -145,7 +145,7 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return "COMMIT_MESSAGES"
 
     def stargazer_count(self) -> int:
-        """Return how many stars it has: nobody can star anything here."""
+        """Return how many stars it has: a world has none."""
         return 0
 
     def viewer_has_starred(self) -> bool:

@@ -148,5 +148,6 @@ def _output(body: Body) -> tuple[str | None, str | None]:
     if output is None:
         return None, None
     if output.items("annotations") or output.text("text"):
+        # Refused and not dropped: annotations would be missing when a client reads them back.
         raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text and no annotations.")
     return output.text("title"), output.text("summary")

@@ -41,14 +41,14 @@ _SEARCH_LIMIT, _CODE_SEARCH_LIMIT = 30, 10
 
 
 def get_root(request: RestRequest) -> Reply:
-    """Say where everything is."""
+    """Get the addresses of the API's resources."""
     addresses = {name: f"{request.base.api}{path}" for name, path in _ROOT.items()}
     page = f"{request.base.html}/settings/connections/applications{{/client_id}}"
     return json_reply({"current_user_authorizations_html_url": page, **addresses})
 
 
 def get_rate_limit(request: RestRequest) -> Reply:
-    """Say how much the viewer may still ask."""
+    """Get rate limit status for the authenticated user."""
     rate = request.rate
     core = _allowance(rate.limit, rate.used, rate.reset)
     resources = {

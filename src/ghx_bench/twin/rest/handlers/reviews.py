@@ -160,6 +160,7 @@ def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Repl
 
 def _list_comments(request: RestRequest, pulls: list[Pull]) -> Reply:
     found: list[ReviewComment] = []
+    # Comments of a pending review are not listed, even to their author, until it is submitted.
     pending = {
         review.id
         for pull in pulls

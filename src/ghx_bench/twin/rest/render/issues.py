@@ -45,7 +45,7 @@ def issue(view: View, issue: Issue) -> JsonObject:
         "events_url": f"{url}/events",
         "html_url": view.issue_page(issue),
         "id": issue.id,
-        "node_id": view.node(pull or issue),
+        "node_id": view.node(pull or issue),  # a pull request among issues has the pull request's global id
         "number": issue.number,
         "title": issue.title,
         "user": optional_user(view, issue.author_id),

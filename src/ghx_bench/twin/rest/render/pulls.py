@@ -144,6 +144,7 @@ def _links(view: View, repository: Repository, issue: Issue, pull: Pull) -> Json
 def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObject:
     found = view.database.get(Repository, repository_id)
     if found is None:
+        # The fork was deleted; GitHub keeps the pull request and shows its head without a repository.
         return {"label": f"unknown:{ref}", "ref": ref, "sha": sha, "user": None, "repo": None}
     owner = view.user(found.owner_id)
     return {

@@ -18,7 +18,7 @@ _LINKS = {
 
 
 def login(user: User) -> str:
-    """Return the login as REST spells it: an app's bot carries a mark."""
+    """Return the login as REST spells it, with `[bot]` for the bot of an app; GraphQL leaves that out."""
     return f"{user.login}[bot]" if user.type == "Bot" and not user.login.endswith("[bot]") else user.login
 
 

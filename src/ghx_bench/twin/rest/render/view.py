@@ -43,7 +43,7 @@ class View:
         """Return a user that a record refers to."""
         if identity not in self._users:
             found = self.database.get(User, identity)
-            self._users[identity] = found or _ghost(self.database.now())
+            self._users[identity] = found or _ghost(self.database.now())  # as GitHub shows deleted accounts
         return self._users[identity]
 
     def repository(self, identity: int) -> Repository:
