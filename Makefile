@@ -30,7 +30,7 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) -q -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 test: .venv/setup-dev.done ## Set up and run everything that must pass

@@ -52,6 +52,7 @@ def cells_in(directory: Path) -> list[tuple[str, str]]:
     return [(row.scenario_id, row.mode) for row in read_rows(directory / "rows.jsonl")]
 
 
+@pytest.mark.slow
 def test_every_byte_prefix_of_a_rows_file_resumes_to_each_cell_exactly_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

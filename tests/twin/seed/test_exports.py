@@ -41,6 +41,7 @@ def assert_fixpoint(world: World) -> None:
         assert list(again.storage.refs().values()) == list(world.storage.refs().values())
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(wanted=steps())
 def test_any_world_that_commands_can_make_is_the_same_after_an_export(base: World, wanted: list[Step]) -> None:

@@ -42,6 +42,7 @@ def test_a_whole_introspection_is_answered(client: httpx2.Client) -> None:
     assert "PullRequest" in {one["name"] for one in answer["data"]["__schema"]["types"]}
 
 
+@pytest.mark.slow
 def test_thousands_of_aliases_are_refused(client: httpx2.Client) -> None:
     aliases = " ".join(f"a{number}: viewer {{ login }}" for number in range(6000))
 

@@ -148,6 +148,7 @@ def test_a_world_that_is_added_twice_is_still_one_world(fork: Seeded, github_ser
     assert status == 201
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(110)
 def test_two_hundred_forks_written_at_once_see_only_their_own(served: Served) -> None:
     forks = [served.world.fork() for _ in range(FORKS)]
