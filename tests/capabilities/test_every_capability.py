@@ -154,6 +154,7 @@ def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", READS)
 def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)

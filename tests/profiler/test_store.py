@@ -198,6 +198,7 @@ def test_whoever_comes_between_two_writes_takes_nobodys_turn(tmp_path: Path) -> 
     assert len(cells_in(next((tmp_path / "new").iterdir()))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell_number", [1, 3])
 @pytest.mark.parametrize("point", crash_points())
 def test_a_crash_between_any_two_writes_resumes_to_each_cell_exactly_once(

@@ -58,6 +58,7 @@ def test_a_token_opens_its_world_as_a_password_or_as_a_name(served: Served, cred
     assert httpx2.get(f"{served.server.url}/user", auth=(name, password)).json()["login"] == "eve"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/user", "/repos/acme/widgets", "/no/such/path", "/api/v3/user", "/rate_limit"])
 @pytest.mark.parametrize(
     ("headers", "message"),

@@ -243,6 +243,7 @@ async def test_a_world_is_used_without_any_socket(fork: Seeded) -> None:
     assert [entry.surface for entry in fork.world.journal] == ["rest", "graphql", "git"]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.both_backends
 async def test_many_tasks_in_process_are_served_side_by_side(fork: Seeded) -> None:
