@@ -27,6 +27,8 @@ from ghx_bench.twin.seed.talk import SeedComment, SeedIssue
 from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base() -> Generator[World]:
@@ -41,7 +43,6 @@ def assert_fixpoint(world: World) -> None:
         assert list(again.storage.refs().values()) == list(world.storage.refs().values())
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(wanted=steps())
 def test_any_world_that_commands_can_make_is_the_same_after_an_export(base: World, wanted: list[Step]) -> None:

@@ -8,6 +8,8 @@ from served_world import Served
 
 from ghx_bench.twin.server.credentials import token_of
 
+pytestmark = pytest.mark.slow
+
 
 def basic(text: str) -> str:
     return f"Basic {base64.b64encode(text.encode()).decode()}"
@@ -58,7 +60,6 @@ def test_a_token_opens_its_world_as_a_password_or_as_a_name(served: Served, cred
     assert httpx2.get(f"{served.server.url}/user", auth=(name, password)).json()["login"] == "eve"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/user", "/repos/acme/widgets", "/no/such/path", "/api/v3/user", "/rate_limit"])
 @pytest.mark.parametrize(
     ("headers", "message"),

@@ -6,6 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def ask(client: httpx2.Client, query: str, **variables: object) -> dict[str, Any]:
     reply = client.post("/graphql", json={"query": query, "variables": variables})

@@ -23,6 +23,8 @@ from ghx_bench.twin.server.running import Server
 from ghx_bench.twin.server.running import served as serving
 from ghx_bench.twin.state.records import Comment, Issue
 
+pytestmark = pytest.mark.slow
+
 FORKS = 200
 
 
@@ -148,7 +150,6 @@ def test_a_world_that_is_added_twice_is_still_one_world(fork: Seeded, github_ser
     assert status == 201
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(110)
 def test_two_hundred_forks_written_at_once_see_only_their_own(served: Served) -> None:
     forks = [served.world.fork() for _ in range(FORKS)]
@@ -243,7 +244,6 @@ async def test_a_world_is_used_without_any_socket(fork: Seeded) -> None:
     assert [entry.surface for entry in fork.world.journal] == ["rest", "graphql", "git"]
 
 
-@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.both_backends
 async def test_many_tasks_in_process_are_served_side_by_side(fork: Seeded) -> None:
