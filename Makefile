@@ -25,12 +25,12 @@ demo: .venv/setup.done ## Set up and run the default scenarios in three modes, o
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
 
 # The type checker takes as long as all the tests here, so both go on at once; what it found is shown at the end.
-check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: under a minute
+check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) -q -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 test: .venv/setup-dev.done ## Set up and run everything that must pass

@@ -46,6 +46,7 @@ async def replay(
         return await session.prompt("Whatever was asked."), await session.trace()
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again(tmp_path: Path) -> None:
     recorded = recording(
@@ -68,6 +69,7 @@ async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again
     assert trace.session_id != recorded.session_id
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_call_that_fails_does_not_end_the_session() -> None:
     recorded = recording(("bash", {"command": "exit 2"}), ("calc_refuse", {}), ("bash", {"command": "echo on"}))

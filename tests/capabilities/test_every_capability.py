@@ -103,6 +103,7 @@ def test_what_others_rely_on_is_given(id_: str, fields: str, ghx: Ghx) -> None:
     assert set(fields.split()) <= set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -116,6 +117,7 @@ def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -127,6 +129,7 @@ def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     assert (envelope.error.code, envelope.error.retryable) == ("VALIDATION", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -137,6 +140,7 @@ def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [7.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -150,6 +154,7 @@ def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", READS)
 def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -160,6 +165,7 @@ def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [0.25, 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -171,6 +177,7 @@ def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None
     assert (envelope.error.code, envelope.error.retryable) == ("SERVER", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if "name" in ENTRIES[id_].signature.names])
 def test_a_repository_that_is_not_there_is_not_found(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)

@@ -138,6 +138,7 @@ def test_a_list_says_in_its_meta_where_it_goes_on(ghx: Ghx) -> None:
     assert envelope.meta.pagination.end_cursor == envelope.data["pageInfo"]["endCursor"]  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(ENTRIES))
 @settings(max_examples=25)
 @given(status=st.sampled_from([200, 201, 204, 404, 500]), answer=JSON)
@@ -149,6 +150,7 @@ def test_nothing_that_github_says_makes_a_call_raise(task: str, status: int, ans
     assert envelope.ok == (envelope.error is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": {}}', b'{"data": {"repository": {}}}'])
 @pytest.mark.parametrize("task", sorted(ENTRIES))
 def test_an_answer_of_another_shape_is_a_failure_of_the_server(task: str, body: bytes) -> None:

@@ -114,6 +114,7 @@ def test_findings_of_another_session_are_not_taken_up(here: Path) -> None:
     assert bundle_at(here / "analysis" / "ghx-iter-0.json").scenario_id == ""
 
 
+@pytest.mark.slow
 def test_a_report_shows_what_was_found_afterwards(here: Path) -> None:
     write_run(here / "run", [a_row("ghx"), a_row("baseline")])
     assert "wasted turns" not in findings_in_report(here / "run")

@@ -111,6 +111,7 @@ def test_a_draft_says_the_same_in_json_and_in_yaml(category: Category) -> None:
     assert json.loads(starter_text("a-001", category=category, format_="json")) == as_yaml
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,9}-[0-9]{3}", fullmatch=True))
 def test_whatever_the_id_the_draft_is_valid(tmp_path_factory: pytest.TempPathFactory, id_: str) -> None:
     path = tmp_path_factory.mktemp("draft") / "a.yaml"

@@ -33,6 +33,8 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
+pytestmark = pytest.mark.slow
+
 REPO = "acme/playground"
 LABEL = "bench-fixture"
 

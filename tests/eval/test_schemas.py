@@ -201,6 +201,7 @@ def is_valid(model: type[BaseModel], value: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MALFORMED, ids=[case["name"] for case in MALFORMED])
 def test_the_schema_and_the_record_agree_on_a_scenario_with(case: dict[str, Any]) -> None:
     value = malformed(case)

@@ -52,6 +52,7 @@ def cells_in(directory: Path) -> list[tuple[str, str]]:
     return [(row.scenario_id, row.mode) for row in read_rows(directory / "rows.jsonl")]
 
 
+@pytest.mark.slow
 def test_every_byte_prefix_of_a_rows_file_resumes_to_each_cell_exactly_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +198,7 @@ def test_whoever_comes_between_two_writes_takes_nobodys_turn(tmp_path: Path) -> 
     assert len(cells_in(next((tmp_path / "new").iterdir()))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell_number", [1, 3])
 @pytest.mark.parametrize("point", crash_points())
 def test_a_crash_between_any_two_writes_resumes_to_each_cell_exactly_once(

@@ -25,7 +25,7 @@ def mark_of(item: pytest.Item) -> str | None:
 
 
 def _starts(item: pytest.Function) -> Iterator[Any]:
-    yield item.function
+    yield getattr(getattr(item.function, "hypothesis", None), "inner_test", item.function)
     if item.cls is not None:
         yield item.cls
     if "pytester" in item.fixturenames:
@@ -43,7 +43,7 @@ def _reached(start: Any) -> frozenset[str]:
 def _search(start: Any) -> Iterator[str]:
     seen, left = set[int](), [start]
     while left:
-        thing = left.pop()
+        thing = inspect.unwrap(left.pop())
         if id(thing) in seen:
             continue
         seen.add(id(thing))
@@ -60,7 +60,7 @@ def _search(start: Any) -> Iterator[str]:
         elif isinstance(thing, dict):
             left.extend(thing.values())
         elif isinstance(thing, types.FunctionType) and _is_ours(thing):
-            left.extend(_referred_to(inspect.unwrap(thing)))
+            left.extend(_referred_to(thing))
 
 
 def _referred_to(function: types.FunctionType) -> Iterator[Any]:

@@ -112,6 +112,7 @@ def test_a_trace_comes_back_as_it_was(trace: SessionTrace, with_row: bool, promp
     assert from_atif(as_json(document)) == trace
 
 
+@pytest.mark.slow
 @given(trace=recorded() | inconsistent, model=st.sampled_from(["none", "vendor/model-1"]))
 def test_documents_keep_the_rules_of_the_format(trace: SessionTrace, model: str) -> None:
     document = as_json(to_atif(trace, a_row(), agent=AgentInfo(name="opencode", model=model)))

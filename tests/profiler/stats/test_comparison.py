@@ -590,6 +590,7 @@ def test_effect_sizes_are_positive_when_a_is_lower() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_variance_is_split_into_scenarios_and_repetitions() -> None:
     rng = np.random.default_rng(0)
     effects = rng.normal(0.2, 0.3, 400)
@@ -712,6 +713,7 @@ def messy_rows(drawn: list[tuple[str, str, tuple[float | None, float | None, boo
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(cells, max_size=60), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from(["suite", "population"]))
 def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(drawn, alpha, target) -> None:
@@ -722,6 +724,7 @@ def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(dr
         assert has_no_nan(comparison.to_wire())
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(cells, max_size=40), st.randoms())
 def test_the_order_of_rows_changes_nothing(drawn, random) -> None:

@@ -38,6 +38,7 @@ def test_there_are_captures_to_answer() -> None:
     assert len(documents()) > 150
 
 
+@pytest.mark.slow
 def test_every_captured_document_is_executed_without_errors_on_a_like_world() -> None:
     failed: dict[str, Any] = {}
     seeded = build_town()

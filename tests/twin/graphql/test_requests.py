@@ -244,6 +244,7 @@ def test_the_whole_schema_can_be_introspected(town: Town) -> None:
     assert {kind["name"] for kind in answer.data["__schema"]["types"]} == set(schema().type_map)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "message"),
     [

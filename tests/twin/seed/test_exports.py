@@ -26,6 +26,8 @@ from ghx_bench.twin.seed.planting import SeedError, plant
 from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base() -> Generator[World]:

@@ -11,6 +11,8 @@ from served_world import Served
 
 from ghx_bench.twin.server.request import MOST_BYTES
 
+pytestmark = pytest.mark.slow
+
 MEGABYTE = 1024 * 1024
 ISSUES = "/repos/acme/widgets/issues"
 

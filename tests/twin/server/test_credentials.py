@@ -8,6 +8,8 @@ from served_world import Served
 
 from ghx_bench.twin.server.app import token_of
 
+pytestmark = pytest.mark.slow
+
 
 def basic(text: str) -> str:
     return f"Basic {base64.b64encode(text.encode()).decode()}"

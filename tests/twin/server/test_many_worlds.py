@@ -23,6 +23,8 @@ from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.server.loopback import served as serving
 from ghx_bench.twin.state.records import Comment, Issue
 
+pytestmark = pytest.mark.slow
+
 FORKS = 200
 
 
