@@ -10,6 +10,7 @@ from ghx_bench.twin.commands import (
     comments,
     contents,
     issues,
+    kernel,
     labels,
     merges,
     milestones,
@@ -19,7 +20,6 @@ from ghx_bench.twin.commands import (
     refs,
     repositories,
     reviews,
-    signatures,
     threads,
     users,
     workflow_runs,
@@ -116,7 +116,7 @@ def _commit(act: Act, repository: Repository, branch: str, number: int, *, start
     old = git.ref(ref)
     parent = start or old or git.ref(f"refs/heads/{repository.default_branch}")
     text = TEXT.replace(f"line {number}\n", f"line {number} by {branch} at {act.now}\n")
-    who = signatures.of_user(_chosen(act, User, number), act.now)
+    who = kernel.user_signature(_chosen(act, User, number), act.now)
     tree = git.write_tree(parent, [TreeChange(path="poem.txt", sha=git.write_blob(text.encode()))])
     sha = git.write_commit(
         tree=tree, parents=(parent,) if parent else (), message=f"Change {number}", author=who, committer=who

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import cast
 
-from ghx_bench.twin.commands import events, merges, texts
+from ghx_bench.twin.commands import kernel, merges, texts, timeline
 from ghx_bench.twin.commands.conclusion import drop_auto_merge
 from ghx_bench.twin.commands.merges import Method
 from ghx_bench.twin.queries import lookup, permissions
@@ -21,7 +21,7 @@ def enable_auto_merge(
     act: Act, pull: Pull, *, method: Method = "merge", title: str | None = None, message: str | None = None
 ) -> Pull:
     """Promise to merge a pull request once nothing stands against it any more."""
-    current = events.fresh(act, pull)
+    current = kernel.reload(act, pull)
     repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
     permissions.require(act, repository, "write")
     if not repository.allow_auto_merge:
@@ -34,23 +34,23 @@ def enable_auto_merge(
         raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
     for field, text in (("commitHeadline", title), ("commitBody", message)):
         texts.storable(text or "", resource="PullRequest", field=field)
-    who = events.actor_id(act, repository)
+    who = kernel.actor_id(act, repository)
     promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
     promise |= {"commit_title": title, "commit_message": message}
-    events.record(act, issue, _EVENTS[method])
-    events.touch(act, issue)
+    timeline.record_event(act, issue, _EVENTS[method])
+    kernel.touch(act, issue)
     return act.database.update(current, auto_merge=promise)
 
 
 def disable_auto_merge(act: Act, pull: Pull) -> Pull:
     """Take the promise back; its pull request's author may too."""
-    current = events.fresh(act, pull)
+    current = kernel.reload(act, pull)
     repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
     if act.viewer is None or act.viewer.id != issue.author_id:
         permissions.require(act, repository, "write")
     if current.auto_merge is None:
         raise InvalidRefusal("Can't disable auto-merge for this pull request.")
-    events.touch(act, issue)
+    kernel.touch(act, issue)
     return drop_auto_merge(act, current)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import events, placement, trial
+from ghx_bench.twin.commands import kernel, placement, timeline, trial
 from ghx_bench.twin.commands.conclusion import drop_auto_merge
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import git_of
@@ -27,11 +27,11 @@ def put_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed"
     """Send an open pull request into another branch, which is there and which has not all its commits."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     change: dict[str, Any] = {"from": pull.base_ref, "to": base}
-    events.record(act, issue, event, **change)
+    timeline.record_event(act, issue, event, change)
     tip = git.ref(f"refs/heads/{base}") or pull.base_sha
     moved = act.database.update(pull, base_ref=base, base_sha=tip)
     moved = drop_auto_merge(act, moved)
-    events.touch(act, issue)
+    kernel.touch(act, issue)
     placement.follow_all(act, moved)
     trial.refresh(act, moved)
     return moved

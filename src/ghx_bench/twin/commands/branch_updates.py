@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ghx_bench.twin.commands import events, pushes, signatures
+from ghx_bench.twin.commands import kernel, pushes
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
@@ -15,7 +15,7 @@ def update_branch(
     act: Act, pull: Pull, *, expected_head: str | None = None, method: Literal["merge", "rebase"] = "merge"
 ) -> Pull:
     """Take the base into the branch of a pull request, by a merge commit or by rebasing it."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     home = _writable_head(act, current)
     if issue.state != "open":
         raise InvalidRefusal("Pull request is closed")
@@ -30,7 +30,7 @@ def update_branch(
     name = f"refs/heads/{current.head_ref}"
     act.git(home).fetch(git_of(act.world, current), tip, name)
     pushes.record(act, home, [RefUpdate(name, current.head_sha, tip)])
-    return events.fresh(act, current)
+    return kernel.reload(act, current)
 
 
 def _writable_head(act: Act, pull: Pull) -> Repository:
@@ -48,18 +48,18 @@ def _writable_head(act: Act, pull: Pull) -> Repository:
 def _merged(act: Act, pull: Pull, base: str) -> str | None:
     repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
     tree = git.merge(pull.head_sha, base)
-    user = lookup.user_by_id(act.world, events.actor_id(act, repository))
+    user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     return tree and git.write_commit(
         tree=tree,
         parents=(pull.head_sha, base),
         message=f"Merge branch '{pull.base_ref}' into {pull.head_ref}",
-        author=signatures.of_user(user, act.now),
-        committer=signatures.of_github(act.now),
+        author=kernel.user_signature(user, act.now),
+        committer=kernel.github_signature(act.now),
     )
 
 
 def _rebased(act: Act, pull: Pull, base: str) -> str | None:
     repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
-    user = lookup.user_by_id(act.world, events.actor_id(act, repository))
+    user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     start = git.merge_base(base, pull.head_sha)
-    return start and git.rebase(base, start, pull.head_sha, signatures.of_user(user, act.now))
+    return start and git.rebase(base, start, pull.head_sha, kernel.user_signature(user, act.now))

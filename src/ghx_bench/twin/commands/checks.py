@@ -1,7 +1,7 @@
 """Statuses and check runs that tools report on commits."""
 
-from ghx_bench.twin.commands import automerge, events, run_progress, texts
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands import automerge, kernel, run_progress, texts
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
@@ -49,7 +49,7 @@ def create_status(
         state=state,
         description=description and texts.limited(description, 140, resource="Status", field="description"),
         target_url=target_url,
-        creator_id=events.actor_id(act, repository),
+        creator_id=kernel.actor_id(act, repository),
         created_at=act.now,
         updated_at=act.now,
     )
@@ -114,7 +114,7 @@ def update_check_run(
     completed_at: str | Unset = UNSET,
 ) -> CheckRun:
     """Say more about a check run."""
-    current = events.fresh(act, run)
+    current = kernel.reload(act, run)
     repository = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
     permissions.require(act, repository, "write")
     started = UNSET if started_at is UNSET else _moment("started_at", started_at)

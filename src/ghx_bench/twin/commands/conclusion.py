@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import events, trial
+from ghx_bench.twin.commands import kernel, timeline, trial
 from ghx_bench.twin.commands.issues import put_closed
-from ghx_bench.twin.commands.references import Reference, references
 from ghx_bench.twin.git.repository import Commit
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip
 from ghx_bench.twin.queries.pulls import closing_issues, referenced_issues
+from ghx_bench.twin.queries.references import Reference, references
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Event, Issue, Pull, Repository
 from ghx_bench.twin.world import Act
@@ -33,13 +33,13 @@ def put_pull_merged(act: Act, pull: Pull, *, commit: str, base: str) -> Pull:
     merged = act.database.update(
         pull,
         merged_at=act.now,
-        merged_by_id=events.actor_id(act, repository),
+        merged_by_id=kernel.actor_id(act, repository),
         merge_commit_sha=commit,
         base_sha=base,
         auto_merge=None,
     )
     trial.remove(act, merged)
-    events.record(act, issue, "merged", commit_sha=commit)
+    timeline.record_event(act, issue, "merged", {"commit_sha": commit})
     put_closed(act, issue)
     for promise in promised:
         _close_promised(act, repository, promise, pull_id=pull.id, commit=commit)
@@ -58,7 +58,7 @@ def drop_auto_merge(act: Act, pull: Pull) -> Pull:
     """Take back the promise to merge as soon as possible, where there is one."""
     if pull.auto_merge is None:
         return pull
-    events.record(act, lookup.issue_of(act.world, pull), "auto_merge_disabled")
+    timeline.record_event(act, lookup.issue_of(act.world, pull), "auto_merge_disabled")
     return act.database.update(pull, auto_merge=None)
 
 
@@ -71,7 +71,7 @@ def _point(act: Act, repository: Repository, reference: Reference, sha: str) -> 
     known = act.database.all(Event, issue_id=issue.id, event="referenced")
     if all(event.data.get("commit_sha") != sha for event in known):
         data: dict[str, Any] = {"commit_sha": sha, "commit_repository_id": repository.id}
-        events.record(act, issue, "referenced", actor=events.actor_id(act, repository), **data)
+        timeline.record_event(act, issue, "referenced", data, actor=kernel.actor_id(act, repository))
 
 
 def _close_promised(act: Act, home: Repository, issue: Issue, *, pull_id: int | None, commit: str) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, pushes, signatures, workflow_scope
+from ghx_bench.twin.commands import kernel, pushes, workflow_scope
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_bench.twin.queries import lookup, permissions
@@ -140,8 +140,8 @@ def _check_sha(path: str, before: TreeEntry | None, sha: str | None) -> None:
 
 
 def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
-    git, user = act.git(repository), lookup.user_by_id(act.world, events.actor_id(act, repository))
-    own, tip = signatures.of_user(user, act.now), written.place.tip
+    git, user = act.git(repository), lookup.user_by_id(act.world, kernel.actor_id(act, repository))
+    own, tip = kernel.user_signature(user, act.now), written.place.tip
     try:
         sha = git.write_commit(
             tree=git.write_tree(tip, [written.change]),

@@ -1,6 +1,6 @@
 """Taking the effect from reviews: by hand, or because the code has moved on."""
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.queries.reviews import latest_opinions
@@ -21,6 +21,8 @@ def dismiss_stale(act: Act, pull: Pull) -> None:
 def put_dismissed(act: Act, pull: Pull, review: Review, message: str | None) -> Review:
     """Take the effect from a review and say so in the timeline."""
     issue = lookup.issue_of(act.world, pull)
-    events.record(act, issue, "review_dismissed", review_id=review.id, state=review.state.lower(), message=message)
-    events.touch(act, issue)
+    timeline.record_event(
+        act, issue, "review_dismissed", {"review_id": review.id, "state": review.state.lower(), "message": message}
+    )
+    kernel.touch(act, issue)
     return act.database.update(review, state="DISMISSED", updated_at=act.now)

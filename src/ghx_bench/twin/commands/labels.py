@@ -2,9 +2,9 @@
 
 import re
 
-from ghx_bench.twin.commands.events import fresh, touch
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, storable
-from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import IssueLabel, Label, Repository
@@ -69,7 +69,7 @@ def update(
 ) -> Label:
     """Rename, recolour or describe a label; issues keep it."""
     repository = _require_write(act, label)
-    current = fresh(act, label)
+    current = kernel.reload(act, label)
     changes: dict[str, object] = {}
     if name is not UNSET:
         changes["name"] = wanted = _name(name)
@@ -82,7 +82,7 @@ def update(
         changes["description"] = _description(description)
     if all(getattr(current, field) == value for field, value in changes.items()):
         return current
-    return touch(act, current, **changes)
+    return kernel.touch(act, current, **changes)
 
 
 def delete(act: Act, label: Label) -> None:
@@ -90,7 +90,7 @@ def delete(act: Act, label: Label) -> None:
     _require_write(act, label)
     for placed in act.database.all(IssueLabel, label_id=label.id):
         act.database.delete(placed)
-    act.database.delete(fresh(act, label))
+    act.database.delete(kernel.reload(act, label))
 
 
 def _require_write(act: Act, label: Label) -> Repository:

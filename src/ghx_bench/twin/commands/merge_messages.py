@@ -2,7 +2,7 @@
 
 import re
 
-from ghx_bench.twin.commands import signatures
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.git.repository import Commit
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import commits
@@ -42,7 +42,7 @@ def _summary(world: World, pull: Pull, included: list[Commit]) -> str:
 def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
     """Return everyone who wrote a commit or is named in one, each once, but for the author of it all."""
     author = lookup.user_by_id(world, lookup.issue_of(world, pull).author_id)
-    named: dict[str, str] = {signatures.of_user(author, "").email.lower(): author.login}
+    named: dict[str, str] = {kernel.user_signature(author, "").email.lower(): author.login}
     for commit in included:
         people = ((commit.author.name, commit.author.email), *_CO_AUTHOR.findall(commit.message))
         for name, email in people:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ghx_bench.twin.commands import events, signatures
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.conclusion import put_pull_merged
 from ghx_bench.twin.commands.merge_messages import merge_message, squash_message
 from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_head, synchronize
@@ -36,7 +36,7 @@ def merge(
     expected_head: str | None = None,
 ) -> str:
     """Merge a pull request and return the commit that did it; deletes the head branch where that is the habit."""
-    current = events.fresh(act, pull)
+    current = kernel.reload(act, pull)
     repository = lookup.repository_of(act.world, current)
     permissions.require(act, repository, "write")
     if refusal := obstacle(act, act.viewer, current, method, expected_head=expected_head):
@@ -96,13 +96,13 @@ def _allows(repository: Repository, method: Method) -> bool:
 def _merge_commit(act: Act, pull: Pull, title: str | None, message: str | None) -> str:
     repository = lookup.repository_of(act.world, pull)
     git, base = act.git(repository), base_tip(act.world, pull)
-    merger = lookup.user_by_id(act.world, events.actor_id(act, repository))
+    merger = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     return git.write_commit(
         tree=_merged_tree(act, pull),
         parents=(base, pull.head_sha),
         message=merge_message(act.world, pull, title, message),
-        author=signatures.of_user(merger, act.now),
-        committer=signatures.of_github(act.now),
+        author=kernel.user_signature(merger, act.now),
+        committer=kernel.github_signature(act.now),
     )
 
 
@@ -113,8 +113,8 @@ def _squash_commit(act: Act, pull: Pull, title: str | None, message: str | None)
         tree=_merged_tree(act, pull),
         parents=(base_tip(act.world, pull),),
         message=squash_message(act.world, pull, title, message),
-        author=signatures.of_user(author, act.now),
-        committer=signatures.of_github(act.now),
+        author=kernel.user_signature(author, act.now),
+        committer=kernel.github_signature(act.now),
     )
 
 
@@ -128,9 +128,9 @@ def _rebase_commits(act: Act, pull: Pull, _title: str | None, _message: str | No
 def _rebased(act: Act, pull: Pull) -> str | None:
     repository = lookup.repository_of(act.world, pull)
     git, base = act.git(repository), base_tip(act.world, pull)
-    merger = lookup.user_by_id(act.world, events.actor_id(act, repository))
+    merger = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     start = git.merge_base(base, pull.head_sha)
-    return start and git.rebase(base, start, pull.head_sha, signatures.of_user(merger, act.now))
+    return start and git.rebase(base, start, pull.head_sha, kernel.user_signature(merger, act.now))
 
 
 _COMMITS = {"merge": _merge_commit, "squash": _squash_commit, "rebase": _rebase_commits}

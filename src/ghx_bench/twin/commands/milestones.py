@@ -1,8 +1,8 @@
 """Milestones of a repository: numbered from 1, titles unique."""
 
-from ghx_bench.twin.commands import events, numbering
+from ghx_bench.twin.commands import kernel, timeline
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, moment, storable
-from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Issue, Milestone, Repository
@@ -26,12 +26,12 @@ def create(
     return act.database.insert(
         Milestone,
         repository_id=repository.id,
-        number=numbering.next_milestone_number(act, repository),
+        number=kernel.take_milestone_number(act, repository),
         title=wanted,
         description=_description(description),
         state=_state(state),
         due_on=_due_on(due_on),
-        creator_id=events.actor_id(act, repository),
+        creator_id=kernel.actor_id(act, repository),
         created_at=act.now,
         updated_at=act.now,
         closed_at=act.now if state == "closed" else None,
@@ -48,7 +48,7 @@ def update(
     state: str | Unset = UNSET,
 ) -> Milestone:
     """Change a milestone, close it or open it again."""
-    current = events.fresh(act, milestone)
+    current = kernel.reload(act, milestone)
     repository = _require_write(act, current)
     changes: dict[str, object] = {}
     if title is not UNSET:
@@ -61,16 +61,16 @@ def update(
         changes |= {"state": state, "closed_at": act.now if state == "closed" else None}
     if all(getattr(current, field) == value for field, value in changes.items()):
         return current
-    return events.touch(act, current, **changes)
+    return kernel.touch(act, current, **changes)
 
 
 def delete(act: Act, milestone: Milestone) -> None:
     """Remove a milestone; its issues have none afterwards."""
-    current = events.fresh(act, milestone)
+    current = kernel.reload(act, milestone)
     _require_write(act, current)
     for issue in act.database.all(Issue, milestone_id=current.id):
-        events.record(act, issue, "demilestoned", milestone={"id": current.id, "title": current.title})
-        events.touch(act, issue, milestone_id=None)
+        timeline.record_event(act, issue, "demilestoned", {"milestone": {"id": current.id, "title": current.title}})
+        kernel.touch(act, issue, milestone_id=None)
     act.database.delete(current)
 
 

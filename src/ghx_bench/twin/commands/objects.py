@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, signatures, workflow_scope
+from ghx_bench.twin.commands import kernel, workflow_scope
 from ghx_bench.twin.commands.contents import check_path
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
@@ -72,7 +72,7 @@ def create_commit(
         raise InvalidRefusal("Tree SHA does not exist")
     if any(git.kind(parent) != "commit" for parent in parents):
         raise InvalidRefusal("Parent SHA does not exist or is not a commit object")
-    own = signatures.of_user(lookup.user_by_id(act.world, events.actor_id(act, repository)), act.now)
+    own = kernel.user_signature(lookup.user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     written_by = author or own
     try:
         sha = git.write_commit(
@@ -101,7 +101,7 @@ def create_tag(
         raise InvalidRefusal(f"{name} is not a valid tag name.")
     if git.kind(target) is None:
         raise InvalidRefusal("Object does not exist")
-    own = signatures.of_user(lookup.user_by_id(act.world, events.actor_id(act, repository)), act.now)
+    own = kernel.user_signature(lookup.user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     try:
         tag = git.tag(git.write_tag(name=name, target=target, message=message, tagger=tagger or own))
     except GitError as error:

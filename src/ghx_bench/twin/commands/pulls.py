@@ -1,13 +1,13 @@
 """Pull requests: opened, changed, closed, opened again."""
 
-from ghx_bench.twin.commands import bases, events, heads, issues, placement, trial
+from ghx_bench.twin.commands import bases, heads, issues, kernel, placement, timeline, trial
 from ghx_bench.twin.commands.automerge import attempt, disable_auto_merge, enable_auto_merge
 from ghx_bench.twin.commands.branch_updates import update_branch
 from ghx_bench.twin.commands.conclusion import put_pull_closed
 from ghx_bench.twin.commands.issues.creation import require_author_or
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.review_requests import remove_review_requests, request_reviews
 from ghx_bench.twin.commands.synchronization import carry_head, fetch_head
-from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import git_of
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
@@ -74,7 +74,7 @@ def update(
     maintainer_can_modify: bool | Unset = UNSET,
 ) -> Pull:
     """Change the text, the base or what maintainers may do; the author and writers may."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "write")
     issues.update(act, issue, title=title, body=body)
     if base is not UNSET and base != current.base_ref:
@@ -86,22 +86,22 @@ def update(
 
 def close(act: Act, pull: Pull) -> Pull:
     """Close a pull request without merging it; its author and triagers may. A closed one stays as it is."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "triage")
     return put_pull_closed(act, current)
 
 
 def reopen(act: Act, pull: Pull) -> Pull:
     """Open a closed pull request again, at the present tip of its branch."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "triage")
     if issue.state == "open":
         return current
     if act.viewer is not None and issue.closed_by_id != act.viewer.id:
         permissions.require(act, lookup.repository_of(act.world, current), "triage")
     tip = _reopening_head(act, current)
-    events.record(act, issue, "reopened")
-    events.touch(act, issue, state="open", closed_at=None, closed_by_id=None)
+    timeline.record_event(act, issue, "reopened")
+    kernel.touch(act, issue, state="open", closed_at=None, closed_by_id=None)
     if tip != current.head_sha:
         return carry_head(act, current, tip)
     base = git_of(act.world, current).ref(f"refs/heads/{current.base_ref}") or current.base_sha
@@ -122,17 +122,17 @@ def convert_to_draft(act: Act, pull: Pull) -> Pull:
 
 
 def _set_draft(act: Act, pull: Pull, *, draft: bool, event: str) -> Pull:
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "write")
     if issue.state != "open":
         raise InvalidRefusal("Pull request is closed")
     if current.draft == draft:
         return current
-    events.record(act, issue, event)
-    events.touch(act, issue)
+    timeline.record_event(act, issue, event)
+    kernel.touch(act, issue)
     current = act.database.update(current, draft=draft)
     attempt(act, current)
-    return events.fresh(act, current)
+    return kernel.reload(act, current)
 
 
 def _change_base(act: Act, pull: Pull, base: str) -> Pull:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import automerge, events, workflows
+from ghx_bench.twin.commands import automerge, kernel, workflows
 from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import RefUpdate
@@ -27,7 +27,7 @@ def push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None
 
 def record(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
     """Bring pull requests and issues up to date with refs that have moved; merges what waited for that."""
-    current = events.fresh(act, repository)
+    current = kernel.reload(act, repository)
     synchronize(act, current, updates)
     for update in updates:
         if update.ref == f"{BRANCHES}{current.default_branch}":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ghx_bench.twin.commands import events, issues, texts
+from ghx_bench.twin.commands import issues, kernel, texts, timeline
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import (
@@ -44,7 +44,7 @@ def restore_assignees(act: Act, issue: Issue, users: Sequence[User]) -> None:
     """Assign people who need not be assignable any more."""
     for user in users:
         act.database.insert(Assignee, issue_id=issue.id, user_id=user.id)
-        events.record(act, issue, "assigned", assignee_id=user.id)
+        timeline.record_event(act, issue, "assigned", {"assignee_id": user.id})
 
 
 def restore_pull(
@@ -91,16 +91,16 @@ def restore_outcome(act: Act, pull: Pull, *, merge_commit_sha: str | None) -> No
         act.database.update(
             pull,
             merged_at=act.now,
-            merged_by_id=events.actor_id(act, repository),
+            merged_by_id=kernel.actor_id(act, repository),
             merge_commit_sha=merge_commit_sha,
         )
-        events.record(act, issue, "merged", commit_sha=merge_commit_sha)
+        timeline.record_event(act, issue, "merged", {"commit_sha": merge_commit_sha})
     issues.put_closed(act, issue)
 
 
 def restore_auto_merge(act: Act, pull: Pull, *, method: str, title: str | None, message: str | None) -> None:
     """Renew the promise to merge a pull request once nothing stands against it."""
-    who = events.actor_id(act, lookup.repository_of(act.world, pull))
+    who = kernel.actor_id(act, lookup.repository_of(act.world, pull))
     promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
     act.database.update(pull, auto_merge=promise | {"commit_title": title, "commit_message": message})
 
@@ -110,10 +110,10 @@ def restore_review_requests(act: Act, pull: Pull, users: Sequence[User], teams: 
     issue = lookup.issue_of(act.world, pull)
     for user in users:
         act.database.insert(ReviewRequest, pull_id=pull.id, user_id=user.id)
-        events.record(act, issue, "review_requested", reviewer_id=user.id)
+        timeline.record_event(act, issue, "review_requested", {"reviewer_id": user.id})
     for team in teams:
         act.database.insert(ReviewRequest, pull_id=pull.id, team_id=team.id)
-        events.record(act, issue, "review_requested", team_id=team.id)
+        timeline.record_event(act, issue, "review_requested", {"team_id": team.id})
 
 
 def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: str | None) -> Review:
@@ -124,7 +124,7 @@ def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: s
     return act.database.insert(
         Review,
         pull_id=pull.id,
-        author_id=events.actor_id(act, repository),
+        author_id=kernel.actor_id(act, repository),
         state=state,
         body=texts.body(body, resource="PullRequestReview") or "",
         commit_sha=reviewed,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import Pull, Repository, ReviewRequest, Team, TeamRepository, User
@@ -44,7 +44,7 @@ def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), 
 
 
 def _require_triager(act: Act, pull: Pull) -> Pull:
-    current = events.fresh(act, pull)
+    current = kernel.reload(act, pull)
     permissions.require(act, lookup.repository_of(act.world, current), "triage")
     return current
 
@@ -62,16 +62,16 @@ def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = 
     asked = act.database.insert(
         ReviewRequest, pull_id=pull.id, user_id=user.id if user else None, team_id=team.id if team else None
     )
-    events.record(act, issue, "review_requested", **_whom(asked))
-    events.touch(act, issue)
+    timeline.record_event(act, issue, "review_requested", _whom(asked))
+    kernel.touch(act, issue)
 
 
 def _drop(act: Act, pull: Pull, asked: Sequence[ReviewRequest]) -> None:
     issue = lookup.issue_of(act.world, pull)
     for one in asked:
         act.database.delete(one)
-        events.record(act, issue, "review_request_removed", **_whom(one))
-        issue = events.touch(act, issue)
+        timeline.record_event(act, issue, "review_request_removed", _whom(one))
+        issue = kernel.touch(act, issue)
 
 
 def _whom(asked: ReviewRequest) -> dict[str, int | None]:

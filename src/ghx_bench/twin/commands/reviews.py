@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ghx_bench.twin.commands import automerge, belongings, events, mentions, texts
+from ghx_bench.twin.commands import automerge, belongings, kernel, texts, timeline
 from ghx_bench.twin.commands.comments import LOCKED
 from ghx_bench.twin.commands.dismissal import put_dismissed
 from ghx_bench.twin.commands.placement import NewThread, place
@@ -38,7 +38,7 @@ def create(
     threads: Sequence[NewThread] = (),
 ) -> Review:
     """Review a pull request, with threads on its lines; without an event the review stays with its author for now."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     author = require_reviewer(act, current, issue)
     if act.database.one(Review, pull_id=current.id, author_id=author, state="PENDING"):
         raise InvalidRefusal(_UNPROCESSABLE, errors=(ONE_PENDING,))
@@ -77,10 +77,10 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
     """Let everyone see a review: its author is no longer asked for one, and what waited for it may be merged."""
     pull = _pull(act, review)
     published = act.database.update(review, state=_STATES[event], submitted_at=act.now, updated_at=act.now)
-    issue = events.touch(act, lookup.issue_of(act.world, pull))
-    mentions.note(act, issue, published.body)
+    issue = kernel.touch(act, lookup.issue_of(act.world, pull))
+    timeline.record_mentions(act, issue, published.body)
     for comment in act.database.all(ReviewComment, review_id=review.id):
-        mentions.note(act, issue, comment.body)
+        timeline.record_mentions(act, issue, comment.body)
     for asked in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
         act.database.delete(asked)
     automerge.attempt(act, pull)
@@ -89,19 +89,19 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
 
 def update(act: Act, review: Review, *, body: str) -> Review:
     """Change what a review says at its top; its author and writers may."""
-    current = events.fresh(act, review)
+    current = kernel.reload(act, review)
     pull = _pull(act, current)
     mine = act.viewer is not None and act.viewer.id == current.author_id
     if current.state == "PENDING" and not mine and act.viewer is not None:
         raise _unknown(current)
     permissions.require(act, lookup.repository_of(act.world, pull), "read" if mine else "write")
-    events.touch(act, lookup.issue_of(act.world, pull))
+    kernel.touch(act, lookup.issue_of(act.world, pull))
     return act.database.update(current, body=_text(body), updated_at=act.now)
 
 
 def dismiss(act: Act, review: Review, message: str) -> Review:
     """Take the effect from an approval or a request for changes; writers may, with a reason."""
-    current = events.fresh(act, review)
+    current = kernel.reload(act, review)
     pull = _pull(act, current)
     permissions.require(act, lookup.repository_of(act.world, pull), "write")
     if current.state not in {"APPROVED", "CHANGES_REQUESTED"}:
@@ -144,7 +144,7 @@ def require_reviewer(act: Act, pull: Pull, issue: Issue) -> int:
     permissions.require(act, repository, "read")
     if issue.locked and not permissions.may(act.world, act.viewer, repository, "write"):
         raise ForbiddenRefusal(LOCKED)
-    return events.actor_id(act, repository)
+    return kernel.actor_id(act, repository)
 
 
 def home_of(act: Act, review: Review) -> Repository:
@@ -188,7 +188,7 @@ def _reviewed_commit(act: Act, pull: Pull, commit: str | None) -> str:
 
 
 def _own_pending(act: Act, review: Review, verb: str) -> Review:
-    current = events.fresh(act, review)
+    current = kernel.reload(act, review)
     repository = home_of(act, current)
     permissions.require(act, repository, "read")
     if current.state != "PENDING":

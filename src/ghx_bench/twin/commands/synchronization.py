@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ghx_bench.twin.commands import bases, events, placement, trial
+from ghx_bench.twin.commands import bases, kernel, placement, timeline, trial
 from ghx_bench.twin.commands.conclusion import follow_commit, put_pull_closed, put_pull_merged
 from ghx_bench.twin.commands.dismissal import dismiss_stale
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
@@ -24,9 +24,9 @@ def synchronize(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     for update in changed:
         act.database.note("refs", repository.id, update.ref, update.old, update.new)
     if any(not update.ref.startswith("refs/pull/") for update in changed):
-        current = events.fresh(act, repository)
+        current = kernel.reload(act, repository)
         act.database.update(current, pushed_at=max(act.now, current.pushed_at))
-    repository = _with_default_branch(act, events.fresh(act, repository))
+    repository = _with_default_branch(act, kernel.reload(act, repository))
     branches = [update for update in changed if update.ref.startswith(BRANCHES)]
     for update in branches:
         _move_heads(act, repository, update)
@@ -66,8 +66,8 @@ def carry_head(act: Act, pull: Pull, sha: str) -> Pull:
     fetch_head(act, pull, issue, sha)
     moved = act.database.update(pull, head_sha=sha, base_sha=base_tip(act.world, pull))
     if not git.is_ancestor(pull.head_sha, sha):
-        events.record(act, issue, "head_ref_force_pushed", before=pull.head_sha, after=sha)
-    events.touch(act, issue)
+        timeline.record_event(act, issue, "head_ref_force_pushed", {"before": pull.head_sha, "after": sha})
+    kernel.touch(act, issue)
     placement.follow_all(act, moved)
     dismiss_stale(act, moved)
     trial.refresh(act, moved)
@@ -127,21 +127,21 @@ def _delete_branch(act: Act, repository: Repository, update: RefUpdate) -> None:
     branch = update.ref.removeprefix(BRANCHES)
     for pull in open_pulls_of_base(act, repository, branch):
         if not bases.retarget(act, repository, pull):
-            events.record(act, lookup.issue_of(act.world, pull), "base_ref_deleted")
+            timeline.record_event(act, lookup.issue_of(act.world, pull), "base_ref_deleted")
             put_pull_closed(act, act.database.update(pull, base_sha=update.old or pull.base_sha))
     for pull in act.database.all(Pull, head_repository_id=repository.id, head_ref=branch):
         issue = lookup.issue_of(act.world, pull)
         if issue.state == "open" or (pull.head_sha == update.old and _last_of_head(act, issue) != "head_ref_deleted"):
             put_pull_closed(act, pull)
-            events.record(act, issue, "head_ref_deleted")
-            events.touch(act, events.fresh(act, issue))
+            timeline.record_event(act, issue, "head_ref_deleted")
+            kernel.touch(act, kernel.reload(act, issue))
 
 
 def _restore_branch(act: Act, repository: Repository, branch: str, sha: str) -> None:
     for pull in act.database.all(Pull, head_repository_id=repository.id, head_ref=branch, head_sha=sha):
         issue = lookup.issue_of(act.world, pull)
         if _last_of_head(act, issue) == "head_ref_deleted":
-            events.record(act, issue, "head_ref_restored")
+            timeline.record_event(act, issue, "head_ref_restored")
 
 
 def _last_of_head(act: Act, issue: Issue) -> str | None:

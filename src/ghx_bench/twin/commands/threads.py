@@ -1,6 +1,6 @@
 """Conversations on lines of a pull request's diff."""
 
-from ghx_bench.twin.commands import events, reviews, texts
+from ghx_bench.twin.commands import kernel, reviews, texts, timeline
 from ghx_bench.twin.commands.placement import NewThread, place
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.hunks import Side
@@ -35,7 +35,7 @@ def create(
     review: Review | None = None,
 ) -> ReviewComment:
     """Begin a thread: in the review that the viewer has begun, or at once, as a review of its own."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     author = reviews.require_reviewer(act, current, issue)
     new = NewThread(
         path=path,
@@ -58,7 +58,7 @@ def create(
 
 def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) -> ReviewComment:
     """Answer in a thread, always under its first comment: in a begun review, or at once as a review of its own."""
-    current = events.fresh(act, thread)
+    current = kernel.reload(act, thread)
     pull = _pull(act, current)
     author = reviews.require_reviewer(act, pull, lookup.issue_of(act.world, pull))
     first = act.database.one(ReviewComment, thread_id=current.id)
@@ -88,7 +88,7 @@ def resolve(act: Act, thread: Thread) -> Thread:
     current = _settleable(act, thread)
     if current.resolved_by_id is not None:
         return current
-    return act.database.update(current, resolved_by_id=events.actor_id(act, _home(act, current)))
+    return act.database.update(current, resolved_by_id=kernel.actor_id(act, _home(act, current)))
 
 
 def unresolve(act: Act, thread: Thread) -> Thread:
@@ -116,8 +116,8 @@ def delete_comment(act: Act, comment: ReviewComment) -> None:
     if review and said_nothing_else and not act.database.count(ReviewComment, review_id=review.id):
         act.database.delete(review)
     if issue:
-        events.record(act, issue, "comment_deleted")
-        events.touch(act, issue)
+        timeline.record_event(act, issue, "comment_deleted")
+        kernel.touch(act, issue)
 
 
 def can_settle(act: Act, thread: Thread) -> bool:
@@ -129,7 +129,7 @@ def can_settle(act: Act, thread: Thread) -> bool:
 
 
 def _settleable(act: Act, thread: Thread) -> Thread:
-    current = events.fresh(act, thread)
+    current = kernel.reload(act, thread)
     permissions.require(act, _home(act, current), "read")
     if not can_settle(act, current):
         raise RoleRefusal(permissions.NEEDS_ADMIN)
@@ -137,7 +137,7 @@ def _settleable(act: Act, thread: Thread) -> Thread:
 
 
 def _writable(act: Act, comment: ReviewComment) -> ReviewComment:
-    current = events.fresh(act, comment)
+    current = kernel.reload(act, comment)
     thread, review = act.database.get(Thread, current.thread_id), act.database.get(Review, current.review_id)
     mine = act.viewer is not None and act.viewer.id == current.author_id
     hidden = review is not None and review.state == "PENDING" and not mine and act.viewer is not None
@@ -148,7 +148,7 @@ def _writable(act: Act, comment: ReviewComment) -> ReviewComment:
 
 
 def _open_for(act: Act, review: Review, author: int) -> Review:
-    current = events.fresh(act, review)
+    current = kernel.reload(act, review)
     if current.author_id != author:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReview with the id of {review.id}.")
     if current.state != "PENDING":

@@ -1,6 +1,6 @@
 """The trial merge of an open pull request, kept in `refs/pull/N/merge`."""
 
-from ghx_bench.twin.commands import signatures
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import git_of
 from ghx_bench.twin.state.records import Pull
@@ -24,8 +24,8 @@ def refresh(act: Act, pull: Pull) -> None:
         tree=tree,
         parents=(base, pull.head_sha),
         message=f"Merge {pull.head_sha} into {base}",
-        author=signatures.of_user(author, act.now),
-        committer=signatures.of_github(act.now),
+        author=kernel.user_signature(author, act.now),
+        committer=kernel.github_signature(act.now),
     )
     git.set_ref(name, merged)
 

@@ -3,7 +3,7 @@
 import re
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands.events import fresh, touch
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import exists, invalid, missing, storable_all
 from ghx_bench.twin.queries.permissions import ROLES, Role
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
@@ -56,9 +56,9 @@ def update_user(act: Act, user: User, *, name: str | None = None, email: str | N
     """Change what one's own profile says; None keeps it."""
     if act.viewer is not None and act.viewer.id != user.id:
         raise ForbiddenRefusal("Must have admin rights to the account.")
-    current = fresh(act, user)
+    current = kernel.reload(act, user)
     changes = {key: value for key, value in {"name": name, "email": email}.items() if value is not None}
-    return touch(act, current, **storable_all(changes, resource="User")) if changes else current
+    return kernel.touch(act, current, **storable_all(changes, resource="User")) if changes else current
 
 
 def add_member(act: Act, organization: User, user: User, role: str = "member") -> Membership:

@@ -7,7 +7,7 @@ which is `PATCH .../check-runs/{id}`), as where no runner is online.
 from collections.abc import Callable
 from dataclasses import asdict
 
-from ghx_bench.twin.commands import automerge, belongings, checks, events, run_progress, texts
+from ghx_bench.twin.commands import automerge, belongings, checks, kernel, run_progress, texts
 from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
@@ -53,7 +53,7 @@ def create(
         head_branch=branch,
         head_sha=commit,
         title=title or _title(act, home, commit, event),
-        actor_id=events.actor_id(act, home),
+        actor_id=kernel.actor_id(act, home),
         created_at=act.now,
     )
     begin_attempt(act, run, conclusion=conclusion)
@@ -72,7 +72,7 @@ def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) 
         number=1 + act.database.count(RunAttempt, run_id=run.id),
         status="completed" if conclusion else "queued",
         conclusion=conclusion,
-        actor_id=events.actor_id(act, home),
+        actor_id=kernel.actor_id(act, home),
         started_at=act.now,
         updated_at=act.now,
     )
@@ -145,7 +145,7 @@ def delete(act: Act, run: WorkflowRun) -> None:
 
 
 def _again(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
-    current = events.fresh(act, run)
+    current = kernel.reload(act, run)
     permissions.require(act, _home(act, current), "write")
     latest = workflow_runs.latest_attempt(act.world, current)
     if latest.status != "completed":

@@ -2,7 +2,7 @@
 
 import re
 
-from ghx_bench.twin.commands import events, texts
+from ghx_bench.twin.commands import kernel, texts
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.workflow_runs import FOLDER
 from ghx_bench.twin.state.records import Repository, Workflow
@@ -31,7 +31,7 @@ def enter(
 
 def switch(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
     """Enable a workflow, or disable it; nothing runs here either way."""
-    current = events.fresh(act, workflow)
+    current = kernel.reload(act, workflow)
     permissions.require(act, lookup.repository_by_id(act.world, act.viewer, current.repository_id), "write")
     return act.database.update(current, state="active" if on else "disabled_manually", updated_at=act.now)
 

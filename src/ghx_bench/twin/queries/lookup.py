@@ -86,17 +86,17 @@ def owner(world: World, repository: Repository) -> User:
     return user_by_id(world, repository.owner_id)
 
 
-def steward(world: World, repository: Repository) -> User:
-    """Return who does what nobody is named for: the owner, and for an organization somebody who may do everything.
+def default_actor(world: World, repository: Repository) -> User:
+    """Return the user whom changes are attributed to where none is named: the owner, unless that is an organization.
 
-    That is its oldest administrator, else the first collaborator who is one; only without either the organization.
+    For an organization it is its oldest administrator, else the first collaborator who is one, else the organization.
     """
     found = owner(world, repository)
     if found.type != "Organization":
         return found
     member = world.database.one(Membership, organization_id=found.id, role="admin")
-    somebody = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
-    return found if somebody is None else user_by_id(world, somebody.user_id)
+    admin = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
+    return found if admin is None else user_by_id(world, admin.user_id)
 
 
 def user_by_id(world: World, identity: int) -> User:

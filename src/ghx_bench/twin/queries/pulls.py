@@ -1,6 +1,5 @@
 """Everything a pull request shows that is computed: its changes, its reviews, its way to a merge."""
 
-from ghx_bench.twin.commands.closing import closing_references
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import (
     base_tip,
@@ -13,6 +12,7 @@ from ghx_bench.twin.queries.comparison import (
     potential_merge_commit,
 )
 from ghx_bench.twin.queries.mergeability import is_required, merge_state, mergeable, obstacles
+from ghx_bench.twin.queries.references import closing_references
 from ghx_bench.twin.queries.reviews import (
     latest_opinions,
     latest_reviews,
@@ -65,9 +65,10 @@ def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> li
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:
     """Return the issues that a text written in a repository promises to close, each once."""
     found: dict[int, Issue] = {}
-    for owner, name, number in closing_references(text, lookup.full_name(world, repository)):
+    for reference in closing_references(text, lookup.full_name(world, repository)):
         try:
-            issue = lookup.issue(world, lookup.repository(world, viewer, owner, name), number)
+            home = lookup.repository(world, viewer, reference.owner, reference.name)
+            issue = lookup.issue(world, home, reference.number)
         except Refusal:
             continue  # a number of nothing, or of something the reader may not know of
         found[issue.id] = issue

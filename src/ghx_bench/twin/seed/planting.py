@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from ghx_bench.twin.commands import labels, milestones, repositories, users
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands import kernel, labels, milestones, repositories, users
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.accounts import SeedOrganization, SeedUser
@@ -156,7 +155,7 @@ def _date(plot: Plot) -> None:
     date_conversations(plot)
     seed = plot.seed
     with plot.world.acting(None) as act:
-        current = fresh(act, plot.record)
+        current = kernel.reload(act, plot.record)
         _refuse_taken(current, seed)
         given = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
         given["next_milestone_number"] = seed.next_milestone_number

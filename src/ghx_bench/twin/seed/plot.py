@@ -4,8 +4,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ghx_bench.twin.commands import reactions
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands import kernel, reactions
 from ghx_bench.twin.commands.reactions import Subject
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup
@@ -30,7 +29,7 @@ class Plot:
     @property
     def steward(self) -> str:
         """Return the login of whoever does what nobody is named for: organizations do not act themselves."""
-        return lookup.steward(self.world, self.record).login
+        return lookup.default_actor(self.world, self.record).login
 
     @property
     def git(self) -> GitRepository:
@@ -39,7 +38,7 @@ class Plot:
 
     def current(self, act: Act) -> Repository:
         """Return the repository as it is now."""
-        return fresh(act, self.record)
+        return kernel.reload(act, self.record)
 
     def person(self, login: str) -> User:
         """Return a user, bot or organization by login."""

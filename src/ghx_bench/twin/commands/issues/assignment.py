@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.commands.texts import invalid
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import assignable, require
 from ghx_bench.twin.state.records import Assignee, Issue, User
 from ghx_bench.twin.world import Act
@@ -13,25 +14,26 @@ MOST_ASSIGNEES = 10
 
 def add_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
     """Assign people; whoever cannot be assigned, and whoever comes after the tenth, is left out without a word."""
-    require(act, events.home(act, issue), "triage")
+    require(act, lookup.repository_of(act.world, issue), "triage")
     return assign(act, issue, users, strict=False)
 
 
 def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
     """Take people off an issue; those it was not assigned to are no error."""
-    require(act, events.home(act, issue), "triage")
-    current = events.fresh(act, issue)
+    require(act, lookup.repository_of(act.world, issue), "triage")
+    current = kernel.reload(act, issue)
     for user in users:
         held = act.database.one(Assignee, issue_id=current.id, user_id=user.id)
         if held:
             act.database.delete(held)
-            current = events.happen(act, current, "unassigned", assignee_id=user.id)
+            timeline.record_event(act, current, "unassigned", {"assignee_id": user.id})
+            current = kernel.touch(act, current)
     return current
 
 
 def set_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
     """Make these the assignees of an issue; one who cannot be assigned is refused."""
-    require(act, events.home(act, issue), "triage")
+    require(act, lookup.repository_of(act.world, issue), "triage")
     wanted = {user.id for user in users}
     surplus = [user for user in assignees_of(act, issue) if user.id not in wanted]
     return assign(act, remove_assignees(act, issue, surplus), users, strict=True)
@@ -39,8 +41,8 @@ def set_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
 
 def assign(act: Act, issue: Issue, users: Sequence[User], *, strict: bool) -> Issue:
     """Assign people, past the question whether the viewer may."""
-    current = events.fresh(act, issue)
-    repository = events.home(act, current)
+    current = kernel.reload(act, issue)
+    repository = lookup.repository_of(act.world, current)
     for user in users:
         if act.database.one(Assignee, issue_id=current.id, user_id=user.id):
             continue
@@ -51,7 +53,8 @@ def assign(act: Act, issue: Issue, users: Sequence[User], *, strict: bool) -> Is
         if act.database.count(Assignee, issue_id=current.id) >= MOST_ASSIGNEES:
             break
         act.database.insert(Assignee, issue_id=current.id, user_id=user.id)
-        current = events.happen(act, current, "assigned", assignee_id=user.id)
+        timeline.record_event(act, current, "assigned", {"assignee_id": user.id})
+        current = kernel.touch(act, current)
     return current
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import belongings, events, mentions, numbering, texts
+from ghx_bench.twin.commands import belongings, kernel, texts, timeline
 from ghx_bench.twin.commands.issues.assignment import assign
 from ghx_bench.twin.commands.issues.labelling import put_labels
 from ghx_bench.twin.commands.issues.scheduling import put_milestone
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import Role, may, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, Tombstone, User
@@ -35,7 +36,7 @@ def create(
         assign(act, issue, assignees, strict=True)
         if milestone is not None:
             put_milestone(act, issue, milestone)
-    return events.fresh(act, issue)
+    return kernel.reload(act, issue)
 
 
 def insert(act: Act, repository: Repository, *, title: str, body: str | None, is_pull: bool = False) -> Issue:
@@ -44,15 +45,15 @@ def insert(act: Act, repository: Repository, *, title: str, body: str | None, is
     issue = act.database.insert(
         Issue,
         repository_id=repository.id,
-        number=numbering.next_number(act, repository),
+        number=kernel.take_number(act, repository),
         is_pull=is_pull,
-        author_id=events.actor_id(act, repository),
+        author_id=kernel.actor_id(act, repository),
         title=texts.title(title, resource=resource),
         body=texts.body(body, resource=resource),
         created_at=act.now,
         updated_at=act.now,
     )
-    mentions.note(act, issue, issue.body)
+    timeline.record_mentions(act, issue, issue.body)
     return issue
 
 
@@ -65,20 +66,20 @@ def update(
     milestone: Milestone | Unset | None = UNSET,
 ) -> Issue:
     """Change the text, which its author and writers may, or the milestone, which takes a triager."""
-    current = events.fresh(act, issue)
+    current = kernel.reload(act, issue)
     if title is not UNSET or body is not UNSET:
         require_author_or(act, current, "write")
         current = _rewrite(act, current, title, body)
     if milestone is not UNSET:
-        require(act, events.home(act, current), "triage")
+        require(act, lookup.repository_of(act.world, current), "triage")
         current = put_milestone(act, current, milestone)
     return current
 
 
 def delete(act: Act, issue: Issue) -> None:
     """Remove an issue and everything on it; its number stays taken."""
-    current = events.fresh(act, issue)
-    repository = events.home(act, current)
+    current = kernel.reload(act, issue)
+    repository = lookup.repository_of(act.world, current)
     require(act, repository, "admin")
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be deleted.")
@@ -94,7 +95,7 @@ def delete(act: Act, issue: Issue) -> None:
 def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
     """Refuse whoever neither wrote the issue nor has a role."""
     is_author = act.viewer is not None and act.viewer.id == issue.author_id
-    require(act, events.home(act, issue), "read" if is_author else needed)
+    require(act, lookup.repository_of(act.world, issue), "read" if is_author else needed)
 
 
 def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | None) -> Issue:
@@ -102,8 +103,8 @@ def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | Non
     changes: dict[str, object] = {}
     if title is not UNSET and (wanted := texts.title(title, resource=resource)) != issue.title:
         changes["title"] = wanted
-        events.write(act, issue, "renamed", {"from": issue.title, "to": wanted})
+        timeline.record_event(act, issue, "renamed", {"from": issue.title, "to": wanted})
     if body is not UNSET and (written := texts.body(body, resource=resource)) != issue.body:
         changes["body"] = written
-        mentions.note(act, issue, written, before=issue.body)
-    return events.touch(act, issue, **changes) if changes else issue
+        timeline.record_mentions(act, issue, written, before=issue.body)
+    return kernel.touch(act, issue, **changes) if changes else issue

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import events, labels
+from ghx_bench.twin.commands import kernel, labels, timeline
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import may, require
@@ -15,19 +15,20 @@ MOST_LABELS = 100
 
 def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Put labels on an issue; those it has stay."""
-    require(act, events.home(act, issue), "triage")
+    require(act, lookup.repository_of(act.world, issue), "triage")
     return put_labels(act, issue, labels)
 
 
 def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Take labels off an issue; those it has not are no error."""
-    require(act, events.home(act, issue), "triage")
-    current = events.fresh(act, issue)
+    require(act, lookup.repository_of(act.world, issue), "triage")
+    current = kernel.reload(act, issue)
     for label in labels:
         placed = act.database.one(IssueLabel, issue_id=current.id, label_id=label.id)
         if placed:
             act.database.delete(placed)
-            current = events.happen(act, current, "unlabeled", label=_as_it_is(label))
+            timeline.record_event(act, current, "unlabeled", {"label": _as_it_is(label)})
+            current = kernel.touch(act, current)
     return current
 
 
@@ -45,7 +46,7 @@ def named_labels(act: Act, repository: Repository, names: Sequence[str], create_
 
 def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Put labels on an issue, past the question whether the viewer may."""
-    current = events.fresh(act, issue)
+    current = kernel.reload(act, issue)
     for label in labels:
         if label.repository_id != current.repository_id:
             raise NotFoundRefusal(f"Could not resolve to a Label with the name '{label.name}'.")
@@ -54,7 +55,8 @@ def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         if act.database.count(IssueLabel, issue_id=current.id) >= MOST_LABELS:
             raise InvalidRefusal(f"An issue can have at most {MOST_LABELS} labels.")
         act.database.insert(IssueLabel, issue_id=current.id, label_id=label.id)
-        current = events.happen(act, current, "labeled", label=_as_it_is(label))
+        timeline.record_event(act, current, "labeled", {"label": _as_it_is(label)})
+        current = kernel.touch(act, current)
     return current
 
 

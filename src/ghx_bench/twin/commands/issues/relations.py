@@ -1,6 +1,7 @@
 """How issues hang together: sub-issues, and issues that wait for others."""
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import Dependency, Issue
@@ -24,7 +25,7 @@ def add_child(act: Act, parent: Issue, child: Issue, *, replace_parent: bool = F
         raise InvalidRefusal(f"Parent cannot have more than {MOST_CHILDREN} sub-issues")
     if len(_line(act, above)) + _depth(act, below) > MOST_LEVELS:
         raise InvalidRefusal(f"Sub-issues cannot be nested more than {MOST_LEVELS} levels deep")
-    return events.touch(act, below, parent_id=above.id)
+    return kernel.touch(act, below, parent_id=above.id)
 
 
 def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
@@ -32,7 +33,7 @@ def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
     above, below = _issue(act, parent), _issue(act, child)
     if below.parent_id != above.id:
         raise InvalidRefusal("The provided sub-issue does not belong to the parent issue")
-    return events.touch(act, below, parent_id=None)
+    return kernel.touch(act, below, parent_id=None)
 
 
 def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
@@ -60,8 +61,8 @@ def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
 
 def _issue(act: Act, issue: Issue) -> Issue:
     """Return an issue as it is now, if the viewer may arrange it."""
-    current = events.fresh(act, issue)
-    require(act, events.home(act, current), "triage")
+    current = kernel.reload(act, issue)
+    require(act, lookup.repository_of(act.world, current), "triage")
     if current.is_pull:
         raise InvalidRefusal("Pull requests have no place among issues")
     return current

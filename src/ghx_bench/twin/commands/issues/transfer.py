@@ -1,6 +1,6 @@
 """Moving an issue to another repository of the same owner."""
 
-from ghx_bench.twin.commands import events, numbering
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import assignable, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
@@ -10,17 +10,17 @@ from ghx_bench.twin.world import Act
 
 def transfer(act: Act, issue: Issue, target: Repository) -> Issue:
     """Move an issue with its conversation; it gets a number there, and the old number leads to it."""
-    current = events.fresh(act, issue)
-    source = events.home(act, current)
+    current = kernel.reload(act, issue)
+    source = lookup.repository_of(act.world, current)
     require(act, source, "write")
     require(act, target, "write")
     _refuse_impossible(current, source, target)
     number = current.number
-    moved = events.touch(
+    moved = kernel.touch(
         act,
         current,
         repository_id=target.id,
-        number=numbering.next_number(act, target),
+        number=kernel.take_number(act, target),
         pinned=False,
         milestone_id=_like_milestone(act, current, target),
     )
@@ -28,8 +28,10 @@ def transfer(act: Act, issue: Issue, target: Repository) -> Issue:
     _move_labels(act, moved, target)
     _drop_strangers(act, moved, target)
     name = lookup.full_name(act.world, source)
-    events.record(act, moved, "transferred", from_repository_id=source.id, from_repository=name, from_number=number)
-    return events.fresh(act, moved)
+    timeline.record_event(
+        act, moved, "transferred", {"from_repository_id": source.id, "from_repository": name, "from_number": number}
+    )
+    return kernel.reload(act, moved)
 
 
 def _refuse_impossible(issue: Issue, source: Repository, target: Repository) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import invalid, missing, storable_all
 from ghx_bench.twin.queries.permissions import ROLES, require
 from ghx_bench.twin.refusals import NotFoundRefusal
@@ -67,4 +67,4 @@ def unprotect(act: Act, protection: Protection) -> None:
     if repository is None:
         raise NotFoundRefusal("Branch not protected")
     require(act, repository, "admin")
-    act.database.delete(fresh(act, protection))
+    act.database.delete(kernel.reload(act, protection))

@@ -2,8 +2,7 @@
 
 from typing import Unpack
 
-from ghx_bench.twin.commands import belongings, labels, signatures
-from ghx_bench.twin.commands.events import actor_id, fresh
+from ghx_bench.twin.commands import belongings, kernel, labels
 from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
 from ghx_bench.twin.commands.repositories.settings import (
     Settings,
@@ -66,7 +65,7 @@ def create(
 
 def delete(act: Act, repository: Repository) -> None:
     """Remove a repository with everything in it; its forks live on."""
-    current = fresh(act, repository)
+    current = kernel.reload(act, repository)
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
         raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
@@ -106,12 +105,12 @@ def _write_readme(act: Act, repository: Repository) -> None:
     git = act.git(repository)
     text = f"# {repository.name}" + (f"\n{repository.description}\n" if repository.description else "")
     tree = git.write_tree(None, [TreeChange(path="README.md", sha=git.write_blob(text.encode()))])
-    author = signatures.of_user(user_by_id(act.world, actor_id(act, repository)), act.now)
+    author = kernel.user_signature(user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     sha = git.write_commit(
         tree=tree,
         parents=(),
         message="Initial commit",
         author=author,
-        committer=signatures.of_github(act.now),
+        committer=kernel.github_signature(act.now),
     )
     git.set_ref(f"refs/heads/{repository.default_branch}", sha)

@@ -2,8 +2,7 @@
 
 from itertools import chain, count
 
-from ghx_bench.twin.commands import labels
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
 from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
 from ghx_bench.twin.queries.permissions import require
@@ -18,7 +17,7 @@ def fork(
     act: Act, repository: Repository, *, owner: User, name: str | None = None, default_branch_only: bool = False
 ) -> Repository:
     """Copy a repository into an account, or return the copy that is there already."""
-    source = fresh(act, repository)
+    source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
     known = act.database.one(Repository, owner_id=owner.id, parent_id=source.id)

@@ -3,7 +3,7 @@
 import re
 from typing import TypedDict, Unpack, cast
 
-from ghx_bench.twin.commands.events import fresh, touch
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
 from ghx_bench.twin.commands.texts import invalid, limited, storable, storable_all
 from ghx_bench.twin.queries.lookup import owner as owner_of
@@ -51,7 +51,7 @@ class Changes(Settings, total=False):
 
 def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repository:
     """Change settings of a repository, its name and default branch among them."""
-    current = fresh(act, repository)
+    current = kernel.reload(act, repository)
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and current.archived and changes.get("archived", True):
         raise ForbiddenRefusal(ARCHIVED)
@@ -63,7 +63,7 @@ def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repo
     if branch is not None and branch != current.default_branch:
         act.world.storage.set_head(current.id, branch)
     if any(getattr(current, field) != value for field, value in wanted.items()):
-        current = touch(act, current, **wanted)
+        current = kernel.touch(act, current, **wanted)
     return current
 
 
@@ -116,7 +116,7 @@ def _rename(act: Act, repository: Repository, name: str) -> Repository:
     forget_redirect(act, owner, made)
     if made.casefold() != repository.name.casefold():
         act.database.insert(Redirect, owner_id=owner.id, name=repository.name, repository_id=repository.id)
-    return touch(act, repository, name=made)
+    return kernel.touch(act, repository, name=made)
 
 
 def _refuse_impossible(act: Act, repository: Repository, changes: Changes) -> None:

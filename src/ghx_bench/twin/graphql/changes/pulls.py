@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from ghx_bench.twin.commands import merges, pulls
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.changes.issues import account, put_metadata
 from ghx_bench.twin.queries import lookup

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from ghx_bench.twin.commands.closing import closing_references
-from ghx_bench.twin.commands.references import mentions
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
 from ghx_bench.twin.queries.search.texts import words_of
 from ghx_bench.twin.state.columns import RecordT
@@ -108,7 +107,7 @@ class Facts:
     def closes(self) -> set[tuple[str, str, int]]:
         """What a pull request says it closes: owner, name (both in lower case) and number."""
         found = closing_references(self.issue.body, self.home) if self.issue.is_pull else []
-        return {(owner.casefold(), name.casefold(), number) for owner, name, number in found}
+        return {(one.owner.casefold(), one.name.casefold(), one.number) for one in found}
 
     @property
     def comment_count(self) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_bench.twin.commands import issues, pulls
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created

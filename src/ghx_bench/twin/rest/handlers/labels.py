@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ghx_bench.twin.commands import labels, milestones
-from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
 from ghx_bench.twin.rest.handlers import located
 from ghx_bench.twin.rest.handlers.ordering import Keys, ordered

@@ -1,7 +1,7 @@
 """Pull requests: lists, one by one, and what becomes of them."""
 
 from ghx_bench.twin.commands import merges, pulls
-from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
