@@ -184,7 +184,7 @@ def _propose(town: Town) -> None:
         )
         pulls.request_reviews(act, pull, users=[town.people["rev"]])
         checks.create_status(act, town.repository, sha=pull.head_sha, state="success", context="ci/lint")
-        workflow = workflows.enter(act, town.repository, name="CI")
+        workflow = workflows.create_or_update(act, town.repository, name="CI")
         run = workflow_runs.create(act, workflow, sha=pull.head_sha, event="pull_request", branch="feature")
         workflow_runs.add_job(act, run, name="build", conclusion="success")
     with town.acting("rev") as act:

@@ -47,7 +47,7 @@ class Shop:
             start = old or git.ref(f"refs/heads/{home.default_branch}")
             sha = self.commit(act, home, start, files, message)
             git.set_ref(f"refs/heads/{branch}", sha)
-            pushes.record(act, home, [RefUpdate(f"refs/heads/{branch}", old, sha)])
+            pushes.record_push(act, home, [RefUpdate(f"refs/heads/{branch}", old, sha)])
         return sha
 
     def commit(

@@ -122,7 +122,7 @@ def _commit(act: Act, repository: Repository, branch: str, number: int, *, start
         tree=tree, parents=(parent,) if parent else (), message=f"Change {number}", author=who, committer=who
     )
     git.set_ref(ref, sha)
-    pushes.record(act, repository, [RefUpdate(ref, old, sha)])
+    pushes.record_push(act, repository, [RefUpdate(ref, old, sha)])
 
 
 def _force(act: Act, first: int, second: int) -> None:
@@ -209,7 +209,7 @@ def _check(act: Act, first: int, second: int) -> None:
 
 def _run(act: Act, first: int, second: int) -> None:
     home = lookup.repository_of(act.world, pull := _chosen(act, Pull, first))
-    workflow = workflows.enter(act, home, name=("CI", "Nightly")[second % 2])
+    workflow = workflows.create_or_update(act, home, name=("CI", "Nightly")[second % 2])
     run = workflow_runs.create(
         act, workflow, sha=pull.head_sha, event=("push", "pull_request")[first % 2], branch=pull.head_ref
     )

@@ -219,7 +219,7 @@ def _review(made: Seeded) -> None:
 def _runs(made: Seeded) -> None:
     home, ids = _home(made), made.ids
     with made.world.acting(Viewer(user=made.people["bob"])) as act:
-        workflow = workflows.enter(act, home, name="CI", path=".github/workflows/ci.yml")
+        workflow = workflows.create_or_update(act, home, name="CI", path=".github/workflows/ci.yml")
         for name, event in (("run", "pull_request"), ("running", "push")):
             made_run = workflow_runs.create(act, workflow, sha=made.shas["head"], event=event, branch="feature/x")
             workflow_runs.add_job(act, made_run, name="lint", conclusion="success")

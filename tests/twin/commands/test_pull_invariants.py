@@ -185,7 +185,7 @@ def check(shop: Shop) -> None:
 def check_refs(shop: Shop, pull: Pull, issue: Issue) -> None:
     git = shop.world.git(shop.repository)
     assert shop.ref(f"refs/pull/{issue.number}/head") == pull.head_sha
-    trial = queries.potential_merge_commit(shop.world, pull)
+    trial = queries.trial_merge_commit(shop.world, pull)
     if pull.merged_at is not None:
         assert issue.state == "closed"
         assert pull.merge_commit_sha is not None

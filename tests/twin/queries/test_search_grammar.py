@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.queries.search.grammar import All, Either, Node, Not, Qualifier, Word, compiled, parse
+from ghx_bench.twin.queries.search.grammar import All, Either, Node, Not, Qualifier, Word, compile_query, parse
 from ghx_bench.twin.queries.search.ranges import number_question, time_question
 from ghx_bench.twin.refusals import InvalidRefusal
 
@@ -89,7 +89,7 @@ def test_everything_parses_and_can_be_asked(text: str) -> None:
         root = parse(text, KNOWN).root
     except InvalidRefusal:
         return
-    question = compiled(root, lambda leaf: lambda subject: leaf == Word(subject))
+    question = compile_query(root, lambda leaf: lambda subject: leaf == Word(subject))
     assert question("a") in {True, False}
 
 
@@ -106,7 +106,7 @@ EXPRESSIONS = st.recursive(
 
 @given(EXPRESSIONS, st.sets(st.sampled_from("abc")))
 def test_operators_mean_what_they_say(text: str, true: set[str]) -> None:
-    question = compiled(
+    question = compile_query(
         parse(text, KNOWN).root, lambda leaf: lambda truths: isinstance(leaf, Word) and leaf.text in truths
     )
     python = text.replace(") (", ") and (").replace("OR", "or").replace("NOT", "not")

@@ -131,7 +131,7 @@ def test_commits_that_no_branch_has_any_more_stay(base: World) -> None:
             )
             assert entry
             git.set_ref("refs/heads/one", new)
-            pushes.record(act, home, [RefUpdate("refs/heads/one", old, new)])
+            pushes.record_push(act, home, [RefUpdate("refs/heads/one", old, new)])
         written = harvest(world)
         with world_of(written) as again:
             (thread,) = again.database.all(Thread)

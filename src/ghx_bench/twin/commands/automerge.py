@@ -33,7 +33,7 @@ def enable_auto_merge(
     if state in _READY:
         raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
     for field, text in (("commitHeadline", title), ("commitBody", message)):
-        texts.storable(text or "", resource="PullRequest", field=field)
+        texts.check_unicode(text or "", resource="PullRequest", field=field)
     who = kernel.actor_id(act, repository)
     promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
     promise |= {"commit_title": title, "commit_message": message}
@@ -54,7 +54,7 @@ def disable_auto_merge(act: Act, pull: Pull) -> Pull:
     return drop_auto_merge(act, current)
 
 
-def attempt(act: Act, pull: Pull) -> None:
+def attempt_auto_merge(act: Act, pull: Pull) -> None:
     """Merge a pull request that was promised to be, in the name of who promised, if nothing is in the way now."""
     current = act.database.get(Pull, pull.id)
     promise = current.auto_merge if current else None
@@ -65,7 +65,9 @@ def attempt(act: Act, pull: Pull) -> None:
         return
     viewer, method = Viewer(user=user), cast("Method", promise["merge_method"])
     repository = lookup.repository_of(act.world, current)
-    if not permissions.may(act.world, viewer, repository, "write") or merges.obstacle(act, viewer, current, method):
+    if not permissions.may(act.world, viewer, repository, "write") or merges.find_obstacle(
+        act, viewer, current, method
+    ):
         return
     merges.merge(
         replace(act, viewer=viewer),
@@ -76,7 +78,7 @@ def attempt(act: Act, pull: Pull) -> None:
     )
 
 
-def attempt_head(act: Act, repository_id: int, sha: str) -> None:
+def attempt_auto_merges(act: Act, repository_id: int, sha: str) -> None:
     """Try every promised merge of a commit that has just been judged by a check."""
     for pull in act.database.all(Pull, repository_id=repository_id, head_sha=sha):
-        attempt(act, pull)
+        attempt_auto_merge(act, pull)

@@ -10,7 +10,7 @@ from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
 
-def same_branches(act: Act, pull: Pull, base: str) -> Pull | None:
+def find_same_pull(act: Act, pull: Pull, base: str) -> Pull | None:
     """Return another open pull request of the same head into a base."""
     others = act.database.all(
         Pull,
@@ -23,7 +23,7 @@ def same_branches(act: Act, pull: Pull, base: str) -> Pull | None:
     return next((other for other in opened if other.id != pull.id), None)
 
 
-def put_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed") -> Pull:
+def move_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed") -> Pull:
     """Send an open pull request into another branch, which is there and which has not all its commits."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     change: dict[str, Any] = {"from": pull.base_ref, "to": base}
@@ -32,12 +32,12 @@ def put_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed"
     moved = act.database.update(pull, base_ref=base, base_sha=tip)
     moved = drop_auto_merge(act, moved)
     kernel.touch(act, issue)
-    placement.follow_all(act, moved)
-    trial.refresh(act, moved)
+    placement.move_threads(act, moved)
+    trial.refresh_trial_merge(act, moved)
     return moved
 
 
-def retarget(act: Act, repository: Repository, pull: Pull) -> bool:
+def retarget_pull(act: Act, repository: Repository, pull: Pull) -> bool:
     """Send a pull request whose base was merged and deleted to where that was merged; tell whether it could be."""
     merged = act.database.select(
         Pull,
@@ -45,13 +45,13 @@ def retarget(act: Act, repository: Repository, pull: Pull) -> bool:
         "ORDER BY merged_at DESC, id DESC LIMIT 1",
         (repository.id, repository.id, pull.base_ref),
     )
-    if not merged or same_branches(act, pull, merged[0].base_ref):
+    if not merged or find_same_pull(act, pull, merged[0].base_ref):
         return False
     git, base = act.git(repository), merged[0].base_ref
     tip = git.ref(f"refs/heads/{base}")
     if tip is None or git.is_ancestor(pull.head_sha, tip):
         return False
-    put_base(act, pull, base, event="automatic_base_change_succeeded")
+    move_base(act, pull, base, event="automatic_base_change_succeeded")
     return True
 
 

@@ -24,12 +24,12 @@ def update_branch(
     base = base_tip(act.world, current)
     if git_of(act.world, current).is_ancestor(base, current.head_sha):
         raise InvalidRefusal("There are no new commits on the base branch.")
-    tip = _merged(act, current, base) if method == "merge" else _rebased(act, current, base)
+    tip = _merge_base_into_head(act, current, base) if method == "merge" else _rebase_head_onto_base(act, current, base)
     if tip is None:
         raise InvalidRefusal("merge conflict between base and head")
     name = f"refs/heads/{current.head_ref}"
     act.git(home).fetch(git_of(act.world, current), tip, name)
-    pushes.record(act, home, [RefUpdate(name, current.head_sha, tip)])
+    pushes.record_push(act, home, [RefUpdate(name, current.head_sha, tip)])
     return kernel.reload(act, current)
 
 
@@ -45,7 +45,7 @@ def _writable_head(act: Act, pull: Pull) -> Repository:
     return home
 
 
-def _merged(act: Act, pull: Pull, base: str) -> str | None:
+def _merge_base_into_head(act: Act, pull: Pull, base: str) -> str | None:
     repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
     tree = git.merge(pull.head_sha, base)
     user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
@@ -58,7 +58,7 @@ def _merged(act: Act, pull: Pull, base: str) -> str | None:
     )
 
 
-def _rebased(act: Act, pull: Pull, base: str) -> str | None:
+def _rebase_head_onto_base(act: Act, pull: Pull, base: str) -> str | None:
     repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
     user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     start = git.merge_base(base, pull.head_sha)

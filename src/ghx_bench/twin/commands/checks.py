@@ -47,13 +47,13 @@ def create_status(
         sha=commit,
         context=context,
         state=state,
-        description=description and texts.limited(description, 140, resource="Status", field="description"),
+        description=description and texts.check_length(description, 140, resource="Status", field="description"),
         target_url=target_url,
         creator_id=kernel.actor_id(act, repository),
         created_at=act.now,
         updated_at=act.now,
     )
-    automerge.attempt_head(act, repository.id, commit)
+    automerge.attempt_auto_merges(act, repository.id, commit)
     return status
 
 
@@ -95,8 +95,8 @@ def create_check_run(
         started_at=started or act.now,
         completed_at=(completed or act.now) if now == "completed" else None,
     )
-    run_progress.settle(act, run.attempt_id)
-    automerge.attempt_head(act, repository.id, commit)
+    run_progress.update_attempt(act, run.attempt_id)
+    automerge.attempt_auto_merges(act, repository.id, commit)
     return run
 
 
@@ -130,8 +130,8 @@ def update_check_run(
         changes["completed_at"] = finished if changes["status"] == "completed" else None
     _check_texts("CheckRun", **changes)
     changed = act.database.update(current, **changes)
-    run_progress.settle(act, current.attempt_id)
-    automerge.attempt_head(act, current.repository_id, current.head_sha)
+    run_progress.update_attempt(act, current.attempt_id)
+    automerge.attempt_auto_merges(act, current.repository_id, current.head_sha)
     return changed
 
 
@@ -156,10 +156,10 @@ def _status(status: str | None, conclusion: str | None) -> str:
 
 
 def _moment(field: str, text: str | None) -> str | None:
-    return None if text is None else texts.moment(text, resource="CheckRun", field=field)
+    return None if text is None else texts.check_time(text, resource="CheckRun", field=field)
 
 
 def _check_texts(resource: str, **values: object) -> None:
     for field, value in values.items():
         if isinstance(value, str):
-            texts.storable(value, resource=resource, field=field)
+            texts.check_unicode(value, resource=resource, field=field)

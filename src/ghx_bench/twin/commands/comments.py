@@ -23,7 +23,7 @@ def create(act: Act, issue: Issue, body: str) -> Comment:
         Comment,
         issue_id=current.id,
         author_id=kernel.actor_id(act, repository),
-        body=texts.comment(body),
+        body=texts.check_comment(body),
         created_at=act.now,
         updated_at=act.now,
     )
@@ -36,7 +36,7 @@ def update(act: Act, comment: Comment, body: str) -> Comment:
     """Change what a comment says; its author and writers may."""
     current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
-    written = texts.comment(body)
+    written = texts.check_comment(body)
     if written == current.body:
         return current
     kernel.touch(act, issue)
@@ -48,7 +48,7 @@ def delete(act: Act, comment: Comment) -> None:
     """Remove a comment; the timeline says that there was one."""
     current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
-    belongings.remove_all(act.database, belongings.of_comment(act.database, current))
+    belongings.delete_all(act.database, belongings.under_comment(act.database, current))
     act.database.delete(current)
     timeline.record_event(act, issue, "comment_deleted")
     kernel.touch(act, issue)

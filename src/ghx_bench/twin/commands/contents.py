@@ -56,11 +56,11 @@ def put(
     committer: Signature | None = None,
 ) -> ContentChange:
     """Write a file; to replace one, `sha` must be that of the blob it replaces."""
-    place = _place(act, repository, branch, path)
+    place = _find_place(act, repository, branch, path)
     git, before = act.git(repository), place.file
     _check_sha(path, before, sha)
     blob = TreeChange(path=path, mode=before.mode if before else "100644", sha=git.write_blob(content))
-    workflow_scope.require(act, repository, path, blob.sha)
+    workflow_scope.require_workflow_scope(act, repository, path, blob.sha)
     told = message if message is not None else f"{'Update' if before else 'Create'} {path}"
     written = _Writing(place=place, change=blob, message=told, author=author, committer=committer)
     commit = _commit(act, repository, written)
@@ -79,7 +79,7 @@ def delete(
     committer: Signature | None = None,
 ) -> ContentChange:
     """Remove a file, whose blob must be the one the caller has seen."""
-    place = _place(act, repository, branch, path)
+    place = _find_place(act, repository, branch, path)
     if place.file is None:
         raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
     _check_sha(path, place.file, sha)
@@ -103,16 +103,16 @@ def _is_spellable(part: str) -> bool:
     return "\0" not in part and not any("\ud800" <= character <= "\udfff" for character in part)
 
 
-def _place(act: Act, repository: Repository, branch: str | None, path: str) -> _Place:
+def _find_place(act: Act, repository: Repository, branch: str | None, path: str) -> _Place:
     """Return where the viewer may change a file."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     check_path(path)
     name = branch or repository.default_branch
-    tip = _tip(act, repository, name)
-    return _Place(branch=name, tip=tip, file=_file(act.git(repository), tip, path))
+    tip = _find_tip(act, repository, name)
+    return _Place(branch=name, tip=tip, file=_find_file(act.git(repository), tip, path))
 
 
-def _tip(act: Act, repository: Repository, branch: str) -> str | None:
+def _find_tip(act: Act, repository: Repository, branch: str) -> str | None:
     """Return the tip of a branch; None for the default branch of a repository without any commit."""
     git = act.git(repository)
     tip = git.ref(f"refs/heads/{branch}")
@@ -121,7 +121,7 @@ def _tip(act: Act, repository: Repository, branch: str) -> str | None:
     return tip
 
 
-def _file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | None:
+def _find_file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | None:
     parts = path.split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts))] if tip else []
     if any((entry := git.entry(tip or "", folder)) and entry.type != "tree" for folder in above):

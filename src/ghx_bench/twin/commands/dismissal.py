@@ -8,17 +8,17 @@ from ghx_bench.twin.state.records import Pull, Review
 from ghx_bench.twin.world import Act
 
 
-def dismiss_stale(act: Act, pull: Pull) -> None:
+def dismiss_stale_reviews(act: Act, pull: Pull) -> None:
     """Dismiss approvals of what is no longer the head, where the base branch is protected so."""
     rules = protection_of(act.world, lookup.repository_of(act.world, pull), pull.base_ref)
     if rules is None or not rules.dismiss_stale_reviews:
         return
     for review in latest_opinions(act.world, pull):
         if review.state == "APPROVED" and review.commit_sha != pull.head_sha:
-            put_dismissed(act, pull, review, None)
+            mark_dismissed(act, pull, review, None)
 
 
-def put_dismissed(act: Act, pull: Pull, review: Review, message: str | None) -> Review:
+def mark_dismissed(act: Act, pull: Pull, review: Review, message: str | None) -> Review:
     """Take the effect from a review and say so in the timeline."""
     issue = lookup.issue_of(act.world, pull)
     timeline.record_event(

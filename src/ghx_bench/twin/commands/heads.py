@@ -18,7 +18,7 @@ class Head:
     base_sha: str
 
 
-def find(act: Act, repository: Repository, head: str, base: str, given: Repository | None) -> Head:
+def find_head(act: Act, repository: Repository, head: str, base: str, given: Repository | None) -> Head:
     """Find the head of a new pull request, which the viewer must be able to push to, and its base."""
     owner, _, name = head.rpartition(":")
     home = given or (_fork_of(act, repository, owner) if owner else repository)
@@ -27,21 +27,21 @@ def find(act: Act, repository: Repository, head: str, base: str, given: Reposito
     if home is None or sha is None or base_sha is None:
         raise _unknown_branches(head, base, head_found=sha is not None, base_found=base_sha is not None)
     if not permissions.may(act.world, act.viewer, home, "write"):
-        raise _refusal("must be a collaborator")
+        raise _refuse_creation("must be a collaborator")
     _refuse_second(act, repository, home, name, base)
     return Head(repository=home, branch=name, sha=sha, base_sha=base_sha)
 
 
-def check_news(act: Act, repository: Repository, head: Head, base: str) -> None:
+def check_new_commits(act: Act, repository: Repository, head: Head, base: str) -> None:
     """Refuse a head that brings nothing, or that has no history in common with its base."""
     git, label = act.git(repository), head.branch
     if head.repository.id != repository.id:
         mine, theirs = lookup.owner(act.world, repository).login, lookup.owner(act.world, head.repository).login
         base, label = f"{mine}:{base}", f"{theirs}:{label}"
     if git.is_ancestor(head.sha, head.base_sha):
-        raise _refusal(f"No commits between {base} and {label}")
+        raise _refuse_creation(f"No commits between {base} and {label}")
     if git.merge_base(head.base_sha, head.sha) is None:
-        raise _refusal(f"The {label} branch has no history in common with {base}")
+        raise _refuse_creation(f"The {label} branch has no history in common with {base}")
 
 
 def _fork_of(act: Act, repository: Repository, login: str) -> Repository | None:
@@ -70,7 +70,7 @@ def _refuse_second(act: Act, repository: Repository, home: Repository, branch: s
         Pull, repository_id=repository.id, head_repository_id=home.id, head_ref=branch, base_ref=base
     )
     if any(lookup.issue_of(act.world, pull).state == "open" for pull in same):
-        raise _refusal(f"A pull request already exists for {lookup.owner(act.world, home).login}:{branch}.")
+        raise _refuse_creation(f"A pull request already exists for {lookup.owner(act.world, home).login}:{branch}.")
 
 
 def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: bool) -> InvalidRefusal:
@@ -81,5 +81,5 @@ def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: boo
     return InvalidRefusal(errors=errors, graphql=", ".join(told))
 
 
-def _refusal(message: str) -> InvalidRefusal:
+def _refuse_creation(message: str) -> InvalidRefusal:
     return InvalidRefusal(errors=(FieldError(resource="PullRequest", code="custom", message=message),))

@@ -18,18 +18,18 @@ def merge_message(world: World, pull: Pull, title: str | None, message: str | No
     home = lookup.repository_by_id(world, None, pull.head_repository_id or pull.repository_id)
     owner = lookup.owner(world, home).login
     subject = f"Merge pull request #{issue.number} from {owner}/{pull.head_ref}"
-    return _joined(title or subject, issue.title if message is None else message)
+    return _join_message(title or subject, issue.title if message is None else message)
 
 
 def squash_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
     """Return the message of a squashed commit: that of the only commit, or the title and all their messages."""
     issue, included = lookup.issue_of(world, pull), commits(world, pull)
     subject = _headline(included[0]) if len(included) == 1 else issue.title
-    written = message if message is not None else _summary(world, pull, included)
-    return _joined(title or f"{subject} (#{issue.number})", written)
+    written = message if message is not None else _squash_body(world, pull, included)
+    return _join_message(title or f"{subject} (#{issue.number})", written)
 
 
-def _summary(world: World, pull: Pull, included: list[Commit]) -> str:
+def _squash_body(world: World, pull: Pull, included: list[Commit]) -> str:
     co_authors = _co_authors(world, pull, included)
     if len(included) == 1:
         told = _body(included[0])
@@ -58,6 +58,6 @@ def _body(commit: Commit) -> str:
     return commit.message.strip().partition("\n")[2].strip()
 
 
-def _joined(subject: str, body: str) -> str:
+def _join_message(subject: str, body: str) -> str:
     message = f"{subject}\n\n{body.strip()}" if body.strip() else subject
     return message.replace("\0", "")  # which a title can hold and a commit cannot

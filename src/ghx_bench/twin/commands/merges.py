@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ghx_bench.twin.commands import kernel
-from ghx_bench.twin.commands.conclusion import put_pull_merged
+from ghx_bench.twin.commands.conclusion import mark_pull_merged
 from ghx_bench.twin.commands.merge_messages import merge_message, squash_message
 from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_head, synchronize
 from ghx_bench.twin.git.repository import RefUpdate
@@ -39,18 +39,18 @@ def merge(
     current = kernel.reload(act, pull)
     repository = lookup.repository_of(act.world, current)
     permissions.require(act, repository, "write")
-    if refusal := obstacle(act, act.viewer, current, method, expected_head=expected_head):
+    if refusal := find_obstacle(act, act.viewer, current, method, expected_head=expected_head):
         raise refusal
     base = base_tip(act.world, current)
     commit = _COMMITS[method](act, current, title, message)
     act.git(repository).set_ref(BRANCHES + current.base_ref, commit)
-    put_pull_merged(act, current, commit=commit, base=base)
+    mark_pull_merged(act, current, commit=commit, base=base)
     synchronize(act, repository, [RefUpdate(BRANCHES + current.base_ref, base, commit)])
     _delete_head(act, repository, current)
     return commit
 
 
-def obstacle(
+def find_obstacle(
     act: Act, viewer: Viewer | None, pull: Pull, method: Method, *, expected_head: str | None = None
 ) -> Refusal | None:
     """Return what would be answered to a merge that cannot be done; None if it can."""
@@ -60,17 +60,17 @@ def obstacle(
         return NotAllowedRefusal("Pull Request is still a draft")
     if expected_head is not None and expected_head.lower() != pull.head_sha:
         return ConflictRefusal("Head branch was modified. Review and try the merge again.")
-    reason = _obstacle_of_rules(act, viewer, pull, method)
+    reason = _find_rule_obstacle(act, viewer, pull, method)
     return NotAllowedRefusal(reason) if reason else None
 
 
-def _obstacle_of_rules(act: Act, viewer: Viewer | None, pull: Pull, method: Method) -> str | None:
+def _find_rule_obstacle(act: Act, viewer: Viewer | None, pull: Pull, method: Method) -> str | None:
     repository = lookup.repository_of(act.world, pull)
     if not _allows(repository, method):
         return _DISALLOWED[method]
     if mergeable(act.world, pull) != "MERGEABLE":
         return _UNMERGEABLE
-    if method == "rebase" and _rebased(act, pull) is None:
+    if method == "rebase" and _rebase(act, pull) is None:
         return _UNREBASEABLE
     rules = protection_of(act.world, repository, pull.base_ref)
     held = rules is not None and binds(act.world, rules, viewer, repository)
@@ -98,7 +98,7 @@ def _merge_commit(act: Act, pull: Pull, title: str | None, message: str | None) 
     git, base = act.git(repository), base_tip(act.world, pull)
     merger = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     return git.write_commit(
-        tree=_merged_tree(act, pull),
+        tree=_merge_trees(act, pull),
         parents=(base, pull.head_sha),
         message=merge_message(act.world, pull, title, message),
         author=kernel.user_signature(merger, act.now),
@@ -110,7 +110,7 @@ def _squash_commit(act: Act, pull: Pull, title: str | None, message: str | None)
     repository, issue = lookup.repository_of(act.world, pull), lookup.issue_of(act.world, pull)
     author = lookup.user_by_id(act.world, issue.author_id)
     return act.git(repository).write_commit(
-        tree=_merged_tree(act, pull),
+        tree=_merge_trees(act, pull),
         parents=(base_tip(act.world, pull),),
         message=squash_message(act.world, pull, title, message),
         author=kernel.user_signature(author, act.now),
@@ -119,13 +119,13 @@ def _squash_commit(act: Act, pull: Pull, title: str | None, message: str | None)
 
 
 def _rebase_commits(act: Act, pull: Pull, _title: str | None, _message: str | None) -> str:
-    tip = _rebased(act, pull)
+    tip = _rebase(act, pull)
     if tip is None:
         raise NotAllowedRefusal(_UNREBASEABLE)
     return tip
 
 
-def _rebased(act: Act, pull: Pull) -> str | None:
+def _rebase(act: Act, pull: Pull) -> str | None:
     repository = lookup.repository_of(act.world, pull)
     git, base = act.git(repository), base_tip(act.world, pull)
     merger = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
@@ -136,7 +136,7 @@ def _rebased(act: Act, pull: Pull) -> str | None:
 _COMMITS = {"merge": _merge_commit, "squash": _squash_commit, "rebase": _rebase_commits}
 
 
-def _merged_tree(act: Act, pull: Pull) -> str:
+def _merge_trees(act: Act, pull: Pull) -> str:
     tree = act.git(lookup.repository_of(act.world, pull)).merge(base_tip(act.world, pull), pull.head_sha)
     if tree is None:
         raise NotAllowedRefusal(_UNMERGEABLE)

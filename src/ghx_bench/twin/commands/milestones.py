@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.commands.kernel import UNSET, Unset
-from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, moment, storable
+from ghx_bench.twin.commands.texts import already_exists, check_length, check_time, check_unicode, invalid, missing
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Issue, Milestone, Repository
@@ -83,18 +83,18 @@ def _require_write(act: Act, milestone: Milestone) -> Repository:
 
 
 def _free_title(act: Act, repository: Repository, title: str, *, except_for: Milestone | None = None) -> str:
-    wanted = storable(title, resource="Milestone", field="title").strip()
+    wanted = check_unicode(title, resource="Milestone", field="title").strip()
     if not wanted:
         raise missing("Milestone", "title")
-    limited(wanted, LONGEST_TITLE, resource="Milestone", field="title")
+    check_length(wanted, LONGEST_TITLE, resource="Milestone", field="title")
     taken = act.database.one(Milestone, repository_id=repository.id, title=wanted)
     if taken and (except_for is None or taken.id != except_for.id):
-        raise exists("Milestone", "title")
+        raise already_exists("Milestone", "title")
     return wanted
 
 
 def _description(description: str | None) -> str | None:
-    return None if description is None else storable(description, resource="Milestone", field="description")
+    return None if description is None else check_unicode(description, resource="Milestone", field="description")
 
 
 def _state(state: str) -> str:
@@ -104,4 +104,4 @@ def _state(state: str) -> str:
 
 
 def _due_on(due_on: str | None) -> str | None:
-    return None if due_on is None else moment(due_on, resource="Milestone", field="due_on")
+    return None if due_on is None else check_time(due_on, resource="Milestone", field="due_on")

@@ -45,7 +45,7 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
         raise InvalidRefusal("Invalid tree info")
     changes = [_change(act, repository, entry) for entry in entries]
     for change in changes:
-        workflow_scope.require(act, repository, change.path, change.sha)
+        workflow_scope.require_workflow_scope(act, repository, change.path, change.sha)
     if base is None:
         changes = [change for change in changes if change.sha is not None]
     try:

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from ghx_bench.twin.commands import texts
 from ghx_bench.twin.queries.comparison import base_tip, files, files_at, git_of, hunks_of, side_of
-from ghx_bench.twin.queries.hunks import Hunk, PatchLine, Side, find_line, line_at, moved_line, parse_patch
+from ghx_bench.twin.queries.hunks import Hunk, PatchLine, Side, find_line, find_moved_line, line_at, parse_patch
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
 from ghx_bench.twin.world import Act, World
@@ -66,10 +66,10 @@ _NOT_BEFORE = _Fault("start_line", "custom", "must precede the end line.")
 _NO_POSITION = _Fault("position", "invalid", "is invalid")
 
 
-def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment:
+def create_thread(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment:
     """Begin a thread with its first comment, on the commit that its review is of."""
-    body = texts.comment(new.body, resource=_RESOURCE)
-    spot = _locate(files_hunks(act.world, pull, review.commit_sha, new.path), new)
+    body = texts.check_comment(new.body, resource=_RESOURCE)
+    spot = _locate(find_hunks(act.world, pull, review.commit_sha, new.path), new)
     thread = act.database.insert(
         Thread,
         pull_id=pull.id,
@@ -87,7 +87,7 @@ def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment
         diff_hunk=spot.diff_hunk,
     )
     if review.commit_sha != pull.head_sha:
-        follow(act, pull, thread)
+        move_thread(act, pull, thread)
     return act.database.insert(
         ReviewComment,
         thread_id=thread.id,
@@ -100,27 +100,27 @@ def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment
     )
 
 
-def follow_all(act: Act, pull: Pull) -> None:
+def move_threads(act: Act, pull: Pull) -> None:
     """Find every thread's place again after the head or the base of a pull request has changed."""
     for thread in act.database.all(Thread, pull_id=pull.id):
-        follow(act, pull, thread)
+        move_thread(act, pull, thread)
 
 
-def follow(act: Act, pull: Pull, thread: Thread) -> None:
+def move_thread(act: Act, pull: Pull, thread: Thread) -> None:
     """Find a thread's line in the present diff; where it was changed or is not shown, the thread is outdated."""
     hunks = hunks_of(files(act.world, pull), thread.path)
     if thread.subject_type == "file":
         act.database.update(thread, commit_sha=pull.head_sha, outdated=hunks is None)
         return
-    line = _moved(act.world, pull, thread, side_of(thread), thread.original_line)
-    start = _moved(act.world, pull, thread, _start_side(thread), thread.original_start_line)
+    line = _find_moved_line(act.world, pull, thread, side_of(thread), thread.original_line)
+    start = _find_moved_line(act.world, pull, thread, _start_side(thread), thread.original_start_line)
     if line is None or find_line(hunks or (), side_of(thread), line) is None:
         act.database.update(thread, line=None, start_line=None, outdated=True)
         return
     act.database.update(thread, line=line, start_line=start, commit_sha=pull.head_sha, outdated=False)
 
 
-def files_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
+def find_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
     """Return the hunks of a file in the diff of one of the commits; refuses a file that is not in it."""
     found = hunks_of(files_at(world, pull, sha), path)
     if found is None:
@@ -169,7 +169,7 @@ def _check_start(hunk: Hunk, line: PatchLine, side: Side, number: int) -> None:
         raise _refusal((_NOT_BEFORE,))
 
 
-def _moved(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
+def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
     """Follow a line from the commit it was written on: its file on the right, that of the merge base on the left."""
     if number is None:
         return None
@@ -188,7 +188,7 @@ def _moved(world: World, pull: Pull, thread: Thread, side: Side, number: int | N
         return number
     if changed.path != thread.path or changed.patch is None:
         return None
-    return moved_line(parse_patch(changed.patch), number)
+    return find_moved_line(parse_patch(changed.patch), number)
 
 
 def _start_side(thread: Thread) -> Side:

@@ -1,13 +1,13 @@
 """Pull requests: opened, changed, closed, opened again."""
 
 from ghx_bench.twin.commands import bases, heads, issues, kernel, placement, timeline, trial
-from ghx_bench.twin.commands.automerge import attempt, disable_auto_merge, enable_auto_merge
+from ghx_bench.twin.commands.automerge import attempt_auto_merge, disable_auto_merge, enable_auto_merge
 from ghx_bench.twin.commands.branch_updates import update_branch
-from ghx_bench.twin.commands.conclusion import put_pull_closed
+from ghx_bench.twin.commands.conclusion import mark_pull_closed
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.review_requests import remove_review_requests, request_reviews
-from ghx_bench.twin.commands.synchronization import carry_head, fetch_head
+from ghx_bench.twin.commands.synchronization import fetch_head, move_head
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import git_of
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
@@ -43,7 +43,7 @@ def create(
 ) -> Pull:
     """Ask to merge a branch, of this repository or of a fork (`owner:branch`), into another."""
     permissions.require(act, repository, "read")
-    found = heads.find(act, repository, head, base, head_repository)
+    found = heads.find_head(act, repository, head, base, head_repository)
     issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
     across = found.repository.id != repository.id
     pull = act.database.insert(
@@ -59,8 +59,8 @@ def create(
         maintainer_can_modify=maintainer_can_modify and across,
     )
     fetch_head(act, pull, issue, found.sha)
-    heads.check_news(act, repository, found, base)
-    trial.refresh(act, pull)
+    heads.check_new_commits(act, repository, found, base)
+    trial.refresh_trial_merge(act, pull)
     return pull
 
 
@@ -88,7 +88,7 @@ def close(act: Act, pull: Pull) -> Pull:
     """Close a pull request without merging it; its author and triagers may. A closed one stays as it is."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "triage")
-    return put_pull_closed(act, current)
+    return mark_pull_closed(act, current)
 
 
 def reopen(act: Act, pull: Pull) -> Pull:
@@ -99,15 +99,15 @@ def reopen(act: Act, pull: Pull) -> Pull:
         return current
     if act.viewer is not None and issue.closed_by_id != act.viewer.id:
         permissions.require(act, lookup.repository_of(act.world, current), "triage")
-    tip = _reopening_head(act, current)
+    tip = _find_reopening_head(act, current)
     timeline.record_event(act, issue, "reopened")
     kernel.touch(act, issue, state="open", closed_at=None, closed_by_id=None)
     if tip != current.head_sha:
-        return carry_head(act, current, tip)
+        return move_head(act, current, tip)
     base = git_of(act.world, current).ref(f"refs/heads/{current.base_ref}") or current.base_sha
     current = act.database.update(current, base_sha=base)
-    placement.follow_all(act, current)
-    trial.refresh(act, current)
+    placement.move_threads(act, current)
+    trial.refresh_trial_merge(act, current)
     return current
 
 
@@ -131,7 +131,7 @@ def _set_draft(act: Act, pull: Pull, *, draft: bool, event: str) -> Pull:
     timeline.record_event(act, issue, event)
     kernel.touch(act, issue)
     current = act.database.update(current, draft=draft)
-    attempt(act, current)
+    attempt_auto_merge(act, current)
     return kernel.reload(act, current)
 
 
@@ -139,52 +139,52 @@ def _change_base(act: Act, pull: Pull, base: str) -> Pull:
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     tip = git.ref(f"refs/heads/{base}")
     if issue.state != "open":
-        raise _invalid("base", "Cannot change the base branch of a closed pull request.")
+        raise _invalid_field("base", "Cannot change the base branch of a closed pull request.")
     if tip is None:
-        raise _invalid("base", f"Proposed base branch '{base}' was not found")
-    if bases.same_branches(act, pull, base):
-        raise _invalid(
+        raise _invalid_field("base", f"Proposed base branch '{base}' was not found")
+    if bases.find_same_pull(act, pull, base):
+        raise _invalid_field(
             "base", f"A pull request already exists for base branch '{base}' and head branch '{pull.head_ref}'"
         )
     if git.is_ancestor(pull.head_sha, tip):
-        raise _invalid(
+        raise _invalid_field(
             "base", f"There are no new commits between base branch '{base}' and head branch '{pull.head_ref}'"
         )
-    return bases.put_base(act, pull, base)
+    return bases.move_base(act, pull, base)
 
 
-def _reopening_head(act: Act, pull: Pull) -> str:
+def _find_reopening_head(act: Act, pull: Pull) -> str:
     """Return the head that a closed pull request would have if it were opened again, or say why it cannot be."""
     git = git_of(act.world, pull)
     base = git.ref(f"refs/heads/{pull.base_ref}")
     home = act.database.get(Repository, pull.head_repository_id)
     tip = act.git(home).ref(f"refs/heads/{pull.head_ref}") if home else None
     if pull.merged_at:
-        raise _unopenable("The pull request has been merged.")
+        raise _refuse_reopening("The pull request has been merged.")
     if home is None:
-        raise _unopenable("The repository that submitted this pull request has been deleted.")
+        raise _refuse_reopening("The repository that submitted this pull request has been deleted.")
     if tip is None:
-        raise _unopenable(f"The {pull.head_ref} branch has been deleted.")
+        raise _refuse_reopening(f"The {pull.head_ref} branch has been deleted.")
     if base is None:
-        raise _unopenable(f"The {pull.base_ref} branch has been deleted.")
+        raise _refuse_reopening(f"The {pull.base_ref} branch has been deleted.")
     if not act.git(home).is_ancestor(pull.head_sha, tip):
-        raise _unopenable(f"The {pull.head_ref} branch was force-pushed or recreated.")
+        raise _refuse_reopening(f"The {pull.head_ref} branch was force-pushed or recreated.")
     label = bases.head_label(act, pull)
-    if bases.same_branches(act, pull, pull.base_ref):
-        raise _unopenable(f"A pull request already exists for {label}.")
+    if bases.find_same_pull(act, pull, pull.base_ref):
+        raise _refuse_reopening(f"A pull request already exists for {label}.")
     if git.kind(tip) and git.is_ancestor(tip, base):
-        raise _unopenable(f"There are no new commits on the {label} branch.")
+        raise _refuse_reopening(f"There are no new commits on the {label} branch.")
     return tip
 
 
-def _unopenable(reason: str) -> InvalidRefusal:
+def _refuse_reopening(reason: str) -> InvalidRefusal:
     error = FieldError(
         resource="PullRequest", field="state", code="invalid", message=f"state cannot be changed. {reason}"
     )
     return InvalidRefusal(errors=(error,), graphql="Could not open the pull request.")
 
 
-def _invalid(field: str, message: str) -> InvalidRefusal:
+def _invalid_field(field: str, message: str) -> InvalidRefusal:
     return InvalidRefusal(
         errors=(FieldError(resource="PullRequest", field=field, code="invalid", message=message),), graphql=message
     )

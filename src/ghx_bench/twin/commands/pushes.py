@@ -22,21 +22,21 @@ def push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None
             git.set_ref(update.ref, update.new)
         except GitError as error:
             raise InvalidRefusal("Reference update failed") from error
-    record(act, repository, updates)
+    record_push(act, repository, updates)
 
 
-def record(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
+def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
     """Bring pull requests and issues up to date with refs that have moved; merges what waited for that."""
     current = kernel.reload(act, repository)
     synchronize(act, current, updates)
     for update in updates:
         if update.ref == f"{BRANCHES}{current.default_branch}":
             workflows.discover(act, current, update.old, update.new)
-    for pull in _touched(act, current, updates):
-        automerge.attempt(act, pull)
+    for pull in _auto_merging_pulls(act, current, updates):
+        automerge.attempt_auto_merge(act, pull)
 
 
-def _touched(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:
+def _auto_merging_pulls(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:
     found: dict[int, Pull] = {}
     for update in updates:
         branch = update.ref.removeprefix(BRANCHES)

@@ -95,7 +95,7 @@ def restore_outcome(act: Act, pull: Pull, *, merge_commit_sha: str | None) -> No
             merge_commit_sha=merge_commit_sha,
         )
         timeline.record_event(act, issue, "merged", {"commit_sha": merge_commit_sha})
-    issues.put_closed(act, issue)
+    issues.mark_closed(act, issue)
 
 
 def restore_auto_merge(act: Act, pull: Pull, *, method: str, title: str | None, message: str | None) -> None:
@@ -126,7 +126,7 @@ def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: s
         pull_id=pull.id,
         author_id=kernel.actor_id(act, repository),
         state=state,
-        body=texts.body(body, resource="PullRequestReview") or "",
+        body=texts.check_body(body, resource="PullRequestReview") or "",
         commit_sha=reviewed,
         created_at=act.now,
         updated_at=act.now,
@@ -148,7 +148,7 @@ def restore_comment(act: Act, thread: Thread, review: Review, body: str) -> Revi
         thread_id=thread.id,
         review_id=review.id,
         author_id=review.author_id,
-        body=texts.comment(body, resource="PullRequestReviewComment"),
+        body=texts.check_comment(body, resource="PullRequestReviewComment"),
         in_reply_to_id=None if first is None else first.id,
         commit_sha=thread.original_commit_sha,
         created_at=act.now,

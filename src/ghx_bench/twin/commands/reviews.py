@@ -5,8 +5,8 @@ from typing import Literal
 
 from ghx_bench.twin.commands import automerge, belongings, kernel, texts, timeline
 from ghx_bench.twin.commands.comments import LOCKED
-from ghx_bench.twin.commands.dismissal import put_dismissed
-from ghx_bench.twin.commands.placement import NewThread, place
+from ghx_bench.twin.commands.dismissal import mark_dismissed
+from ghx_bench.twin.commands.placement import NewThread, create_thread
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
@@ -44,8 +44,8 @@ def create(
         raise InvalidRefusal(_UNPROCESSABLE, errors=(ONE_PENDING,))
     if event:
         _check_verdict(issue, author, event, body, commented=bool(threads))
-    review = insert(act, current, author=author, body=_text(body), commit=commit)
-    _place_all(act, current, review, threads)
+    review = insert(act, current, author=author, body=_check_body(body), commit=commit)
+    _create_threads(act, current, review, threads)
     return publish(act, review, event) if event else review
 
 
@@ -65,9 +65,9 @@ def insert(act: Act, pull: Pull, *, author: int, body: str = "", commit: str | N
 
 def submit(act: Act, review: Review, *, event: ReviewEvent, body: str | None = None) -> Review:
     """Submit the review that the viewer has begun."""
-    current = _own_pending(act, review, "submit")
+    current = _require_own_pending(act, review, "submit")
     pull = _pull(act, current)
-    written = current.body if body is None else _text(body)
+    written = current.body if body is None else _check_body(body)
     commented = act.database.count(ReviewComment, review_id=current.id) > 0
     _check_verdict(lookup.issue_of(act.world, pull), current.author_id, event, written, commented=commented)
     return publish(act, act.database.update(current, body=written), event)
@@ -83,7 +83,7 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
         timeline.record_mentions(act, issue, comment.body)
     for asked in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
         act.database.delete(asked)
-    automerge.attempt(act, pull)
+    automerge.attempt_auto_merge(act, pull)
     return published
 
 
@@ -96,7 +96,7 @@ def update(act: Act, review: Review, *, body: str) -> Review:
         raise _unknown(current)
     permissions.require(act, lookup.repository_of(act.world, pull), "read" if mine else "write")
     kernel.touch(act, lookup.issue_of(act.world, pull))
-    return act.database.update(current, body=_text(body), updated_at=act.now)
+    return act.database.update(current, body=_check_body(body), updated_at=act.now)
 
 
 def dismiss(act: Act, review: Review, message: str) -> Review:
@@ -109,14 +109,14 @@ def dismiss(act: Act, review: Review, message: str) -> Review:
         raise InvalidRefusal(_UNPROCESSABLE, errors=(f"Can not dismiss a {kind} pull request review",))
     if not message.strip():
         raise InvalidRefusal(_UNPROCESSABLE, errors=("Message can't be blank",))
-    dismissed = put_dismissed(act, pull, current, _text(message))
-    automerge.attempt(act, pull)
+    dismissed = mark_dismissed(act, pull, current, _check_body(message))
+    automerge.attempt_auto_merge(act, pull)
     return dismissed
 
 
 def delete_pending(act: Act, review: Review) -> Review:
     """Drop the review that the viewer has begun, with its comments, and return what it was."""
-    current = _own_pending(act, review, "delete")
+    current = _require_own_pending(act, review, "delete")
     for comment in act.database.all(ReviewComment, review_id=current.id):
         remove_comment(act, comment)
     act.database.delete(current)
@@ -125,7 +125,7 @@ def delete_pending(act: Act, review: Review) -> Review:
 
 def remove_comment(act: Act, comment: ReviewComment) -> None:
     """Remove a comment with what hangs on it, and the thread where it was the last in it."""
-    for record in list(belongings.of_comment(act.database, comment)):
+    for record in list(belongings.under_comment(act.database, comment)):
         act.database.delete(record)
     act.database.delete(comment)
     left = act.database.all(ReviewComment, thread_id=comment.thread_id)
@@ -147,7 +147,7 @@ def require_reviewer(act: Act, pull: Pull, issue: Issue) -> int:
     return kernel.actor_id(act, repository)
 
 
-def home_of(act: Act, review: Review) -> Repository:
+def repository_of(act: Act, review: Review) -> Repository:
     """Return the repository that a review was written in."""
     return lookup.repository_of(act.world, _pull(act, review))
 
@@ -163,10 +163,10 @@ def _check_verdict(issue: Issue, author: int, event: ReviewEvent, body: str, *, 
         raise InvalidRefusal(_UNPROCESSABLE, errors=("Body can't be blank",))
 
 
-def _place_all(act: Act, pull: Pull, review: Review, threads: Sequence[NewThread]) -> None:
+def _create_threads(act: Act, pull: Pull, review: Review, threads: Sequence[NewThread]) -> None:
     for thread in threads:
         try:
-            place(act, pull, review, thread)
+            create_thread(act, pull, review, thread)
         except InvalidRefusal as refusal:  # the same reason, in the words of reviews
             raise InvalidRefusal(_UNPROCESSABLE, errors=(refusal.graphql_message,)) from refusal
 
@@ -187,9 +187,9 @@ def _reviewed_commit(act: Act, pull: Pull, commit: str | None) -> str:
     return sha
 
 
-def _own_pending(act: Act, review: Review, verb: str) -> Review:
+def _require_own_pending(act: Act, review: Review, verb: str) -> Review:
     current = kernel.reload(act, review)
-    repository = home_of(act, current)
+    repository = repository_of(act, current)
     permissions.require(act, repository, "read")
     if current.state != "PENDING":
         raise InvalidRefusal(_UNPROCESSABLE, errors=(f"Can not {verb} a non-pending pull request review",))
@@ -209,5 +209,5 @@ def _unknown(review: Review) -> NotFoundRefusal:
     return NotFoundRefusal(f"Could not resolve to a PullRequestReview with the id of {review.id}.")
 
 
-def _text(body: str) -> str:
-    return texts.body(body, resource="PullRequestReview") or ""
+def _check_body(body: str) -> str:
+    return texts.check_body(body, resource="PullRequestReview") or ""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from ghx_bench.twin.commands import bases, kernel, placement, timeline, trial
-from ghx_bench.twin.commands.conclusion import follow_commit, put_pull_closed, put_pull_merged
-from ghx_bench.twin.commands.dismissal import dismiss_stale
+from ghx_bench.twin.commands.conclusion import apply_commit_message, mark_pull_closed, mark_pull_merged
+from ghx_bench.twin.commands.dismissal import dismiss_stale_reviews
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import base_tip, git_of
@@ -26,7 +26,7 @@ def synchronize(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     if any(not update.ref.startswith("refs/pull/") for update in changed):
         current = kernel.reload(act, repository)
         act.database.update(current, pushed_at=max(act.now, current.pushed_at))
-    repository = _with_default_branch(act, kernel.reload(act, repository))
+    repository = _choose_default_branch(act, kernel.reload(act, repository))
     branches = [update for update in changed if update.ref.startswith(BRANCHES)]
     for update in branches:
         _move_heads(act, repository, update)
@@ -37,7 +37,7 @@ def synchronize(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
             _delete_branch(act, repository, update)
 
 
-def _with_default_branch(act: Act, repository: Repository) -> Repository:
+def _choose_default_branch(act: Act, repository: Repository) -> Repository:
     """Make the first branch that people push to an empty repository its default one."""
     git = act.git(repository)
     if act.viewer is None or git.ref(BRANCHES + repository.default_branch):
@@ -52,15 +52,15 @@ def _with_default_branch(act: Act, repository: Repository) -> Repository:
 
 def open_pulls_of_head(act: Act, repository: Repository, branch: str) -> list[Pull]:
     """Return the open pull requests that would merge a branch, wherever they were opened."""
-    return _open(act, act.database.all(Pull, head_repository_id=repository.id, head_ref=branch))
+    return _keep_open(act, act.database.all(Pull, head_repository_id=repository.id, head_ref=branch))
 
 
 def open_pulls_of_base(act: Act, repository: Repository, branch: str) -> list[Pull]:
     """Return the open pull requests into a branch."""
-    return _open(act, act.database.all(Pull, repository_id=repository.id, base_ref=branch))
+    return _keep_open(act, act.database.all(Pull, repository_id=repository.id, base_ref=branch))
 
 
-def carry_head(act: Act, pull: Pull, sha: str) -> Pull:
+def move_head(act: Act, pull: Pull, sha: str) -> Pull:
     """Make a commit the head of an open pull request and follow with all that stands on it."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     fetch_head(act, pull, issue, sha)
@@ -68,9 +68,9 @@ def carry_head(act: Act, pull: Pull, sha: str) -> Pull:
     if not git.is_ancestor(pull.head_sha, sha):
         timeline.record_event(act, issue, "head_ref_force_pushed", {"before": pull.head_sha, "after": sha})
     kernel.touch(act, issue)
-    placement.follow_all(act, moved)
-    dismiss_stale(act, moved)
-    trial.refresh(act, moved)
+    placement.move_threads(act, moved)
+    dismiss_stale_reviews(act, moved)
+    trial.refresh_trial_merge(act, moved)
     return moved
 
 
@@ -94,7 +94,7 @@ def _move_heads(act: Act, repository: Repository, update: RefUpdate) -> None:
     if update.old is None:
         _restore_branch(act, repository, branch, update.new)
     for pull in open_pulls_of_head(act, repository, branch):
-        carry_head(act, pull, update.new)
+        move_head(act, pull, update.new)
 
 
 def _move_bases(act: Act, repository: Repository, update: RefUpdate) -> None:
@@ -104,15 +104,15 @@ def _move_bases(act: Act, repository: Repository, update: RefUpdate) -> None:
     git = act.git(repository)
     for pull in open_pulls_of_base(act, repository, branch):
         if git.is_ancestor(pull.head_sha, new) and not (update.old and git.is_ancestor(pull.head_sha, update.old)):
-            put_pull_merged(act, pull, commit=_arrival(git, pull.head_sha, new), base=update.old or new)
+            mark_pull_merged(act, pull, commit=_arrival(git, pull.head_sha, new), base=update.old or new)
         else:
-            trial.refresh(act, pull)
+            trial.refresh_trial_merge(act, pull)
     for pull in open_pulls_of_head(act, repository, branch):
         if git_of(act.world, pull).is_ancestor(new, base_tip(act.world, pull)):
-            put_pull_closed(act, pull)  # nothing is left to merge
+            mark_pull_closed(act, pull)  # nothing is left to merge
     if branch == repository.default_branch and update.old:
         for commit in git.commits_between(update.old, new):
-            follow_commit(act, repository, commit)
+            apply_commit_message(act, repository, commit)
 
 
 def _arrival(git: GitRepository, head: str, tip: str) -> str:
@@ -126,13 +126,15 @@ def _arrival(git: GitRepository, head: str, tip: str) -> str:
 def _delete_branch(act: Act, repository: Repository, update: RefUpdate) -> None:
     branch = update.ref.removeprefix(BRANCHES)
     for pull in open_pulls_of_base(act, repository, branch):
-        if not bases.retarget(act, repository, pull):
+        if not bases.retarget_pull(act, repository, pull):
             timeline.record_event(act, lookup.issue_of(act.world, pull), "base_ref_deleted")
-            put_pull_closed(act, act.database.update(pull, base_sha=update.old or pull.base_sha))
+            mark_pull_closed(act, act.database.update(pull, base_sha=update.old or pull.base_sha))
     for pull in act.database.all(Pull, head_repository_id=repository.id, head_ref=branch):
         issue = lookup.issue_of(act.world, pull)
-        if issue.state == "open" or (pull.head_sha == update.old and _last_of_head(act, issue) != "head_ref_deleted"):
-            put_pull_closed(act, pull)
+        if issue.state == "open" or (
+            pull.head_sha == update.old and _last_head_event(act, issue) != "head_ref_deleted"
+        ):
+            mark_pull_closed(act, pull)
             timeline.record_event(act, issue, "head_ref_deleted")
             kernel.touch(act, kernel.reload(act, issue))
 
@@ -140,14 +142,14 @@ def _delete_branch(act: Act, repository: Repository, update: RefUpdate) -> None:
 def _restore_branch(act: Act, repository: Repository, branch: str, sha: str) -> None:
     for pull in act.database.all(Pull, head_repository_id=repository.id, head_ref=branch, head_sha=sha):
         issue = lookup.issue_of(act.world, pull)
-        if _last_of_head(act, issue) == "head_ref_deleted":
+        if _last_head_event(act, issue) == "head_ref_deleted":
             timeline.record_event(act, issue, "head_ref_restored")
 
 
-def _last_of_head(act: Act, issue: Issue) -> str | None:
+def _last_head_event(act: Act, issue: Issue) -> str | None:
     found = act.database.all(Event, issue_id=issue.id, event=("head_ref_deleted", "head_ref_restored"))
     return found[-1].event if found else None
 
 
-def _open(act: Act, pulls: Iterable[Pull]) -> list[Pull]:
+def _keep_open(act: Act, pulls: Iterable[Pull]) -> list[Pull]:
     return [pull for pull in pulls if lookup.issue_of(act.world, pull).state == "open"]

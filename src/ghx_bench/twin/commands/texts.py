@@ -9,47 +9,49 @@ LONGEST_TITLE = 256
 LONGEST_BODY = 65536
 
 
-def storable(text: str, *, resource: str, field: str) -> str:
+def check_unicode(text: str, *, resource: str, field: str) -> str:
     """Return text that is valid Unicode; halves of surrogate pairs are not."""
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise _invalid(resource, field, f"{field} contains characters that are not valid Unicode")
     return text
 
 
-def storable_all(values: Mapping[str, object], *, resource: str) -> dict[str, object]:
+def check_unicode_all(values: Mapping[str, object], *, resource: str) -> dict[str, object]:
     """Return values whose texts, alone or in tuples, are all valid Unicode."""
     for field, value in values.items():
         for text in value if isinstance(value, tuple) else (value,):  # pyright: ignore[reportUnknownVariableType] - of anything
             if isinstance(text, str):
-                storable(text, resource=resource, field=field)
+                check_unicode(text, resource=resource, field=field)
     return dict(values)
 
 
-def title(text: str, *, resource: str = "Issue") -> str:
+def check_title(text: str, *, resource: str = "Issue") -> str:
     """Return a title without the blanks around it."""
-    stripped = storable(text, resource=resource, field="title").strip()
+    stripped = check_unicode(text, resource=resource, field="title").strip()
     if not stripped:
         raise missing(resource, "title")
-    return limited(stripped, LONGEST_TITLE, resource=resource, field="title")
+    return check_length(stripped, LONGEST_TITLE, resource=resource, field="title")
 
 
-def body(text: str | None, *, resource: str = "Issue") -> str | None:
+def check_body(text: str | None, *, resource: str = "Issue") -> str | None:
     """Return the description of something; None where nothing was written."""
     if text is None:
         return None
-    return limited(storable(text, resource=resource, field="body"), LONGEST_BODY, resource=resource, field="body")
+    return check_length(
+        check_unicode(text, resource=resource, field="body"), LONGEST_BODY, resource=resource, field="body"
+    )
 
 
-def comment(text: str, *, resource: str = "IssueComment") -> str:
+def check_comment(text: str, *, resource: str = "IssueComment") -> str:
     """Return the text of a comment, which may not be blank."""
-    if not storable(text, resource=resource, field="body").strip():
+    if not check_unicode(text, resource=resource, field="body").strip():
         raise _unprocessable(resource, "Body cannot be blank")
     if len(text) > LONGEST_BODY:
         raise _unprocessable(resource, f"Body is too long (maximum is {LONGEST_BODY} characters)")
     return text
 
 
-def limited(text: str, longest: int, *, resource: str, field: str) -> str:
+def check_length(text: str, longest: int, *, resource: str, field: str) -> str:
     """Return text that is not too long."""
     if len(text) > longest:
         raise _invalid(resource, field, f"{field} is too long (maximum is {longest} characters)")
@@ -68,7 +70,7 @@ def invalid(resource: str, field: str, *, value: object = None, message: str | N
     )
 
 
-def exists(resource: str, field: str) -> InvalidRefusal:
+def already_exists(resource: str, field: str) -> InvalidRefusal:
     """Return the refusal of a value that another one has already."""
     return InvalidRefusal(errors=(FieldError(resource=resource, field=field, code="already_exists"),))
 
@@ -82,7 +84,7 @@ def _unprocessable(resource: str, message: str) -> InvalidRefusal:
     return InvalidRefusal(errors=(error,))
 
 
-def moment(text: str, *, resource: str, field: str) -> str:
+def check_time(text: str, *, resource: str, field: str) -> str:
     """Return a time in GitHub's spelling, or refuse what is none; one without a zone is UTC."""
     try:
         given = datetime.fromisoformat(text)

@@ -7,7 +7,7 @@ from ghx_bench.twin.state.records import Pull
 from ghx_bench.twin.world import Act
 
 
-def refresh(act: Act, pull: Pull) -> None:
+def refresh_trial_merge(act: Act, pull: Pull) -> None:
     """Make the trial merge that of the present head and base; there is none where they conflict."""
     git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
     name, base = f"refs/pull/{issue.number}/merge", git.ref(f"refs/heads/{pull.base_ref}")
@@ -30,6 +30,6 @@ def refresh(act: Act, pull: Pull) -> None:
     git.set_ref(name, merged)
 
 
-def remove(act: Act, pull: Pull) -> None:
+def remove_trial_merge(act: Act, pull: Pull) -> None:
     """Drop the trial merge of a pull request that is no longer open."""
     git_of(act.world, pull).set_ref(f"refs/pull/{lookup.issue_of(act.world, pull).number}/merge", None)

@@ -4,7 +4,7 @@ import re
 from typing import TypedDict, Unpack
 
 from ghx_bench.twin.commands import kernel
-from ghx_bench.twin.commands.texts import exists, invalid, missing, storable_all
+from ghx_bench.twin.commands.texts import already_exists, check_unicode_all, invalid, missing
 from ghx_bench.twin.queries.permissions import ROLES, Role
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, Token, User
@@ -39,7 +39,7 @@ def create_user(
     if not _LOGIN.fullmatch(login):
         raise invalid("User", "login", value=login, message=f"login {login!r} is not a name an account can have")
     if act.database.one(User, login=login):
-        raise exists("User", "login")
+        raise already_exists("User", "login")
     if type not in {"User", "Organization", "Bot"}:
         raise invalid("User", "type", value=type)
     return act.database.insert(
@@ -58,7 +58,7 @@ def update_user(act: Act, user: User, *, name: str | None = None, email: str | N
         raise ForbiddenRefusal("Must have admin rights to the account.")
     current = kernel.reload(act, user)
     changes = {key: value for key, value in {"name": name, "email": email}.items() if value is not None}
-    return kernel.touch(act, current, **storable_all(changes, resource="User")) if changes else current
+    return kernel.touch(act, current, **check_unicode_all(changes, resource="User")) if changes else current
 
 
 def add_member(act: Act, organization: User, user: User, role: str = "member") -> Membership:
@@ -85,7 +85,7 @@ def create_team(
 ) -> Team:
     """Add a team to an organisation; its slug follows from its name."""
     _require_organization_admin(act, organization)
-    storable_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
+    check_unicode_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
     made = slug or _NOT_A_SLUG.sub("-", name.lower()).strip("-")
     if not made:
         raise missing("Team", "name")
@@ -132,7 +132,7 @@ def create_token(act: Act, user: User, *, token: str, scopes: tuple[str, ...] = 
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise invalid("Token", "token", message="a token is printable ASCII without blanks")
     if act.database.one(Token, token=token):
-        raise exists("Token", "token")
+        raise already_exists("Token", "token")
     return act.database.insert(Token, token=token, user_id=user.id, scopes=tuple(scopes))
 
 

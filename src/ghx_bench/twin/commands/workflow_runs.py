@@ -36,10 +36,10 @@ def create(
 
     Its title is that of the pull request or of the commit, if left out.
     """
-    home = _home(act, workflow)
+    home = _repository_of(act, workflow)
     permissions.require(act, home, "write")
     commit = checks.commit_of(act, home, sha)
-    texts.storable_all({"event": event, "branch": branch, "title": title}, resource="WorkflowRun")
+    texts.check_unicode_all({"event": event, "branch": branch, "title": title}, resource="WorkflowRun")
     if not event.strip():
         raise texts.missing("WorkflowRun", "event")
     _refuse_taken(act, workflow, number, identity)
@@ -62,7 +62,7 @@ def create(
 
 def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) -> RunAttempt:
     """Enter the next attempt at a run, whatever became of the one before, and no job yet."""
-    home = _home(act, run)
+    home = _repository_of(act, run)
     permissions.require(act, home, "write")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
         raise texts.invalid("WorkflowRun", "conclusion", value=conclusion)
@@ -92,7 +92,7 @@ def add_job(
 ) -> CheckRun:
     """Enter a job of the latest attempt; one with a conclusion is completed."""
     return checks.create_check_run(
-        act, _home(act, run), sha=run.head_sha, name=name, status=status, conclusion=conclusion,
+        act, _repository_of(act, run), sha=run.head_sha, name=name, status=status, conclusion=conclusion,
         details_url=details_url, title=title, summary=summary, completed_at=completed_at,
         attempt=workflow_runs.latest_attempt(act.world, run),
     )  # fmt: skip
@@ -100,12 +100,12 @@ def add_job(
 
 def rerun(act: Act, run: WorkflowRun) -> RunAttempt:
     """Run every job again."""
-    return _again(act, run, lambda _: True)
+    return _rerun_jobs(act, run, lambda _: True)
 
 
 def rerun_failed(act: Act, run: WorkflowRun) -> RunAttempt:
     """Run the jobs that failed or were cancelled again; the new attempt takes the others over as they ended."""
-    return _again(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
+    return _rerun_jobs(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
 
 
 def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
@@ -113,15 +113,15 @@ def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
     origin = workflow_runs.origin(act.world, job)
     if origin is None:
         raise ForbiddenRefusal(NOT_RETRIED)
-    permissions.require(act, _home(act, origin.run), "write")
+    permissions.require(act, _repository_of(act, origin.run), "write")
     if workflow_runs.latest_attempt(act.world, origin.run) != origin.attempt:
         raise ForbiddenRefusal(_OLD_JOB)
-    return _again(act, origin.run, lambda each: each.id == job.id)
+    return _rerun_jobs(act, origin.run, lambda each: each.id == job.id)
 
 
 def cancel(act: Act, run: WorkflowRun) -> None:
     """End what has not ended yet."""
-    permissions.require(act, _home(act, run), "write")
+    permissions.require(act, _repository_of(act, run), "write")
     attempt = workflow_runs.latest_attempt(act.world, run)
     if attempt.status == "completed":
         raise ConflictRefusal(_COMPLETED)
@@ -130,23 +130,23 @@ def cancel(act: Act, run: WorkflowRun) -> None:
         if job.status != "completed":
             act.database.update(job, status="completed", conclusion="cancelled", completed_at=act.now)
     if jobs:
-        run_progress.settle(act, attempt.id)
+        run_progress.update_attempt(act, attempt.id)
     else:
         act.database.update(attempt, status="completed", conclusion="cancelled", updated_at=act.now)
 
 
 def delete(act: Act, run: WorkflowRun) -> None:
     """Remove a run that has ended, with its jobs."""
-    permissions.require(act, _home(act, run), "write")
+    permissions.require(act, _repository_of(act, run), "write")
     if workflow_runs.latest_attempt(act.world, run).status != "completed":
         raise ForbiddenRefusal(_NOT_COMPLETED)
-    belongings.remove_all(act.database, (*belongings.of_run(act.database, run), run))
-    automerge.attempt_head(act, run.repository_id, run.head_sha)
+    belongings.delete_all(act.database, (*belongings.under_run(act.database, run), run))
+    automerge.attempt_auto_merges(act, run.repository_id, run.head_sha)
 
 
-def _again(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
+def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
     current = kernel.reload(act, run)
-    permissions.require(act, _home(act, current), "write")
+    permissions.require(act, _repository_of(act, current), "write")
     latest = workflow_runs.latest_attempt(act.world, current)
     if latest.status != "completed":
         raise ForbiddenRefusal(RUNNING)
@@ -156,13 +156,13 @@ def _again(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) ->
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        enter = _queue if job.id in wanted else _take_over
+        enter = _queue_job if job.id in wanted else _copy_job
         enter(act, attempt, job)
-    run_progress.settle(act, attempt.id)
+    run_progress.update_attempt(act, attempt.id)
     return attempt
 
 
-def _queue(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
+def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     act.database.insert(
         CheckRun,
         repository_id=job.repository_id,
@@ -174,12 +174,12 @@ def _queue(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     )
 
 
-def _take_over(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
+def _copy_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
     act.database.insert(CheckRun, **same, attempt_id=attempt.id)
 
 
-def _home(act: Act, record: Workflow | WorkflowRun) -> Repository:
+def _repository_of(act: Act, record: Workflow | WorkflowRun) -> Repository:
     found = act.database.get(Repository, record.repository_id)
     assert found is not None  # noqa: S101 - workflows and runs go with their repository
     return found

@@ -13,12 +13,12 @@ _NAME = re.compile(rb"^name:[ \t]*(?P<quote>[\"']?)(?P<name>[^#\r\n]*?)(?P=quote
 _SUFFIXES = (".yml", ".yaml")
 
 
-def enter(
+def create_or_update(
     act: Act, repository: Repository, *, name: str, path: str | None = None, state: str | None = None
 ) -> Workflow:
     """Add a workflow by its name, or say more about the one that has its file (or, without a file, its name)."""
     permissions.require(act, repository, "write")
-    texts.storable_all({"name": name, "path": path}, resource="Workflow")
+    texts.check_unicode_all({"name": name, "path": path}, resource="Workflow")
     if not name.strip():
         raise texts.missing("Workflow", "name")
     if state is not None and state not in STATES:
@@ -29,7 +29,7 @@ def enter(
     return _insert(act, repository, name, _path(path or f"{FOLDER}{_file_name(name)}.yml"), state or "active")
 
 
-def switch(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
+def set_enabled(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
     """Enable a workflow, or disable it; nothing runs here either way."""
     current = kernel.reload(act, workflow)
     permissions.require(act, lookup.repository_by_id(act.world, act.viewer, current.repository_id), "write")

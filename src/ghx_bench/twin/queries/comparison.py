@@ -55,7 +55,7 @@ def side_of(thread: Thread) -> Side:
     return "LEFT" if thread.side == "LEFT" else "RIGHT"
 
 
-def potential_merge_commit(world: World, pull: Pull) -> str | None:
+def trial_merge_commit(world: World, pull: Pull) -> str | None:
     """Return the trial merge that `refs/pull/N/merge` points at while an open pull request can be merged."""
     number = lookup.issue_of(world, pull).number
     return git_of(world, pull).ref(f"refs/pull/{number}/merge")

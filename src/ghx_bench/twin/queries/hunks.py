@@ -70,7 +70,7 @@ def line_at(hunks: tuple[Hunk, ...], position: int) -> PatchLine | None:
     return next((line for hunk in hunks for line in hunk.lines if line.position == position), None)
 
 
-def moved_line(hunks: tuple[Hunk, ...], number: int) -> int | None:
+def find_moved_line(hunks: tuple[Hunk, ...], number: int) -> int | None:
     """Return where line `number` of the old file is in the new one; None if it was changed or removed."""
     shift = 0
     for hunk in hunks:

@@ -9,7 +9,7 @@ from ghx_bench.twin.queries.comparison import (
     git_of,
     hunks_of,
     position,
-    potential_merge_commit,
+    trial_merge_commit,
 )
 from ghx_bench.twin.queries.mergeability import is_required, merge_state, mergeable, obstacles
 from ghx_bench.twin.queries.references import closing_references
@@ -44,7 +44,7 @@ __all__ = [
     "obstacles",
     "pending_review",
     "position",
-    "potential_merge_commit",
+    "trial_merge_commit",
     "referenced_issues",
     "review_decision",
     "submitted_reviews",

@@ -89,7 +89,7 @@ def jobs(world: World, attempt: RunAttempt) -> list[CheckRun]:
     return world.database.all(CheckRun, attempt_id=attempt.id)
 
 
-def summed(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
+def sum_up_jobs(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
     """Return the status and the conclusion that jobs add up to: the worst of them, once all have ended."""
     open_jobs = [one for one in jobs if one.status != "completed"]
     if not open_jobs:

@@ -73,7 +73,7 @@ def _describe(plot: Plot, each: SeedConversation, issue: Issue) -> None:
     """Give it labels, assignees and a milestone, as if it had been opened with them."""
     with plot.world.acting(None, at=issue.created_at) as act:
         if each.labels:
-            names = issues.named_labels(act, plot.record, each.labels, create_missing=False)
+            names = issues.find_labels(act, plot.record, each.labels, create_missing=False)
             issues.add_labels(act, issue, names)
         people = [lookup.user(plot.world, login) for login in each.assignees]
         if plot.seed.exported:

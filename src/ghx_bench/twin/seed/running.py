@@ -24,7 +24,7 @@ def plant_job(plot: Plot, seed: SeedCheck, sha: str, branch: str | None) -> None
     """Enter a check that names a workflow: a job of that workflow's run for the commit, made where there is none."""
     event = seed.event or "push"
     with plot.recalling(None, at=seed.at) as act:
-        workflow = workflows.enter(act, plot.record, name=seed.workflow or "")
+        workflow = workflows.create_or_update(act, plot.record, name=seed.workflow or "")
         known = act.database.all(WorkflowRun, workflow_id=workflow.id, head_sha=sha, event=event)
         run = known[-1] if known else workflow_runs.create(act, workflow, sha=sha, event=event, branch=branch)
     _plant_job(plot, run, seed)
@@ -32,7 +32,7 @@ def plant_job(plot: Plot, seed: SeedCheck, sha: str, branch: str | None) -> None
 
 def _plant_workflow(plot: Plot, seed: SeedWorkflow) -> Workflow:
     with plot.world.acting(None, at=seed.at) as act:
-        made = workflows.enter(act, plot.record, name=seed.name, path=seed.path, state=seed.state)
+        made = workflows.create_or_update(act, plot.record, name=seed.name, path=seed.path, state=seed.state)
         return act.database.update(made, updated_at=seed.updated_at or made.updated_at)
 
 

@@ -76,7 +76,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
 
     def record(updates: Sequence[RefUpdate]) -> None:
         with world.acting(viewer) as act:
-            pushes.record(act, repository, updates)
+            pushes.record_push(act, repository, updates)
 
     answer = await http.receive_pack(
         world.git(repository),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ghx_bench.twin.commands import belongings, kernel, texts, timeline
 from ghx_bench.twin.commands.issues.assignment import assign
-from ghx_bench.twin.commands.issues.labelling import put_labels
-from ghx_bench.twin.commands.issues.scheduling import put_milestone
+from ghx_bench.twin.commands.issues.labelling import attach_labels
+from ghx_bench.twin.commands.issues.scheduling import set_milestone
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import Role, may, require
@@ -32,10 +32,10 @@ def create(
         raise GoneRefusal(ISSUES_DISABLED)
     issue = insert(act, repository, title=title, body=body)
     if may(act.world, act.viewer, repository, "triage"):
-        put_labels(act, issue, labels)
+        attach_labels(act, issue, labels)
         assign(act, issue, assignees, strict=True)
         if milestone is not None:
-            put_milestone(act, issue, milestone)
+            set_milestone(act, issue, milestone)
     return kernel.reload(act, issue)
 
 
@@ -48,8 +48,8 @@ def insert(act: Act, repository: Repository, *, title: str, body: str | None, is
         number=kernel.take_number(act, repository),
         is_pull=is_pull,
         author_id=kernel.actor_id(act, repository),
-        title=texts.title(title, resource=resource),
-        body=texts.body(body, resource=resource),
+        title=texts.check_title(title, resource=resource),
+        body=texts.check_body(body, resource=resource),
         created_at=act.now,
         updated_at=act.now,
     )
@@ -72,7 +72,7 @@ def update(
         current = _rewrite(act, current, title, body)
     if milestone is not UNSET:
         require(act, lookup.repository_of(act.world, current), "triage")
-        current = put_milestone(act, current, milestone)
+        current = set_milestone(act, current, milestone)
     return current
 
 
@@ -83,7 +83,7 @@ def delete(act: Act, issue: Issue) -> None:
     require(act, repository, "admin")
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be deleted.")
-    belongings.remove_all(act.database, belongings.of_issue(act.database, current))
+    belongings.delete_all(act.database, belongings.under_issue(act.database, current))
     for child in act.database.all(Issue, parent_id=current.id):
         act.database.update(child, parent_id=None)
     for trace in act.database.all(Tombstone, moved_to_id=current.id):
@@ -101,10 +101,10 @@ def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
 def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | None) -> Issue:
     resource = "PullRequest" if issue.is_pull else "Issue"
     changes: dict[str, object] = {}
-    if title is not UNSET and (wanted := texts.title(title, resource=resource)) != issue.title:
+    if title is not UNSET and (wanted := texts.check_title(title, resource=resource)) != issue.title:
         changes["title"] = wanted
         timeline.record_event(act, issue, "renamed", {"from": issue.title, "to": wanted})
-    if body is not UNSET and (written := texts.body(body, resource=resource)) != issue.body:
+    if body is not UNSET and (written := texts.check_body(body, resource=resource)) != issue.body:
         changes["body"] = written
         timeline.record_mentions(act, issue, written, before=issue.body)
     return kernel.touch(act, issue, **changes) if changes else issue

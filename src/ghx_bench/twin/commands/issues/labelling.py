@@ -16,7 +16,7 @@ MOST_LABELS = 100
 def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Put labels on an issue; those it has stay."""
     require(act, lookup.repository_of(act.world, issue), "triage")
-    return put_labels(act, issue, labels)
+    return attach_labels(act, issue, labels)
 
 
 def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
@@ -27,7 +27,7 @@ def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         placed = act.database.one(IssueLabel, issue_id=current.id, label_id=label.id)
         if placed:
             act.database.delete(placed)
-            timeline.record_event(act, current, "unlabeled", {"label": _as_it_is(label)})
+            timeline.record_event(act, current, "unlabeled", {"label": _label_data(label)})
             current = kernel.touch(act, current)
     return current
 
@@ -39,12 +39,12 @@ def set_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     return add_labels(act, remove_labels(act, issue, surplus), labels)
 
 
-def named_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
+def find_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
     """Return labels by their names; REST makes those that are missing for whoever may make labels."""
-    return [_named(act, repository, name, create_missing) for name in dict.fromkeys(names)]
+    return [_find_label(act, repository, name, create_missing) for name in dict.fromkeys(names)]
 
 
-def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+def attach_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
     """Put labels on an issue, past the question whether the viewer may."""
     current = kernel.reload(act, issue)
     for label in labels:
@@ -55,7 +55,7 @@ def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         if act.database.count(IssueLabel, issue_id=current.id) >= MOST_LABELS:
             raise InvalidRefusal(f"An issue can have at most {MOST_LABELS} labels.")
         act.database.insert(IssueLabel, issue_id=current.id, label_id=label.id)
-        timeline.record_event(act, current, "labeled", {"label": _as_it_is(label)})
+        timeline.record_event(act, current, "labeled", {"label": _label_data(label)})
         current = kernel.touch(act, current)
     return current
 
@@ -69,7 +69,7 @@ def labels_of(act: Act, issue: Issue) -> list[Label]:
     )
 
 
-def _named(act: Act, repository: Repository, name: str, create_missing: bool) -> Label:
+def _find_label(act: Act, repository: Repository, name: str, create_missing: bool) -> Label:
     try:
         return lookup.label(act.world, repository, name)
     except NotFoundRefusal:
@@ -80,5 +80,5 @@ def _named(act: Act, repository: Repository, name: str, create_missing: bool) ->
     return labels.insert(act, repository, name=name)
 
 
-def _as_it_is(label: Label) -> dict[str, object]:
+def _label_data(label: Label) -> dict[str, object]:
     return {"id": label.id, "name": label.name, "color": label.color, "description": label.description}

@@ -14,23 +14,23 @@ MOST_DEPENDENCIES = 50
 
 def add_child(act: Act, parent: Issue, child: Issue, *, replace_parent: bool = False) -> Issue:
     """Make an issue a sub-issue of another; one that has a parent already is only moved when told to."""
-    above, below = _issue(act, parent), _issue(act, child)
+    above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id == above.id:
         raise InvalidRefusal("Issue may not contain duplicate sub-issues")
     if below.parent_id is not None and not replace_parent:
         raise InvalidRefusal("Sub issue may only have one parent")
-    if below.id in _line(act, above):
+    if below.id in _ancestors(act, above):
         raise InvalidRefusal("Sub issue may not create a circular dependency")
     if act.database.count(Issue, parent_id=above.id) >= MOST_CHILDREN:
         raise InvalidRefusal(f"Parent cannot have more than {MOST_CHILDREN} sub-issues")
-    if len(_line(act, above)) + _depth(act, below) > MOST_LEVELS:
+    if len(_ancestors(act, above)) + _depth(act, below) > MOST_LEVELS:
         raise InvalidRefusal(f"Sub-issues cannot be nested more than {MOST_LEVELS} levels deep")
     return kernel.touch(act, below, parent_id=above.id)
 
 
 def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
     """Make a sub-issue an issue of its own."""
-    above, below = _issue(act, parent), _issue(act, child)
+    above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id != above.id:
         raise InvalidRefusal("The provided sub-issue does not belong to the parent issue")
     return kernel.touch(act, below, parent_id=None)
@@ -38,7 +38,7 @@ def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
 
 def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
     """Note that an issue cannot be done before another one is."""
-    waiting, first = _issue(act, issue), _issue(act, blocking)
+    waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     if waiting.id == first.id:
         raise InvalidRefusal("An issue cannot be blocked by itself")
     if act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id):
@@ -52,14 +52,14 @@ def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
 
 def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
     """Note that an issue need not wait for another one any more."""
-    waiting, first = _issue(act, issue), _issue(act, blocking)
+    waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     found = act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id)
     if found is None:
         raise InvalidRefusal("This dependency does not exist")
     act.database.delete(found)
 
 
-def _issue(act: Act, issue: Issue) -> Issue:
+def _require_issue(act: Act, issue: Issue) -> Issue:
     """Return an issue as it is now, if the viewer may arrange it."""
     current = kernel.reload(act, issue)
     require(act, lookup.repository_of(act.world, current), "triage")
@@ -68,7 +68,7 @@ def _issue(act: Act, issue: Issue) -> Issue:
     return current
 
 
-def _line(act: Act, issue: Issue) -> list[int]:
+def _ancestors(act: Act, issue: Issue) -> list[int]:
     """Return an issue and those above it, by id."""
     line: list[int] = []
     above: Issue | None = issue

@@ -6,7 +6,7 @@ from ghx_bench.twin.state.records import Issue, Milestone
 from ghx_bench.twin.world import Act
 
 
-def put_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
+def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
     """Give an issue a milestone or take it away, past the question whether the viewer may."""
     current = kernel.reload(act, issue)
     if milestone is not None and milestone.repository_id != current.repository_id:

@@ -19,10 +19,10 @@ def close(act: Act, issue: Issue, *, reason: str | None = None) -> Issue:
     """Close an issue as completed unless another reason is given; a closed one only changes its reason."""
     current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
-    return put_closed(act, current, reason=reason)
+    return mark_closed(act, current, reason=reason)
 
 
-def put_closed(
+def mark_closed(
     act: Act, issue: Issue, *, reason: str | None = None, commit_sha: str | None = None, pull_id: int | None = None
 ) -> Issue:
     """Close an issue or pull request, past the question whether the viewer may; says what closed it where known."""

@@ -3,7 +3,7 @@
 from typing import TypedDict, Unpack
 
 from ghx_bench.twin.commands import kernel
-from ghx_bench.twin.commands.texts import invalid, missing, storable_all
+from ghx_bench.twin.commands.texts import check_unicode_all, invalid, missing
 from ghx_bench.twin.queries.permissions import ROLES, require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Collaborator, Protection, Repository, User
@@ -51,7 +51,7 @@ def protect(act: Act, repository: Repository, *, pattern: str, **rules: Unpack[R
     require(act, repository, "admin")
     if not pattern:
         raise missing("ProtectedBranch", "pattern")
-    storable_all({**rules, "pattern": pattern}, resource="ProtectedBranch")
+    check_unicode_all({**rules, "pattern": pattern}, resource="ProtectedBranch")
     approvals = rules.get("required_approvals")
     if approvals is not None and not 0 <= approvals <= MOST_APPROVALS:
         raise invalid("ProtectedBranch", "required_approving_review_count", value=approvals)

@@ -3,15 +3,15 @@
 from typing import Unpack
 
 from ghx_bench.twin.commands import belongings, kernel, labels
-from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands.repositories.names import check_free_name, remove_redirect
 from ghx_bench.twin.commands.repositories.settings import (
     Settings,
-    checked_description,
-    checked_topics,
-    checked_visibility,
-    refuse_unmergeable,
+    check_description,
+    check_topics,
+    check_visibility,
+    require_merge_method,
 )
-from ghx_bench.twin.commands.texts import invalid, storable_all
+from ghx_bench.twin.commands.texts import check_unicode_all, invalid
 from ghx_bench.twin.git.errors import GitRefError
 from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.queries.lookup import user_by_id
@@ -39,22 +39,22 @@ def create(
     if gitignore_template or license_template:
         raise NotImplementedRefusal("The twin has no .gitignore and license templates; push the files instead.")
     require_creation(act, owner, visibility)
-    refuse_unmergeable(settings)
-    checked_topics(settings.get("topics", ()))
-    storable_all({**settings, "default_branch": default_branch}, resource="Repository")
+    require_merge_method(settings)
+    check_topics(settings.get("topics", ()))
+    check_unicode_all({**settings, "default_branch": default_branch}, resource="Repository")
     repository = act.database.insert(
         Repository,
         owner_id=owner.id,
-        name=free_name(act, owner, name),
+        name=check_free_name(act, owner, name),
         visibility=visibility,
-        description=checked_description(description),
+        description=check_description(description),
         default_branch=default_branch,
         created_at=act.now,
         updated_at=act.now,
         pushed_at=act.now,
         **settings,
     )
-    forget_redirect(act, owner, repository.name)
+    remove_redirect(act, owner, repository.name)
     _create_git(act, repository)
     if default_labels:
         labels.create_defaults(act, repository)
@@ -69,7 +69,7 @@ def delete(act: Act, repository: Repository) -> None:
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
         raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
-    belongings.remove_all(act.database, belongings.of_repository(act.database, current))
+    belongings.delete_all(act.database, belongings.under_repository(act.database, current))
     for pull in act.database.all(Pull, head_repository_id=current.id):
         act.database.update(pull, head_repository_id=None)
     for child in act.database.all(Repository, parent_id=current.id):
@@ -80,7 +80,7 @@ def delete(act: Act, repository: Repository) -> None:
 
 def require_creation(act: Act, owner: User, visibility: str) -> None:
     """Refuse whoever may not create a repository for this owner."""
-    checked_visibility(visibility, owner)
+    check_visibility(visibility, owner)
     if act.viewer is None:
         return
     scope = "public_repo" if visibility == "public" else "repo"

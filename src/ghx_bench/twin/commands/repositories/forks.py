@@ -4,7 +4,7 @@ from itertools import chain, count
 
 from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
-from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands.repositories.names import check_free_name, remove_redirect
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Repository, User
@@ -27,7 +27,7 @@ def fork(
     copy = act.database.insert(
         Repository,
         owner_id=owner.id,
-        name=free_name(act, owner, name) if name else _free_like(act, owner, source.name),
+        name=check_free_name(act, owner, name) if name else _free_like(act, owner, source.name),
         description=source.description,
         homepage=source.homepage,
         visibility=source.visibility,
@@ -38,7 +38,7 @@ def fork(
         updated_at=act.now,
         pushed_at=source.pushed_at,
     )
-    forget_redirect(act, owner, copy.name)
+    remove_redirect(act, owner, copy.name)
     act.world.storage.create_fork(copy.id, source.id)
     if default_branch_only:
         _keep_default_branch(act, copy)

@@ -4,8 +4,8 @@ import re
 from typing import TypedDict, Unpack, cast
 
 from ghx_bench.twin.commands import kernel
-from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
-from ghx_bench.twin.commands.texts import invalid, limited, storable, storable_all
+from ghx_bench.twin.commands.repositories.names import check_free_name, remove_redirect
+from ghx_bench.twin.commands.texts import check_length, check_unicode, check_unicode_all, invalid
 from ghx_bench.twin.queries.lookup import owner as owner_of
 from ghx_bench.twin.queries.permissions import ARCHIVED, require
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
@@ -55,7 +55,7 @@ def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repo
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and current.archived and changes.get("archived", True):
         raise ForbiddenRefusal(ARCHIVED)
-    wanted = storable_all(cast("dict[str, object]", changes), resource="Repository")
+    wanted = check_unicode_all(cast("dict[str, object]", changes), resource="Repository")
     name, branch = wanted.pop("name", None), changes.get("default_branch")
     _refuse_impossible(act, current, changes)
     if name is not None:
@@ -72,22 +72,22 @@ def rename(act: Act, repository: Repository, name: str) -> Repository:
     return update(act, repository, name=name)
 
 
-def checked_description(description: str | None) -> str | None:
+def check_description(description: str | None) -> str | None:
     """Return a description within GitHub's limit."""
     if description is None:
         return None
-    text = storable(description, resource="Repository", field="description")
-    return limited(text, LONGEST_DESCRIPTION, resource="Repository", field="description")
+    text = check_unicode(description, resource="Repository", field="description")
+    return check_length(text, LONGEST_DESCRIPTION, resource="Repository", field="description")
 
 
-def checked_visibility(visibility: str, owner: User) -> str:
+def check_visibility(visibility: str, owner: User) -> str:
     """Return a visibility that repositories of this owner can have."""
     if visibility not in VISIBILITIES or (visibility == "internal" and owner.type != "Organization"):
         raise invalid("Repository", "visibility", value=visibility)
     return visibility
 
 
-def checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
+def check_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
     """Return topics in GitHub's spelling: lower case, digits and dashes."""
     if len(topics) > MOST_TOPICS:
         raise InvalidRefusal(f"A repository can have at most {MOST_TOPICS} topics.")
@@ -101,7 +101,7 @@ def checked_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
     return topics
 
 
-def refuse_unmergeable(settings: Settings | Changes, current: Repository | None = None) -> None:
+def require_merge_method(settings: Settings | Changes, current: Repository | None = None) -> None:
     """Refuse to switch off every way to merge."""
     ways = ("allow_merge_commit", "allow_squash_merge", "allow_rebase_merge")
     if not any(settings.get(way, getattr(current, way, True)) for way in ways):
@@ -110,20 +110,20 @@ def refuse_unmergeable(settings: Settings | Changes, current: Repository | None 
 
 def _rename(act: Act, repository: Repository, name: str) -> Repository:
     owner = owner_of(act.world, repository)
-    made = free_name(act, owner, name, except_for=repository)
+    made = check_free_name(act, owner, name, except_for=repository)
     if made == repository.name:
         return repository
-    forget_redirect(act, owner, made)
+    remove_redirect(act, owner, made)
     if made.casefold() != repository.name.casefold():
         act.database.insert(Redirect, owner_id=owner.id, name=repository.name, repository_id=repository.id)
     return kernel.touch(act, repository, name=made)
 
 
 def _refuse_impossible(act: Act, repository: Repository, changes: Changes) -> None:
-    checked_description(changes.get("description"))
-    refuse_unmergeable(changes, repository)
-    checked_visibility(changes.get("visibility", repository.visibility), owner_of(act.world, repository))
-    checked_topics(changes.get("topics", ()))
+    check_description(changes.get("description"))
+    require_merge_method(changes, repository)
+    check_visibility(changes.get("visibility", repository.visibility), owner_of(act.world, repository))
+    check_topics(changes.get("topics", ()))
     branch = changes.get("default_branch", repository.default_branch)
     if branch != repository.default_branch and act.git(repository).ref(f"refs/heads/{branch}") is None:
         raise InvalidRefusal(

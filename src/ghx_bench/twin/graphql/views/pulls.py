@@ -64,7 +64,7 @@ class PullCore(Conversation, Linked, RecordView[Pull]):
 
     def potential_merge_commit(self) -> Any:
         """Return what a merge would make."""
-        return self._commit(pulls.potential_merge_commit(self.context.world, self.subject))
+        return self._commit(pulls.trial_merge_commit(self.context.world, self.subject))
 
     def mergeable(self) -> str:
         """Return whether git can merge it."""

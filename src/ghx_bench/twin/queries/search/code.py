@@ -8,9 +8,18 @@ from functools import cached_property
 
 from ghx_bench.twin.git.repository import TreeEntry
 from ghx_bench.twin.queries.languages import language_of
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, parse, unsearchable, words
+from ghx_bench.twin.queries.search.grammar import (
+    SCOPES,
+    Leaf,
+    Qualifier,
+    Word,
+    compile_query,
+    parse,
+    refuse_query,
+    words,
+)
 from ghx_bench.twin.queries.search.ranges import number_question
-from ghx_bench.twin.queries.search.scopes import in_scope, searched_repositories
+from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
 from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
@@ -61,9 +70,9 @@ def search_code(world: World, viewer: Viewer | None, query: str) -> list[CodeMat
     parsed = parse(query, _KNOWN)
     needles = [word.text for word in words(parsed.root)]
     if not needles:
-        raise unsearchable("Must include at least one search term.")
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    repositories = searched_repositories(world, viewer, parsed.root)
+        raise refuse_query("Must include at least one search term.")
+    fits = compile_query(parsed.root, lambda leaf: _question(world, viewer, leaf))
+    repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _files(world, repository) if fits(one)]
     for hit in hits:
         hit.fragments = tuple(_fragments(hit.text, needles))

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import Commit, Signature
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, parse
+from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse
 from ghx_bench.twin.queries.search.ranges import time_question
-from ghx_bench.twin.queries.search.scopes import account, in_scope, searched_repositories
+from ghx_bench.twin.queries.search.scopes import account, find_repositories, in_scope
 from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
@@ -35,8 +35,8 @@ def search_commits(
 ) -> list[CommitMatch]:
     """Return the commits on default branches that fit a query, newest first unless asked otherwise."""
     parsed = parse(query, _KNOWN)
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    repositories = searched_repositories(world, viewer, parsed.root)
+    fits = compile_query(parsed.root, lambda leaf: _question(world, viewer, leaf))
+    repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _commits(world, repository) if fits(one)]
     written = sort or (parsed.sort or "").removesuffix("-asc").removesuffix("-desc")
     upwards = order == "asc" if sort else (parsed.sort or "").endswith("-asc")

@@ -92,28 +92,28 @@ class Query:
 def parse(text: str, known: Collection[str]) -> Query:
     """Parse a query in which these qualifiers are known; refuses one past GitHub's limits."""
     if len(text) > LONGEST_QUERY:
-        raise unsearchable(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise refuse_query(f"The search is longer than {LONGEST_TEXT} characters.")
     tokens = list(_tokens(text, {*known, "sort", "in"}))
     orders = [token.values[0] for token in tokens if isinstance(token, Qualifier) and token.name == "sort"]
     root = _Parser(tokens).query()
     if sum(len(word.text) for word in words(root)) > LONGEST_TEXT:
-        raise unsearchable(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise refuse_query(f"The search is longer than {LONGEST_TEXT} characters.")
     return Query(root, orders[-1] if orders else None)
 
 
-def compiled(node: Node, leaf: Callable[[Leaf], Callable[[Subject], bool]]) -> Callable[[Subject], bool]:
+def compile_query(node: Node, leaf: Callable[[Leaf], Callable[[Subject], bool]]) -> Callable[[Subject], bool]:
     """Turn a query into a question to one subject; `leaf` answers for words and qualifiers."""
     match node:
         case Word() | Qualifier():
             return leaf(node)
         case Not(part):
-            inner = compiled(part, leaf)
+            inner = compile_query(part, leaf)
             return lambda subject: not inner(subject)
         case All(parts):
-            questions = [compiled(part, leaf) for part in parts]
+            questions = [compile_query(part, leaf) for part in parts]
             return lambda subject: all(question(subject) for question in questions)
         case Either(parts):
-            questions = [compiled(part, leaf) for part in parts]
+            questions = [compile_query(part, leaf) for part in parts]
             return lambda subject: any(question(subject) for question in questions)
         case _:
             assert_never(node)
@@ -135,18 +135,18 @@ def words(node: Node) -> Iterator[Word]:
             assert_never(node)
 
 
-def demanded(node: Node) -> Iterator[Node]:
+def required_parts(node: Node) -> Iterator[Node]:
     """Yield the parts that every result must meet, so that a search can start from fewer candidates."""
     if isinstance(node, All):
         for part in node.parts:
-            yield from demanded(part)
+            yield from required_parts(part)
     elif isinstance(node, Either) and len(node.parts) == 1:
-        yield from demanded(node.parts[0])
+        yield from required_parts(node.parts[0])
     else:
         yield node
 
 
-def unsearchable(message: str) -> InvalidRefusal:
+def refuse_query(message: str) -> InvalidRefusal:
     """Return the refusal of a query."""
     return InvalidRefusal(errors=(FieldError(resource="Search", field="q", code="invalid", message=message),))
 
@@ -205,7 +205,7 @@ class _Parser:
 
     def _side_by_side(self, depth: int) -> list[Node]:
         if depth > DEEPEST:
-            raise unsearchable("The search has too many levels of parentheses.")
+            raise refuse_query("The search has too many levels of parentheses.")
         parts: list[Node] = []
         while self._peek() not in {None, ")"}:
             parts += self._either(depth)

@@ -4,10 +4,19 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.grammar import Leaf, Qualifier, Query, Word, compiled, demanded, parse, words
+from ghx_bench.twin.queries.search.grammar import (
+    Leaf,
+    Qualifier,
+    Query,
+    Word,
+    compile_query,
+    parse,
+    required_parts,
+    words,
+)
 from ghx_bench.twin.queries.search.people import Question
 from ghx_bench.twin.queries.search.properties import KNOWN, Properties
-from ghx_bench.twin.queries.search.scopes import searched_repositories
+from ghx_bench.twin.queries.search.scopes import find_repositories
 from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Issue, Repository
 from ghx_bench.twin.viewer import Viewer
@@ -34,7 +43,7 @@ def search_issues(
     parsed = parse(query, KNOWN)
     found = _candidates(world, viewer, parsed, kind)
     properties = Properties(world, viewer, found)
-    fits = compiled(parsed.root, lambda leaf: _question(leaf, properties))
+    fits = compile_query(parsed.root, lambda leaf: _question(leaf, properties))
     hits = [facts for facts in found if fits(facts)]
     return [facts.issue for facts in _ordered(hits, parsed, sort, order)]
 
@@ -54,9 +63,9 @@ def _word_question(word: Word) -> Question:
 
 
 def _candidates(world: World, viewer: Viewer | None, parsed: Query, kind: Kind | None) -> list[Facts]:
-    repositories = {one.id: one for one in searched_repositories(world, viewer, parsed.root)}
+    repositories = {one.id: one for one in find_repositories(world, viewer, parsed.root)}
     equals: dict[str, Any] = {"repository_id": tuple(repositories)}
-    for part in demanded(parsed.root):
+    for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
             equals |= _CHEAP.get((part.name, part.values[0].lower()), {})
     found = [one for one in world.database.all(Issue, **equals) if kind is None or one.is_pull == (kind == "pr")]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.scopes import account, known_accounts
+from ghx_bench.twin.queries.search.scopes import account, find_accounts
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -32,7 +32,7 @@ def person_question(world: World, viewer: Viewer | None, name: str, values: tupl
     people = _PEOPLE[name]
     if ANYONE in values:
         return lambda facts: bool(facts.mentioned if name == "mentions" else people(facts))
-    ids = known_accounts(world, viewer, values)
+    ids = find_accounts(world, viewer, values)
     logins = {one.login.casefold() for value in values if (one := account(world, viewer, value))}
     calls = name in {"mentions", "involves"}
     return lambda facts: bool(ids & people(facts) or (calls and logins & facts.mentioned))

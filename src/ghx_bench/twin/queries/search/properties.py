@@ -6,7 +6,7 @@ from functools import cached_property
 from ghx_bench.twin.queries.checks import rollup
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, unsearchable
+from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, refuse_query
 from ghx_bench.twin.queries.search.people import PEOPLE, Question, person_question
 from ghx_bench.twin.queries.search.ranges import number_question, time_question
 from ghx_bench.twin.queries.search.scopes import in_scope
@@ -158,7 +158,7 @@ def _labelled(values: tuple[str, ...]) -> Question:
 def _flag(name: str, values: tuple[str, ...], question: Question) -> Question:
     wanted = values[0].lower()
     if wanted not in {"true", "false"}:
-        raise unsearchable(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
+        raise refuse_query(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
     if name == "draft":
         return lambda facts: facts.issue.is_pull and question(facts) == (wanted == "true")
     return lambda facts: question(facts) == (wanted == "true")

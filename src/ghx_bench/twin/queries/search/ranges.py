@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from ghx_bench.twin.queries.search.grammar import unsearchable
+from ghx_bench.twin.queries.search.grammar import refuse_query
 
 _TODAY = re.compile(r"@today(?:([+-])(\d{1,4})([dwmy]))?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
@@ -53,7 +53,7 @@ def _bounds(text: str, read: Callable[[str], tuple[int, int]]) -> tuple[tuple[in
 
 def _number(text: str) -> tuple[int, int]:
     if not re.fullmatch(r"-?[0-9]{1,15}", text):
-        raise unsearchable(f'"{text}" is not a number.')
+        raise refuse_query(f'"{text}" is not a number.')
     return int(text), int(text)
 
 
@@ -71,7 +71,7 @@ def _moments(text: str, now: str) -> tuple[int, int]:
         second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         message = f'"{text}" is not a recognized date/time format. Please provide an ISO 8601 date/time value.'
-        raise unsearchable(message) from None
+        raise refuse_query(message) from None
     return second, second
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.languages import primary_language
 from ghx_bench.twin.queries.permissions import visible_repositories
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, demanded, parse
+from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse, required_parts
 from ghx_bench.twin.queries.search.ranges import number_question, time_question
-from ghx_bench.twin.queries.search.scopes import in_scope, searched_repositories
+from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
 from ghx_bench.twin.refusals import NotImplementedRefusal
 from ghx_bench.twin.state.records import Issue, Membership, Repository, User
 from ghx_bench.twin.viewer import Viewer
@@ -31,9 +31,9 @@ def search_repositories(
 ) -> list[Repository]:
     """Return the repositories that fit a query; forks only where `fork:` asks for them."""
     parsed = parse(query, _KNOWN)
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    asked = {part.name for part in demanded(parsed.root) if isinstance(part, Qualifier)}
-    found = [one for one in searched_repositories(world, viewer, parsed.root) if fits(one)]
+    fits = compile_query(parsed.root, lambda leaf: _question(world, viewer, leaf))
+    asked = {part.name for part in required_parts(parsed.root) if isinstance(part, Qualifier)}
+    found = [one for one in find_repositories(world, viewer, parsed.root) if fits(one)]
     shown = [one for one in found if "fork" in asked or one.parent_id is None]
     written, _, direction = (parsed.sort or "").partition("-")
     keys: dict[str, Callable[[Repository], str | int]] = {
@@ -49,7 +49,7 @@ def search_repositories(
 def search_users(world: World, viewer: Viewer | None, query: str) -> list[User]:
     """Return the accounts whose login, name or address holds every word of a query, by login."""
     parsed = parse(query, {"type", "user", "org", "repos", "created", "location"})
-    fits = compiled(parsed.root, lambda leaf: _account_question(world, viewer, leaf))
+    fits = compile_query(parsed.root, lambda leaf: _account_question(world, viewer, leaf))
     return [user for user in world.database.all(User, order="login") if fits(user)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import visible_repositories
-from ghx_bench.twin.queries.search.grammar import SCOPES, Either, Node, Qualifier, demanded
+from ghx_bench.twin.queries.search.grammar import SCOPES, Either, Node, Qualifier, required_parts
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Repository, User
 from ghx_bench.twin.viewer import Viewer
@@ -28,10 +28,10 @@ class UnknownSubjectRefusal(InvalidRefusal):
         super().__init__(errors=(error,))
 
 
-def searched_repositories(world: World, viewer: Viewer | None, root: Node) -> list[Repository]:
+def find_repositories(world: World, viewer: Viewer | None, root: Node) -> list[Repository]:
     """Return the repositories that can hold results; refuses a query whose every scope is unknown."""
     found = visible_repositories(world, viewer)
-    for part in demanded(root):
+    for part in required_parts(root):
         scopes = _scopes(part)
         if scopes:
             fits = [one for one in found if any(in_scope(world, viewer, scope)(one) for scope in scopes)]
@@ -61,7 +61,7 @@ def account(world: World, viewer: Viewer | None, login: str) -> User | None:
         return None
 
 
-def known_accounts(world: World, viewer: Viewer | None, logins: Iterable[str]) -> set[int]:
+def find_accounts(world: World, viewer: Viewer | None, logins: Iterable[str]) -> set[int]:
     """Return the ids of those meant; refuses a query that names only people who are not there."""
     found = {one.id for login in logins if (one := account(world, viewer, login))}
     if not found:

@@ -130,7 +130,7 @@ def _changed(request: RestRequest, command: Callable[[Act, WorkflowRun], object]
 def _switched(request: RestRequest, *, on: bool) -> Answer:
     found = _workflow(request)
     with request.acting() as act:
-        workflows.switch(act, found, on=on)
+        workflows.set_enabled(act, found, on=on)
     return NO_CONTENT
 
 

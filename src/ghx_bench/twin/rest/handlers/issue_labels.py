@@ -27,7 +27,7 @@ def add_labels(request: RestRequest) -> Answer:
     """Add labels to an issue."""
     found, home, names = located.issue(request), located.repository(request), _names(request)
     with request.acting() as act:
-        found = issues.add_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
+        found = issues.add_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
     return _shown(request, found)
 
 
@@ -35,7 +35,7 @@ def set_labels(request: RestRequest) -> Answer:
     """Set labels for an issue."""
     found, home, names = located.issue(request), located.repository(request), _names(request)
     with request.acting() as act:
-        found = issues.set_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
+        found = issues.set_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
     return _shown(request, found)
 
 

@@ -44,7 +44,7 @@ def create_issue(request: RestRequest) -> Answer:
             home,
             title=title,
             body=body.text("body"),
-            labels=issues.named_labels(act, home, names or [], create_missing=True),
+            labels=issues.find_labels(act, home, names or [], create_missing=True),
             assignees=_assignees(request, body) or [] if triages else [],
             milestone=_milestone(request, home, body) if triages else None,
         )
@@ -131,7 +131,7 @@ def _rewrite(act: Act, issue: Issue, body: Body) -> Issue:
 def _arrange(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
     names, people = _label_names(body), _assignees(request, body)
     if names is not None:
-        issue = issues.set_labels(act, issue, issues.named_labels(act, home, names, create_missing=True))
+        issue = issues.set_labels(act, issue, issues.find_labels(act, home, names, create_missing=True))
     if people is not None:
         issue = issues.set_assignees(act, issue, people)
     if "milestone" in body:

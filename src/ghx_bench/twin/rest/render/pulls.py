@@ -154,7 +154,7 @@ def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObje
 
 
 def _trial_merge(view: View, issue: Issue, pull: Pull) -> str | None:
-    return queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None
+    return queries.trial_merge_commit(view.world, pull) if issue.state == "open" else None
 
 
 def _auto_merge(view: View, pull: Pull) -> JsonObject | None:
