@@ -15,7 +15,6 @@ from ghx_bench.twin.commands import (
     merges,
     milestones,
     pulls,
-    pushes,
     reactions,
     refs,
     repositories,
@@ -122,7 +121,7 @@ def _commit(act: Act, repository: Repository, branch: str, number: int, *, start
         tree=tree, parents=(parent,) if parent else (), message=f"Change {number}", author=who, committer=who
     )
     git.set_ref(ref, sha)
-    pushes.record_push(act, repository, [RefUpdate(ref, old, sha)])
+    refs.record_push(act, repository, [RefUpdate(ref, old, sha)])
 
 
 def _force(act: Act, first: int, second: int) -> None:
@@ -239,7 +238,7 @@ def _merge(act: Act, first: int, second: int) -> None:
 def _auto_merge(act: Act, first: int, second: int) -> None:
     pull = _chosen(act, Pull, first)
     repositories.update(act, lookup.repository_of(act.world, pull), allow_auto_merge=True)
-    pulls.enable_auto_merge(act, pull, title=f"Later {second}")
+    merges.enable_auto_merge(act, pull, title=f"Later {second}")
 
 
 def _settings(act: Act, first: int, second: int) -> None:
@@ -264,7 +263,7 @@ def _access(act: Act, first: int, second: int) -> None:
 
 def _ask(act: Act, first: int, second: int) -> None:
     teams = [_chosen(act, Team, 0)] if second % 2 else []
-    pulls.request_reviews(act, _chosen(act, Pull, first), users=[_chosen(act, User, second)], teams=teams)
+    reviews.request_reviews(act, _chosen(act, Pull, first), users=[_chosen(act, User, second)], teams=teams)
 
 
 def _new_issue(act: Act, first: int, second: int) -> None:

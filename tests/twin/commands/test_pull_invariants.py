@@ -97,7 +97,7 @@ class Player:
         merges.merge(self.act, self.pick(Pull), method=method)
 
     def promise(self) -> None:
-        pulls.enable_auto_merge(self.act, self.pick(Pull), method="squash")
+        merges.enable_auto_merge(self.act, self.pick(Pull), method="squash")
 
     def review(self) -> None:
         event: Any = (None, "APPROVE", "REQUEST_CHANGES", "COMMENT")[self.b % 4]
@@ -128,7 +128,7 @@ class Player:
 
     def ask(self) -> None:
         user = self.shop.people[PEOPLE[self.b % len(PEOPLE)]]
-        pulls.request_reviews(self.act, self.pick(Pull), users=[user], replace=self.a % 2 == 0)
+        reviews.request_reviews(self.act, self.pick(Pull), users=[user], replace=self.a % 2 == 0)
 
     def check(self) -> None:
         state = checks.STATES[self.b % 4]

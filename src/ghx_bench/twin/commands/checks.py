@@ -1,8 +1,8 @@
 """Statuses and check runs that tools report on commits."""
 
-from ghx_bench.twin.commands import automerge, kernel, run_progress, texts
+from ghx_bench.twin.commands import kernel, merges, texts
 from ghx_bench.twin.commands.kernel import UNSET, Unset
-from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries import lookup, permissions, workflow_runs
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
 from ghx_bench.twin.world import Act
@@ -53,7 +53,7 @@ def create_status(
         created_at=act.now,
         updated_at=act.now,
     )
-    automerge.attempt_auto_merges(act, repository.id, commit)
+    merges.attempt_auto_merges(act, repository.id, commit)
     return status
 
 
@@ -95,8 +95,8 @@ def create_check_run(
         started_at=started or act.now,
         completed_at=(completed or act.now) if now == "completed" else None,
     )
-    run_progress.update_attempt(act, run.attempt_id)
-    automerge.attempt_auto_merges(act, repository.id, commit)
+    update_attempt(act, run.attempt_id)
+    merges.attempt_auto_merges(act, repository.id, commit)
     return run
 
 
@@ -130,8 +130,8 @@ def update_check_run(
         changes["completed_at"] = finished if changes["status"] == "completed" else None
     _check_texts("CheckRun", **changes)
     changed = act.database.update(current, **changes)
-    run_progress.update_attempt(act, current.attempt_id)
-    automerge.attempt_auto_merges(act, current.repository_id, current.head_sha)
+    update_attempt(act, current.attempt_id)
+    merges.attempt_auto_merges(act, current.repository_id, current.head_sha)
     return changed
 
 
@@ -163,3 +163,12 @@ def _check_texts(resource: str, **values: object) -> None:
     for field, value in values.items():
         if isinstance(value, str):
             texts.check_unicode(value, resource=resource, field=field)
+
+
+def update_attempt(act: Act, attempt_id: int | None) -> None:
+    """Sum up the jobs of an attempt after one of them was added or changed; a check run without one has none."""
+    attempt = act.database.get(RunAttempt, attempt_id)
+    if attempt is None:
+        return
+    status, conclusion = workflow_runs.sum_up_jobs(workflow_runs.jobs(act.world, attempt))
+    act.database.update(attempt, status=status, conclusion=conclusion, updated_at=act.now)

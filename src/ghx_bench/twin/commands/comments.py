@@ -1,6 +1,6 @@
 """The conversation of an issue or pull request."""
 
-from ghx_bench.twin.commands import belongings, kernel, texts, timeline
+from ghx_bench.twin.commands import cascade, kernel, texts, timeline
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import may, require
@@ -48,7 +48,7 @@ def delete(act: Act, comment: Comment) -> None:
     """Remove a comment; the timeline says that there was one."""
     current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
-    belongings.delete_all(act.database, belongings.under_comment(act.database, current))
+    cascade.delete_all(act.database, cascade.under_comment(act.database, current))
     act.database.delete(current)
     timeline.record_event(act, issue, "comment_deleted")
     kernel.touch(act, issue)

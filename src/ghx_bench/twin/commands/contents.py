@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import kernel, pushes, workflow_scope
+from ghx_bench.twin.commands import kernel, refs
 from ghx_bench.twin.git.errors import GitError
+from ghx_bench.twin.git.receiving import WORKFLOW_REFUSED
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import push_obstacle
@@ -60,7 +61,7 @@ def put(
     git, before = act.git(repository), place.file
     _check_sha(path, before, sha)
     blob = TreeChange(path=path, mode=before.mode if before else "100644", sha=git.write_blob(content))
-    workflow_scope.require_workflow_scope(act, repository, path, blob.sha)
+    require_workflow_scope(act, repository, path, blob.sha)
     told = message if message is not None else f"{'Update' if before else 'Create'} {path}"
     written = _Writing(place=place, change=blob, message=told, author=author, committer=committer)
     commit = _commit(act, repository, written)
@@ -155,7 +156,24 @@ def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
     update = RefUpdate(f"refs/heads/{written.place.branch}", tip, sha)
     if reason := push_obstacle(act.world, act.viewer, repository, update):
         raise ConflictRefusal(f"Could not update file: {reason}")
-    pushes.push(act, repository, [update])
+    refs.push(act, repository, [update])
     commit = git.commit(sha)
     assert commit is not None  # noqa: S101 - just written
     return commit
+
+
+_FOLDER = ".github/workflows/"
+
+
+def require_workflow_scope(act: Act, repository: Repository, path: str, blob: str | None) -> None:
+    """Refuse a workflow that is on no branch yet to a token without the `workflow` scope; REST says "Not Found"."""
+    if act.viewer is None or act.viewer.unrestricted or blob is None or not path.startswith(_FOLDER):
+        return
+    if not act.viewer.has_scope("workflow") and not _is_known_workflow(act, repository, path, blob):
+        raise NotFoundRefusal(WORKFLOW_REFUSED.format(path=path))
+
+
+def _is_known_workflow(act: Act, repository: Repository, path: str, blob: str) -> bool:
+    git = act.git(repository)
+    found = (git.entry(tip, path) for tip in git.refs("refs/heads/").values())
+    return any(entry is not None and entry.sha == blob for entry in found)

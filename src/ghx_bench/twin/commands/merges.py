@@ -1,20 +1,26 @@
 """Merging pull requests: three methods, each as real commits."""
 
-from typing import Literal
+import re
+from dataclasses import replace
+from typing import Literal, cast
 
-from ghx_bench.twin.commands import kernel
-from ghx_bench.twin.commands.conclusion import mark_pull_merged
-from ghx_bench.twin.commands.merge_messages import merge_message, squash_message
-from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_head, synchronize
-from ghx_bench.twin.git.repository import RefUpdate
+from ghx_bench.twin.commands import kernel, texts, timeline
+from ghx_bench.twin.commands.synchronization import (
+    BRANCHES,
+    drop_auto_merge,
+    mark_pull_merged,
+    open_pulls_of_head,
+    synchronize,
+)
+from ghx_bench.twin.git.repository import Commit, RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.queries.comparison import base_tip
-from ghx_bench.twin.queries.mergeability import mergeable, obstacles
+from ghx_bench.twin.queries.comparison import base_tip, commits
+from ghx_bench.twin.queries.mergeability import merge_state, mergeable, obstacles
 from ghx_bench.twin.queries.protections import binds, protection_of
-from ghx_bench.twin.refusals import ConflictRefusal, NotAllowedRefusal, Refusal
-from ghx_bench.twin.state.records import Pull, Repository
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotAllowedRefusal, Refusal
+from ghx_bench.twin.state.records import Pull, Repository, User
 from ghx_bench.twin.viewer import Viewer
-from ghx_bench.twin.world import Act
+from ghx_bench.twin.world import Act, World
 
 Method = Literal["merge", "squash", "rebase"]
 
@@ -157,3 +163,126 @@ def _delete_head(act: Act, repository: Repository, pull: Pull) -> None:
         return
     git.set_ref(name, None)
     synchronize(act, repository, [RefUpdate(name, tip, None)])
+
+
+_READY = frozenset({"CLEAN", "UNSTABLE", "HAS_HOOKS"})
+_EVENTS = {"merge": "auto_merge_enabled", "squash": "auto_squash_enabled", "rebase": "auto_rebase_enabled"}
+
+
+def enable_auto_merge(
+    act: Act, pull: Pull, *, method: Method = "merge", title: str | None = None, message: str | None = None
+) -> Pull:
+    """Promise to merge a pull request once nothing stands against it any more."""
+    current = kernel.reload(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    permissions.require(act, repository, "write")
+    if not repository.allow_auto_merge:
+        raise InvalidRefusal("Pull request Auto merge is not allowed for this repository")
+    if issue.state != "open":
+        raise InvalidRefusal("Pull request Pull request is closed")
+    require_method(repository, method)
+    state = merge_state(act.world, current)
+    if state in _READY:
+        raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
+    for field, text in (("commitHeadline", title), ("commitBody", message)):
+        texts.check_unicode(text or "", resource="PullRequest", field=field)
+    who = kernel.actor_id(act, repository)
+    promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
+    promise |= {"commit_title": title, "commit_message": message}
+    timeline.record_event(act, issue, _EVENTS[method])
+    kernel.touch(act, issue)
+    return act.database.update(current, auto_merge=promise)
+
+
+def disable_auto_merge(act: Act, pull: Pull) -> Pull:
+    """Take the promise back; its pull request's author may too."""
+    current = kernel.reload(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    if act.viewer is None or act.viewer.id != issue.author_id:
+        permissions.require(act, repository, "write")
+    if current.auto_merge is None:
+        raise InvalidRefusal("Can't disable auto-merge for this pull request.")
+    kernel.touch(act, issue)
+    return drop_auto_merge(act, current)
+
+
+def attempt_auto_merge(act: Act, pull: Pull) -> None:
+    """Merge a pull request that was promised to be, in the name of who promised, if nothing is in the way now."""
+    current = act.database.get(Pull, pull.id)
+    promise = current.auto_merge if current else None
+    if current is None or promise is None or merge_state(act.world, current) not in _READY:
+        return
+    user = act.database.get(User, cast("int", promise["enabled_by_id"]))
+    if user is None:
+        return
+    viewer, method = Viewer(user=user), cast("Method", promise["merge_method"])
+    repository = lookup.repository_of(act.world, current)
+    if not permissions.may(act.world, viewer, repository, "write") or find_obstacle(act, viewer, current, method):
+        return
+    merge(
+        replace(act, viewer=viewer),
+        current,
+        method=method,
+        title=cast("str | None", promise["commit_title"]),
+        message=cast("str | None", promise["commit_message"]),
+    )
+
+
+def attempt_auto_merges(act: Act, repository_id: int, sha: str) -> None:
+    """Try every promised merge of a commit that has just been judged by a check."""
+    for pull in act.database.all(Pull, repository_id=repository_id, head_sha=sha):
+        attempt_auto_merge(act, pull)
+
+
+_CO_AUTHOR = re.compile(r"(?im)^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$")
+
+
+def merge_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
+    """Return the message of a merge commit: which branch it merges, and the pull request's title."""
+    issue = lookup.issue_of(world, pull)
+    home = lookup.repository_by_id(world, None, pull.head_repository_id or pull.repository_id)
+    owner = lookup.owner(world, home).login
+    subject = f"Merge pull request #{issue.number} from {owner}/{pull.head_ref}"
+    return _join_message(title or subject, issue.title if message is None else message)
+
+
+def squash_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
+    """Return the message of a squashed commit: that of the only commit, or the title and all their messages."""
+    issue, included = lookup.issue_of(world, pull), commits(world, pull)
+    subject = _headline(included[0]) if len(included) == 1 else issue.title
+    written = message if message is not None else _squash_body(world, pull, included)
+    return _join_message(title or f"{subject} (#{issue.number})", written)
+
+
+def _squash_body(world: World, pull: Pull, included: list[Commit]) -> str:
+    co_authors = _co_authors(world, pull, included)
+    if len(included) == 1:
+        told = _body(included[0])
+        co_authors = [line for line in co_authors if line not in told]  # it is all there is: nothing to collect
+    else:
+        told = "\n\n".join(f"* {commit.message.strip()}" for commit in included)
+    return "\n\n---------\n\n".join(part for part in (told, "\n".join(co_authors)) if part)
+
+
+def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
+    """Return everyone who wrote a commit or is named in one, each once, but for the author of it all."""
+    author = lookup.user_by_id(world, lookup.issue_of(world, pull).author_id)
+    named: dict[str, str] = {kernel.user_signature(author, "").email.lower(): author.login}
+    for commit in included:
+        people = ((commit.author.name, commit.author.email), *_CO_AUTHOR.findall(commit.message))
+        for name, email in people:
+            named.setdefault(email.lower(), f"Co-authored-by: {name} <{email}>")
+    return list(named.values())[1:]
+
+
+def _headline(commit: Commit) -> str:
+    return commit.message.strip().split("\n", 1)[0]
+
+
+def _body(commit: Commit) -> str:
+    return commit.message.strip().partition("\n")[2].strip()
+
+
+def _join_message(subject: str, body: str) -> str:
+    message = f"{subject}\n\n{body.strip()}" if body.strip() else subject
+    return message.replace("\0", "")  # which a title can hold and a commit cannot

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import kernel, workflow_scope
+from ghx_bench.twin.commands import contents, kernel
 from ghx_bench.twin.commands.contents import check_path
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
@@ -45,7 +45,7 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
         raise InvalidRefusal("Invalid tree info")
     changes = [_change(act, repository, entry) for entry in entries]
     for change in changes:
-        workflow_scope.require_workflow_scope(act, repository, change.path, change.sha)
+        contents.require_workflow_scope(act, repository, change.path, change.sha)
     if base is None:
         changes = [change for change in changes if change.sha is not None]
     try:

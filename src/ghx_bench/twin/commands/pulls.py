@@ -1,32 +1,19 @@
 """Pull requests: opened, changed, closed, opened again."""
 
-from ghx_bench.twin.commands import bases, heads, issues, kernel, placement, timeline, trial
-from ghx_bench.twin.commands.automerge import attempt_auto_merge, disable_auto_merge, enable_auto_merge
-from ghx_bench.twin.commands.branch_updates import update_branch
-from ghx_bench.twin.commands.conclusion import mark_pull_closed
+from dataclasses import dataclass
+from typing import Literal
+
+from ghx_bench.twin.commands import issues, kernel, placement, refs, synchronization, timeline
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.kernel import UNSET, Unset
-from ghx_bench.twin.commands.review_requests import remove_review_requests, request_reviews
-from ghx_bench.twin.commands.synchronization import fetch_head, move_head
+from ghx_bench.twin.commands.merges import attempt_auto_merge
+from ghx_bench.twin.commands.synchronization import fetch_head, mark_pull_closed, move_head
+from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.queries.comparison import git_of
-from ghx_bench.twin.refusals import FieldError, InvalidRefusal
+from ghx_bench.twin.queries.comparison import base_tip, git_of
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
-
-__all__ = [
-    "close",
-    "convert_to_draft",
-    "create",
-    "disable_auto_merge",
-    "enable_auto_merge",
-    "mark_ready",
-    "remove_review_requests",
-    "reopen",
-    "request_reviews",
-    "update",
-    "update_branch",
-]
 
 
 def create(
@@ -43,7 +30,7 @@ def create(
 ) -> Pull:
     """Ask to merge a branch, of this repository or of a fork (`owner:branch`), into another."""
     permissions.require(act, repository, "read")
-    found = heads.find_head(act, repository, head, base, head_repository)
+    found = find_head(act, repository, head, base, head_repository)
     issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
     across = found.repository.id != repository.id
     pull = act.database.insert(
@@ -59,8 +46,8 @@ def create(
         maintainer_can_modify=maintainer_can_modify and across,
     )
     fetch_head(act, pull, issue, found.sha)
-    heads.check_new_commits(act, repository, found, base)
-    trial.refresh_trial_merge(act, pull)
+    check_new_commits(act, repository, found, base)
+    synchronization.refresh_trial_merge(act, pull)
     return pull
 
 
@@ -107,7 +94,7 @@ def reopen(act: Act, pull: Pull) -> Pull:
     base = git_of(act.world, current).ref(f"refs/heads/{current.base_ref}") or current.base_sha
     current = act.database.update(current, base_sha=base)
     placement.move_threads(act, current)
-    trial.refresh_trial_merge(act, current)
+    synchronization.refresh_trial_merge(act, current)
     return current
 
 
@@ -142,7 +129,7 @@ def _change_base(act: Act, pull: Pull, base: str) -> Pull:
         raise _invalid_field("base", "Cannot change the base branch of a closed pull request.")
     if tip is None:
         raise _invalid_field("base", f"Proposed base branch '{base}' was not found")
-    if bases.find_same_pull(act, pull, base):
+    if synchronization.find_same_pull(act, pull, base):
         raise _invalid_field(
             "base", f"A pull request already exists for base branch '{base}' and head branch '{pull.head_ref}'"
         )
@@ -150,7 +137,7 @@ def _change_base(act: Act, pull: Pull, base: str) -> Pull:
         raise _invalid_field(
             "base", f"There are no new commits between base branch '{base}' and head branch '{pull.head_ref}'"
         )
-    return bases.move_base(act, pull, base)
+    return synchronization.move_base(act, pull, base)
 
 
 def _find_reopening_head(act: Act, pull: Pull) -> str:
@@ -169,8 +156,8 @@ def _find_reopening_head(act: Act, pull: Pull) -> str:
         raise _refuse_reopening(f"The {pull.base_ref} branch has been deleted.")
     if not act.git(home).is_ancestor(pull.head_sha, tip):
         raise _refuse_reopening(f"The {pull.head_ref} branch was force-pushed or recreated.")
-    label = bases.head_label(act, pull)
-    if bases.find_same_pull(act, pull, pull.base_ref):
+    label = synchronization.head_label(act, pull)
+    if synchronization.find_same_pull(act, pull, pull.base_ref):
         raise _refuse_reopening(f"A pull request already exists for {label}.")
     if git.kind(tip) and git.is_ancestor(tip, base):
         raise _refuse_reopening(f"There are no new commits on the {label} branch.")
@@ -188,3 +175,134 @@ def _invalid_field(field: str, message: str) -> InvalidRefusal:
     return InvalidRefusal(
         errors=(FieldError(resource="PullRequest", field=field, code="invalid", message=message),), graphql=message
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A branch to merge, where it is, and the tip of the branch it would go into."""
+
+    repository: Repository
+    branch: str
+    sha: str
+    base_sha: str
+
+
+def find_head(act: Act, repository: Repository, head: str, base: str, given: Repository | None) -> Head:
+    """Find the head of a new pull request, which the viewer must be able to push to, and its base."""
+    owner, _, name = head.rpartition(":")
+    home = given or (_fork_of(act, repository, owner) if owner else repository)
+    sha = act.git(home).ref(f"refs/heads/{name}") if home and name else None
+    base_sha = act.git(repository).ref(f"refs/heads/{base}") if base else None
+    if home is None or sha is None or base_sha is None:
+        raise _unknown_branches(head, base, head_found=sha is not None, base_found=base_sha is not None)
+    if not permissions.may(act.world, act.viewer, home, "write"):
+        raise _refuse_creation("must be a collaborator")
+    _refuse_second(act, repository, home, name, base)
+    return Head(repository=home, branch=name, sha=sha, base_sha=base_sha)
+
+
+def check_new_commits(act: Act, repository: Repository, head: Head, base: str) -> None:
+    """Refuse a head that brings nothing, or that has no history in common with its base."""
+    git, label = act.git(repository), head.branch
+    if head.repository.id != repository.id:
+        mine, theirs = lookup.owner(act.world, repository).login, lookup.owner(act.world, head.repository).login
+        base, label = f"{mine}:{base}", f"{theirs}:{label}"
+    if git.is_ancestor(head.sha, head.base_sha):
+        raise _refuse_creation(f"No commits between {base} and {label}")
+    if git.merge_base(head.base_sha, head.sha) is None:
+        raise _refuse_creation(f"The {label} branch has no history in common with {base}")
+
+
+def _fork_of(act: Act, repository: Repository, login: str) -> Repository | None:
+    """Return the repository of the same network that an owner has."""
+    try:
+        owner = lookup.account(act.world, login)
+    except NotFoundRefusal:
+        return None
+    if owner.id == repository.owner_id:
+        return repository
+    root = _root(act, repository)
+    owned = act.database.all(Repository, owner_id=owner.id)
+    related = (one for one in owned if _root(act, one).id == root.id)
+    return next((one for one in related if permissions.is_visible(act.world, act.viewer, one)), None)
+
+
+def _root(act: Act, repository: Repository) -> Repository:
+    current = repository
+    while (parent := act.database.get(Repository, current.parent_id)) is not None:
+        current = parent
+    return current
+
+
+def _refuse_second(act: Act, repository: Repository, home: Repository, branch: str, base: str) -> None:
+    same = act.database.all(
+        Pull, repository_id=repository.id, head_repository_id=home.id, head_ref=branch, base_ref=base
+    )
+    if any(lookup.issue_of(act.world, pull).state == "open" for pull in same):
+        raise _refuse_creation(f"A pull request already exists for {lookup.owner(act.world, home).login}:{branch}.")
+
+
+def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: bool) -> InvalidRefusal:
+    missing = [field for field, found in (("head", head_found), ("base", base_found)) if not found]
+    told = ["Head sha can't be blank", "Base sha can't be blank", f"No commits between {base} and {head}"]
+    told += [f"{field.capitalize()} ref must be a branch" for field in missing]
+    errors = tuple(FieldError(resource="PullRequest", field=field, code="invalid") for field in missing)
+    return InvalidRefusal(errors=errors, graphql=", ".join(told))
+
+
+def _refuse_creation(message: str) -> InvalidRefusal:
+    return InvalidRefusal(errors=(FieldError(resource="PullRequest", code="custom", message=message),))
+
+
+def update_branch(
+    act: Act, pull: Pull, *, expected_head: str | None = None, method: Literal["merge", "rebase"] = "merge"
+) -> Pull:
+    """Take the base into the branch of a pull request, by a merge commit or by rebasing it."""
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
+    home = _writable_head(act, current)
+    if issue.state != "open":
+        raise InvalidRefusal("Pull request is closed")
+    if expected_head is not None and expected_head.lower() != current.head_sha:
+        raise InvalidRefusal("expected head sha didn\u2019t match current head ref.")
+    base = base_tip(act.world, current)
+    if git_of(act.world, current).is_ancestor(base, current.head_sha):
+        raise InvalidRefusal("There are no new commits on the base branch.")
+    tip = _merge_base_into_head(act, current, base) if method == "merge" else _rebase_head_onto_base(act, current, base)
+    if tip is None:
+        raise InvalidRefusal("merge conflict between base and head")
+    name = f"refs/heads/{current.head_ref}"
+    act.git(home).fetch(git_of(act.world, current), tip, name)
+    refs.record_push(act, home, [RefUpdate(name, current.head_sha, tip)])
+    return kernel.reload(act, current)
+
+
+def _writable_head(act: Act, pull: Pull) -> Repository:
+    repository = lookup.repository_of(act.world, pull)
+    permissions.require(act, repository, "read")
+    home = act.database.get(Repository, pull.head_repository_id)
+    if home is None:
+        raise InvalidRefusal("The repository of the head branch has been deleted.")
+    maintains = pull.maintainer_can_modify and permissions.may(act.world, act.viewer, repository, "write")
+    if not maintains and not permissions.may(act.world, act.viewer, home, "write"):
+        raise RoleRefusal(permissions.NEEDS_ADMIN)
+    return home
+
+
+def _merge_base_into_head(act: Act, pull: Pull, base: str) -> str | None:
+    repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
+    tree = git.merge(pull.head_sha, base)
+    user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
+    return tree and git.write_commit(
+        tree=tree,
+        parents=(pull.head_sha, base),
+        message=f"Merge branch '{pull.base_ref}' into {pull.head_ref}",
+        author=kernel.user_signature(user, act.now),
+        committer=kernel.github_signature(act.now),
+    )
+
+
+def _rebase_head_onto_base(act: Act, pull: Pull, base: str) -> str | None:
+    repository, git = lookup.repository_of(act.world, pull), git_of(act.world, pull)
+    user = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
+    start = git.merge_base(base, pull.head_sha)
+    return start and git.rebase(base, start, pull.head_sha, kernel.user_signature(user, act.now))

@@ -1,10 +1,15 @@
 """Branches and tags, changed by name."""
 
-from ghx_bench.twin.commands import pushes
+from collections.abc import Sequence
+
+from ghx_bench.twin.commands import kernel, merges, workflows
+from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
+from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.queries.protections import push_obstacle
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
 _NEEDS_WRITE = "Must have push access to repository"
@@ -18,7 +23,7 @@ def create(act: Act, repository: Repository, *, ref: str, sha: str) -> str:
     if git.ref(ref) is not None:
         raise InvalidRefusal("Reference already exists")
     _check_object(git, ref, sha)
-    pushes.push(act, repository, [RefUpdate(ref, None, sha)])
+    push(act, repository, [RefUpdate(ref, None, sha)])
     return sha
 
 
@@ -30,7 +35,7 @@ def update(act: Act, repository: Repository, *, ref: str, sha: str, force: bool 
     _check_object(git, ref, sha)
     if not force and not _is_forward(git, current, sha):
         raise InvalidRefusal("Update is not a fast forward")
-    pushes.push(act, repository, [RefUpdate(ref, current, sha)])
+    push(act, repository, [RefUpdate(ref, current, sha)])
     return sha
 
 
@@ -40,7 +45,7 @@ def delete(act: Act, repository: Repository, *, ref: str) -> None:
     current = _current(act.git(repository), ref)
     if ref == f"refs/heads/{repository.default_branch}":
         raise InvalidRefusal("Cannot delete the default branch")
-    pushes.push(act, repository, [RefUpdate(ref, current, None)])
+    push(act, repository, [RefUpdate(ref, current, None)])
 
 
 def _current(git: GitRepository, ref: str) -> str:
@@ -68,3 +73,37 @@ def _check_object(git: GitRepository, ref: str, sha: str) -> None:
 def _is_forward(git: GitRepository, old: str, new: str) -> bool:
     kinds = {git.kind(old), git.kind(new)}
     return old == new or (kinds == {"commit"} and git.is_ancestor(old, new))
+
+
+def push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
+    """Change refs as the viewer, who may write to the repository, and follow with all that depends on them."""
+    git = act.git(repository)
+    for update in updates:
+        if reason := push_obstacle(act.world, act.viewer, repository, update):
+            raise InvalidRefusal(reason)
+        try:
+            git.set_ref(update.ref, update.new)
+        except GitError as error:
+            raise InvalidRefusal("Reference update failed") from error
+    record_push(act, repository, updates)
+
+
+def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
+    """Bring pull requests and issues up to date with refs that have moved; merges what waited for that."""
+    current = kernel.reload(act, repository)
+    synchronize(act, current, updates)
+    for update in updates:
+        if update.ref == f"{BRANCHES}{current.default_branch}":
+            workflows.discover(act, current, update.old, update.new)
+    for pull in _auto_merging_pulls(act, current, updates):
+        merges.attempt_auto_merge(act, pull)
+
+
+def _auto_merging_pulls(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:
+    found: dict[int, Pull] = {}
+    for update in updates:
+        branch = update.ref.removeprefix(BRANCHES)
+        if branch != update.ref:
+            pulls = open_pulls_of_head(act, repository, branch) + open_pulls_of_base(act, repository, branch)
+            found |= {pull.id: pull for pull in pulls if pull.auto_merge}
+    return list(found.values())

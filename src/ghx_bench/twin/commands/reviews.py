@@ -3,14 +3,25 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ghx_bench.twin.commands import automerge, belongings, kernel, texts, timeline
+from ghx_bench.twin.commands import cascade, kernel, merges, texts, timeline
 from ghx_bench.twin.commands.comments import LOCKED
-from ghx_bench.twin.commands.dismissal import mark_dismissed
 from ghx_bench.twin.commands.placement import NewThread, create_thread
+from ghx_bench.twin.commands.synchronization import mark_dismissed
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.state.records import Issue, Pull, Repository, Review, ReviewComment, ReviewRequest, Thread
+from ghx_bench.twin.state.records import (
+    Issue,
+    Pull,
+    Repository,
+    Review,
+    ReviewComment,
+    ReviewRequest,
+    Team,
+    TeamRepository,
+    Thread,
+    User,
+)
 from ghx_bench.twin.world import Act
 
 ReviewEvent = Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"]
@@ -83,7 +94,7 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
         timeline.record_mentions(act, issue, comment.body)
     for asked in act.database.all(ReviewRequest, pull_id=pull.id, user_id=review.author_id):
         act.database.delete(asked)
-    automerge.attempt_auto_merge(act, pull)
+    merges.attempt_auto_merge(act, pull)
     return published
 
 
@@ -110,7 +121,7 @@ def dismiss(act: Act, review: Review, message: str) -> Review:
     if not message.strip():
         raise InvalidRefusal(_UNPROCESSABLE, errors=("Message can't be blank",))
     dismissed = mark_dismissed(act, pull, current, _check_body(message))
-    automerge.attempt_auto_merge(act, pull)
+    merges.attempt_auto_merge(act, pull)
     return dismissed
 
 
@@ -125,7 +136,7 @@ def delete_pending(act: Act, review: Review) -> Review:
 
 def remove_comment(act: Act, comment: ReviewComment) -> None:
     """Remove a comment with what hangs on it, and the thread where it was the last in it."""
-    for record in list(belongings.under_comment(act.database, comment)):
+    for record in list(cascade.under_comment(act.database, comment)):
         act.database.delete(record)
     act.database.delete(comment)
     left = act.database.all(ReviewComment, thread_id=comment.thread_id)
@@ -211,3 +222,81 @@ def _unknown(review: Review) -> NotFoundRefusal:
 
 def _check_body(body: str) -> str:
     return texts.check_body(body, resource="PullRequestReview") or ""
+
+
+def request_reviews(
+    act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = (), replace: bool = False
+) -> Pull:
+    """Ask for reviews; with `replace`, those who were asked before and are not named now are asked no longer."""
+    current = _require_triager(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    if any(user.id == issue.author_id for user in users):
+        raise InvalidRefusal("Review cannot be requested from pull request author.")
+    outsiders = [user for user in users if not _reviews(act, repository, user)]
+    if outsiders or any(not _sees(act, repository, team) for team in teams):
+        name = lookup.full_name(act.world, repository)
+        raise InvalidRefusal(
+            "Reviews may only be requested from collaborators. One or more of the users or teams you specified is "
+            f"not a collaborator of the {name} repository."
+        )
+    if replace:
+        _drop(act, current, [one for one in _requests(act, current) if not _is_named(one, users, teams)])
+    asked = _requests(act, current)
+    for user in users:
+        if all(one.user_id != user.id for one in asked):
+            _ask(act, current, user=user)
+    for team in teams:
+        if all(one.team_id != team.id for one in asked):
+            _ask(act, current, team=team)
+    return current
+
+
+def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = ()) -> Pull:
+    """Ask people and teams no longer; those who were not asked are no error."""
+    current = _require_triager(act, pull)
+    _drop(act, current, [one for one in _requests(act, current) if _is_named(one, users, teams)])
+    return current
+
+
+def _require_triager(act: Act, pull: Pull) -> Pull:
+    current = kernel.reload(act, pull)
+    permissions.require(act, lookup.repository_of(act.world, current), "triage")
+    return current
+
+
+def _requests(act: Act, pull: Pull) -> list[ReviewRequest]:
+    return act.database.all(ReviewRequest, pull_id=pull.id)
+
+
+def _is_named(asked: ReviewRequest, users: Sequence[User], teams: Sequence[Team]) -> bool:
+    return any(asked.user_id == user.id for user in users) or any(asked.team_id == team.id for team in teams)
+
+
+def _ask(act: Act, pull: Pull, *, user: User | None = None, team: Team | None = None) -> None:
+    issue = lookup.issue_of(act.world, pull)
+    asked = act.database.insert(
+        ReviewRequest, pull_id=pull.id, user_id=user.id if user else None, team_id=team.id if team else None
+    )
+    timeline.record_event(act, issue, "review_requested", _whom(asked))
+    kernel.touch(act, issue)
+
+
+def _drop(act: Act, pull: Pull, asked: Sequence[ReviewRequest]) -> None:
+    issue = lookup.issue_of(act.world, pull)
+    for one in asked:
+        act.database.delete(one)
+        timeline.record_event(act, issue, "review_request_removed", _whom(one))
+        issue = kernel.touch(act, issue)
+
+
+def _whom(asked: ReviewRequest) -> dict[str, int | None]:
+    return {"reviewer_id": asked.user_id} if asked.user_id else {"team_id": asked.team_id}
+
+
+def _reviews(act: Act, repository: Repository, user: User) -> bool:
+    return permissions.assignable(act.world, repository, user)
+
+
+def _sees(act: Act, repository: Repository, team: Team) -> bool:
+    given = act.database.one(TeamRepository, repository_id=repository.id, team_id=team.id)
+    return given is not None or team.organization_id == repository.owner_id

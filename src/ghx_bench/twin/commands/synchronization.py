@@ -1,14 +1,19 @@
 """What a changed branch does to pull requests and issues."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from ghx_bench.twin.commands import bases, kernel, placement, timeline, trial
-from ghx_bench.twin.commands.conclusion import apply_commit_message, mark_pull_closed, mark_pull_merged
-from ghx_bench.twin.commands.dismissal import dismiss_stale_reviews
-from ghx_bench.twin.git.repository import GitRepository, RefUpdate
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.commands import kernel, placement, timeline
+from ghx_bench.twin.commands.issues import mark_closed
+from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate
+from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.comparison import base_tip, git_of
-from ghx_bench.twin.state.records import Event, Issue, Pull, Repository
+from ghx_bench.twin.queries.protections import protection_of
+from ghx_bench.twin.queries.pulls import closing_issues, referenced_issues
+from ghx_bench.twin.queries.references import Reference, references
+from ghx_bench.twin.queries.reviews import latest_opinions
+from ghx_bench.twin.refusals import Refusal
+from ghx_bench.twin.state.records import Event, Issue, Pull, Repository, Review
 from ghx_bench.twin.world import Act
 
 BRANCHES = "refs/heads/"
@@ -70,7 +75,7 @@ def move_head(act: Act, pull: Pull, sha: str) -> Pull:
     kernel.touch(act, issue)
     placement.move_threads(act, moved)
     dismiss_stale_reviews(act, moved)
-    trial.refresh_trial_merge(act, moved)
+    refresh_trial_merge(act, moved)
     return moved
 
 
@@ -106,7 +111,7 @@ def _move_bases(act: Act, repository: Repository, update: RefUpdate) -> None:
         if git.is_ancestor(pull.head_sha, new) and not (update.old and git.is_ancestor(pull.head_sha, update.old)):
             mark_pull_merged(act, pull, commit=_arrival(git, pull.head_sha, new), base=update.old or new)
         else:
-            trial.refresh_trial_merge(act, pull)
+            refresh_trial_merge(act, pull)
     for pull in open_pulls_of_head(act, repository, branch):
         if git_of(act.world, pull).is_ancestor(new, base_tip(act.world, pull)):
             mark_pull_closed(act, pull)  # nothing is left to merge
@@ -126,7 +131,7 @@ def _arrival(git: GitRepository, head: str, tip: str) -> str:
 def _delete_branch(act: Act, repository: Repository, update: RefUpdate) -> None:
     branch = update.ref.removeprefix(BRANCHES)
     for pull in open_pulls_of_base(act, repository, branch):
-        if not bases.retarget_pull(act, repository, pull):
+        if not retarget_pull(act, repository, pull):
             timeline.record_event(act, lookup.issue_of(act.world, pull), "base_ref_deleted")
             mark_pull_closed(act, act.database.update(pull, base_sha=update.old or pull.base_sha))
     for pull in act.database.all(Pull, head_repository_id=repository.id, head_ref=branch):
@@ -153,3 +158,170 @@ def _last_head_event(act: Act, issue: Issue) -> str | None:
 
 def _keep_open(act: Act, pulls: Iterable[Pull]) -> list[Pull]:
     return [pull for pull in pulls if lookup.issue_of(act.world, pull).state == "open"]
+
+
+def find_same_pull(act: Act, pull: Pull, base: str) -> Pull | None:
+    """Return another open pull request of the same head into a base."""
+    others = act.database.all(
+        Pull,
+        repository_id=pull.repository_id,
+        head_repository_id=pull.head_repository_id,
+        head_ref=pull.head_ref,
+        base_ref=base,
+    )
+    opened = (other for other in others if lookup.issue_of(act.world, other).state == "open")
+    return next((other for other in opened if other.id != pull.id), None)
+
+
+def move_base(act: Act, pull: Pull, base: str, *, event: str = "base_ref_changed") -> Pull:
+    """Send an open pull request into another branch, which is there and which has not all its commits."""
+    git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
+    change: dict[str, Any] = {"from": pull.base_ref, "to": base}
+    timeline.record_event(act, issue, event, change)
+    tip = git.ref(f"refs/heads/{base}") or pull.base_sha
+    moved = act.database.update(pull, base_ref=base, base_sha=tip)
+    moved = drop_auto_merge(act, moved)
+    kernel.touch(act, issue)
+    placement.move_threads(act, moved)
+    refresh_trial_merge(act, moved)
+    return moved
+
+
+def retarget_pull(act: Act, repository: Repository, pull: Pull) -> bool:
+    """Send a pull request whose base was merged and deleted to where that was merged; tell whether it could be."""
+    merged = act.database.select(
+        Pull,
+        "WHERE repository_id = ? AND head_repository_id = ? AND head_ref = ? AND merged_at IS NOT NULL "
+        "ORDER BY merged_at DESC, id DESC LIMIT 1",
+        (repository.id, repository.id, pull.base_ref),
+    )
+    if not merged or find_same_pull(act, pull, merged[0].base_ref):
+        return False
+    git, base = act.git(repository), merged[0].base_ref
+    tip = git.ref(f"refs/heads/{base}")
+    if tip is None or git.is_ancestor(pull.head_sha, tip):
+        return False
+    move_base(act, pull, base, event="automatic_base_change_succeeded")
+    return True
+
+
+def head_label(act: Act, pull: Pull) -> str:
+    """Return the head as `owner:branch`."""
+    home = lookup.repository_by_id(act.world, None, pull.head_repository_id or pull.repository_id)
+    return f"{lookup.owner(act.world, home).login}:{pull.head_ref}"
+
+
+def mark_pull_closed(act: Act, pull: Pull) -> Pull:
+    """Close an open pull request without merging it; its base stays the one it has now."""
+    issue = lookup.issue_of(act.world, pull)
+    if issue.state == "closed":
+        return pull
+    closed = act.database.update(pull, base_sha=base_tip(act.world, pull))
+    closed = drop_auto_merge(act, closed)
+    remove_trial_merge(act, closed)
+    mark_closed(act, issue)
+    return closed
+
+
+def mark_pull_merged(act: Act, pull: Pull, *, commit: str, base: str) -> Pull:
+    """Mark an open pull request as merged by a commit into what was the tip of its base; close what it closes."""
+    repository, issue = lookup.repository_of(act.world, pull), lookup.issue_of(act.world, pull)
+    promised = closing_issues(act.world, pull, act.viewer)
+    merged = act.database.update(
+        pull,
+        merged_at=act.now,
+        merged_by_id=kernel.actor_id(act, repository),
+        merge_commit_sha=commit,
+        base_sha=base,
+        auto_merge=None,
+    )
+    remove_trial_merge(act, merged)
+    timeline.record_event(act, issue, "merged", {"commit_sha": commit})
+    mark_closed(act, issue)
+    for promise in promised:
+        _close_issue(act, repository, promise, pull_id=pull.id, commit=commit)
+    return merged
+
+
+def apply_commit_message(act: Act, repository: Repository, commit: Commit) -> None:
+    """Let a commit that the default branch has got point at the issues it names, and close those it promises to."""
+    for reference in references(commit.message, lookup.full_name(act.world, repository)):
+        _record_commit_reference(act, repository, reference, commit.sha)
+    for issue in referenced_issues(act.world, act.viewer, repository, commit.message):
+        _close_issue(act, repository, issue, pull_id=None, commit=commit.sha)
+
+
+def drop_auto_merge(act: Act, pull: Pull) -> Pull:
+    """Take back the promise to merge as soon as possible, where there is one."""
+    if pull.auto_merge is None:
+        return pull
+    timeline.record_event(act, lookup.issue_of(act.world, pull), "auto_merge_disabled")
+    return act.database.update(pull, auto_merge=None)
+
+
+def _record_commit_reference(act: Act, repository: Repository, reference: Reference, sha: str) -> None:
+    try:
+        home = lookup.repository(act.world, act.viewer, reference.owner, reference.name)
+        issue = lookup.issue_or_pull(act.world, home, reference.number)
+    except Refusal:
+        return  # a number of nothing is just text
+    known = act.database.all(Event, issue_id=issue.id, event="referenced")
+    if all(event.data.get("commit_sha") != sha for event in known):
+        data: dict[str, Any] = {"commit_sha": sha, "commit_repository_id": repository.id}
+        timeline.record_event(act, issue, "referenced", data, actor=kernel.actor_id(act, repository))
+
+
+def _close_issue(act: Act, home: Repository, issue: Issue, *, pull_id: int | None, commit: str) -> None:
+    target = lookup.repository_of(act.world, issue)
+    elsewhere = target.id != home.id
+    if issue.state == "closed" or (elsewhere and not permissions.may(act.world, act.viewer, target, "write")):
+        return
+    mark_closed(act, issue, reason="completed", commit_sha=commit, pull_id=pull_id)
+
+
+def dismiss_stale_reviews(act: Act, pull: Pull) -> None:
+    """Dismiss approvals of what is no longer the head, where the base branch is protected so."""
+    rules = protection_of(act.world, lookup.repository_of(act.world, pull), pull.base_ref)
+    if rules is None or not rules.dismiss_stale_reviews:
+        return
+    for review in latest_opinions(act.world, pull):
+        if review.state == "APPROVED" and review.commit_sha != pull.head_sha:
+            mark_dismissed(act, pull, review, None)
+
+
+def mark_dismissed(act: Act, pull: Pull, review: Review, message: str | None) -> Review:
+    """Take the effect from a review and say so in the timeline."""
+    issue = lookup.issue_of(act.world, pull)
+    timeline.record_event(
+        act, issue, "review_dismissed", {"review_id": review.id, "state": review.state.lower(), "message": message}
+    )
+    kernel.touch(act, issue)
+    return act.database.update(review, state="DISMISSED", updated_at=act.now)
+
+
+def refresh_trial_merge(act: Act, pull: Pull) -> None:
+    """Make the trial merge that of the present head and base; there is none where they conflict."""
+    git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
+    name, base = f"refs/pull/{issue.number}/merge", git.ref(f"refs/heads/{pull.base_ref}")
+    tree = git.merge(base, pull.head_sha) if base else None
+    if base is None or tree is None:
+        git.set_ref(name, None)
+        return
+    current = git.ref(name)
+    known = git.commit(current) if current else None
+    if known and known.parents == (base, pull.head_sha):
+        return
+    author = lookup.user_by_id(act.world, issue.author_id)
+    merged = git.write_commit(
+        tree=tree,
+        parents=(base, pull.head_sha),
+        message=f"Merge {pull.head_sha} into {base}",
+        author=kernel.user_signature(author, act.now),
+        committer=kernel.github_signature(act.now),
+    )
+    git.set_ref(name, merged)
+
+
+def remove_trial_merge(act: Act, pull: Pull) -> None:
+    """Drop the trial merge of a pull request that is no longer open."""
+    git_of(act.world, pull).set_ref(f"refs/pull/{lookup.issue_of(act.world, pull).number}/merge", None)

@@ -7,7 +7,7 @@ which is `PATCH .../check-runs/{id}`), as where no runner is online.
 from collections.abc import Callable
 from dataclasses import asdict
 
-from ghx_bench.twin.commands import automerge, belongings, checks, kernel, run_progress, texts
+from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
 from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
@@ -130,7 +130,7 @@ def cancel(act: Act, run: WorkflowRun) -> None:
         if job.status != "completed":
             act.database.update(job, status="completed", conclusion="cancelled", completed_at=act.now)
     if jobs:
-        run_progress.update_attempt(act, attempt.id)
+        checks.update_attempt(act, attempt.id)
     else:
         act.database.update(attempt, status="completed", conclusion="cancelled", updated_at=act.now)
 
@@ -140,8 +140,8 @@ def delete(act: Act, run: WorkflowRun) -> None:
     permissions.require(act, _repository_of(act, run), "write")
     if workflow_runs.latest_attempt(act.world, run).status != "completed":
         raise ForbiddenRefusal(_NOT_COMPLETED)
-    belongings.delete_all(act.database, (*belongings.under_run(act.database, run), run))
-    automerge.attempt_auto_merges(act, run.repository_id, run.head_sha)
+    cascade.delete_all(act.database, (*cascade.under_run(act.database, run), run))
+    merges.attempt_auto_merges(act, run.repository_id, run.head_sha)
 
 
 def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
@@ -158,7 +158,7 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
     for job in jobs:
         enter = _queue_job if job.id in wanted else _copy_job
         enter(act, attempt, job)
-    run_progress.update_attempt(act, attempt.id)
+    checks.update_attempt(act, attempt.id)
     return attempt
 
 

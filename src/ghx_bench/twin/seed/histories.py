@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from ghx_bench.twin.commands import kernel, pushes, refs
+from ghx_bench.twin.commands import kernel, refs
 from ghx_bench.twin.git.bundles import unbundle
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.refusals import InvalidRefusal
@@ -63,7 +63,7 @@ def _commit(plot: Plot, commit: SeedCommit) -> None:
             author=who,
             committer=who,
         )
-        pushes.push(act, plot.current(act), [RefUpdate(ref, before, sha)])
+        refs.push(act, plot.current(act), [RefUpdate(ref, before, sha)])
 
 
 def _start(plot: Plot, commit: SeedCommit) -> str | None:

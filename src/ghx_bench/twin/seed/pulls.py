@@ -1,6 +1,6 @@
 """The pull requests of a seed: opened, reviewed, judged by checks, ended."""
 
-from ghx_bench.twin.commands import merges, pulls, restoring
+from ghx_bench.twin.commands import merges, pulls, restoring, reviews
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.mistakes import within
@@ -63,7 +63,7 @@ def _request(plot: Plot, seed: SeedPull, pull: Pull) -> None:
         if plot.seed.exported:
             restoring.restore_review_requests(act, pull, people, teams)
         else:
-            pulls.request_reviews(act, pull, users=people, teams=teams)
+            reviews.request_reviews(act, pull, users=people, teams=teams)
 
 
 def _reviewers(act: Act, names: tuple[str, ...]) -> tuple[list[User], list[Team]]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import belongings, kernel, texts, timeline
+from ghx_bench.twin.commands import cascade, kernel, texts, timeline
 from ghx_bench.twin.commands.issues.assignment import assign
 from ghx_bench.twin.commands.issues.labelling import attach_labels
-from ghx_bench.twin.commands.issues.scheduling import set_milestone
 from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import Role, may, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
@@ -83,7 +83,7 @@ def delete(act: Act, issue: Issue) -> None:
     require(act, repository, "admin")
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be deleted.")
-    belongings.delete_all(act.database, belongings.under_issue(act.database, current))
+    cascade.delete_all(act.database, cascade.under_issue(act.database, current))
     for child in act.database.all(Issue, parent_id=current.id):
         act.database.update(child, parent_id=None)
     for trace in act.database.all(Tombstone, moved_to_id=current.id):
@@ -108,3 +108,18 @@ def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | Non
         changes["body"] = written
         timeline.record_mentions(act, issue, written, before=issue.body)
     return kernel.touch(act, issue, **changes) if changes else issue
+
+
+def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
+    """Give an issue a milestone or take it away, past the question whether the viewer may."""
+    current = kernel.reload(act, issue)
+    if milestone is not None and milestone.repository_id != current.repository_id:
+        raise invalid("Issue", "milestone", value=milestone.number)
+    if current.milestone_id == (milestone.id if milestone else None):
+        return current
+    left = act.database.get(Milestone, current.milestone_id)
+    if left:
+        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": left.id, "title": left.title}})
+    if milestone:
+        timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
+    return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)

@@ -2,13 +2,14 @@
 
 from typing import Unpack
 
-from ghx_bench.twin.commands import belongings, kernel, labels
-from ghx_bench.twin.commands.repositories.names import check_free_name, remove_redirect
+from ghx_bench.twin.commands import cascade, kernel, labels
 from ghx_bench.twin.commands.repositories.settings import (
     Settings,
     check_description,
+    check_free_name,
     check_topics,
     check_visibility,
+    remove_redirect,
     require_merge_method,
 )
 from ghx_bench.twin.commands.texts import check_unicode_all, invalid
@@ -69,7 +70,7 @@ def delete(act: Act, repository: Repository) -> None:
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
         raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
-    belongings.delete_all(act.database, belongings.under_repository(act.database, current))
+    cascade.delete_all(act.database, cascade.under_repository(act.database, current))
     for pull in act.database.all(Pull, head_repository_id=current.id):
         act.database.update(pull, head_repository_id=None)
     for child in act.database.all(Repository, parent_id=current.id):

@@ -4,7 +4,7 @@ from itertools import chain, count
 
 from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
-from ghx_bench.twin.commands.repositories.names import check_free_name, remove_redirect
+from ghx_bench.twin.commands.repositories.settings import check_free_name, remove_redirect
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Repository, User

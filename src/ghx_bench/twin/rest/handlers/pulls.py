@@ -1,6 +1,6 @@
 """Pull requests: lists, one by one, and what becomes of them."""
 
-from ghx_bench.twin.commands import merges, pulls
+from ghx_bench.twin.commands import merges, pulls, reviews
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
@@ -160,7 +160,7 @@ def request_reviewers(request: RestRequest) -> Answer:
     found = located.pull(request)
     users, teams = _reviewers(request, request.body())
     with request.acting() as act:
-        found = pulls.request_reviews(act, found, users=users, teams=teams)
+        found = reviews.request_reviews(act, found, users=users, teams=teams)
     return created(render.pull(request.view, found))
 
 
@@ -170,7 +170,7 @@ def remove_reviewers(request: RestRequest) -> Answer:
     body.require("reviewers")
     users, teams = _reviewers(request, body)
     with request.acting() as act:
-        found = pulls.remove_review_requests(act, found, users=users, teams=teams)
+        found = reviews.remove_review_requests(act, found, users=users, teams=teams)
     return Answer(body=render.pull(request.view, found))
 
 
