@@ -6,7 +6,7 @@ from typing import Any
 from ghx_bench.twin.state.database import Change, Database
 from ghx_bench.twin.state.records import User
 
-_CHUNK = 2000
+_CHANGES_PER_READ = 2000
 
 
 class Authors:
@@ -16,7 +16,7 @@ class Authors:
         self._logins = {user.id: user.login for user in (*before.all(User), *after.all(User))}
         self._last: dict[tuple[str, int, str | None], Change] = {}
         self._latest: dict[tuple[str, int], Change] = {}
-        for change in after.changes(after=_parting(before, after)):
+        for change in after.changes(after=_last_shared_change(before, after)):
             self._last[change.table, change.object_id, change.field] = change
             self._latest[change.table, change.object_id] = change
 
@@ -36,12 +36,12 @@ class Authors:
         return None if change.actor_id is None else self._logins.get(change.actor_id), change.at
 
 
-def _parting(before: Database, after: Database) -> int:
+def _last_shared_change(before: Database, after: Database) -> int:
     """Return the sequence number of the last change that both remember alike: up to there they were one world."""
     shared = 0
     while True:
-        first = before.change_rows(after=shared, limit=_CHUNK)
-        second = after.change_rows(after=shared, limit=_CHUNK)
+        first = before.change_rows(after=shared, limit=_CHANGES_PER_READ)
+        second = after.change_rows(after=shared, limit=_CHANGES_PER_READ)
         if not first or not second:
             return shared
         if first == second:

@@ -11,7 +11,7 @@ from ghx_bench.twin.git.storage import Refs
 from ghx_bench.twin.nodes import repository_id
 from ghx_bench.twin.state.columns import row_to_record
 from ghx_bench.twin.state.database import Database
-from ghx_bench.twin.state.names import object_name, referenced
+from ghx_bench.twin.state.names import display_value, object_name
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository
 from ghx_bench.twin.world import Snapshot, World
 
@@ -22,14 +22,14 @@ _SECRET = frozenset({"token"})  # a diff is shown to people
 _PULL_REF = re.compile(r"refs/pull/(\d+)/(?:head|merge)")
 _HEAD = "HEAD"
 
-Kind = Literal["created", "changed", "deleted"]
+ChangeKind = Literal["created", "changed", "deleted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """One difference; a created or deleted object has no field, and its fields as `after` or `before`."""
 
-    change: Kind
+    change: ChangeKind
     kind: str  # its table: issues, pulls, review_comments, refs, ...
     name: str  # as a person would say it: `acme/widgets#7`, `acme/widgets label bug`
     repository: str | None
@@ -64,12 +64,12 @@ class _Comparison:
 def diff(before: World | Snapshot, after: World | Snapshot) -> tuple[Difference, ...]:
     """List what is different after, objects in the order of their tables and ids; nothing for equal worlds."""
     with ExitStack() as opened:
-        first, second = _moment(before, opened), _moment(after, opened)
+        first, second = _open_moment(before, opened), _open_moment(after, opened)
         compared = _Comparison(first, second, Authors(first.database, second.database))
-        return (*_of_records(compared), *_of_refs(compared))
+        return (*_diff_records(compared), *_diff_refs(compared))
 
 
-def _moment(side: World | Snapshot, opened: ExitStack) -> _Moment:
+def _open_moment(side: World | Snapshot, opened: ExitStack) -> _Moment:
     if isinstance(side, World):
         side = side.snapshot()  # others may go on writing
     database = Database.from_bytes(side.records)
@@ -77,28 +77,28 @@ def _moment(side: World | Snapshot, opened: ExitStack) -> _Moment:
     return _Moment(database, side.refs)
 
 
-def _of_records(compared: _Comparison) -> Iterator[Difference]:
+def _diff_records(compared: _Comparison) -> Iterator[Difference]:
     for model in RECORDS:
         rows = compared.before.database.rows(model), compared.after.database.rows(model)
         unequal = [set(rows[0]) - set(rows[1]), set(rows[1]) - set(rows[0])]
         before, after = ({row[0]: row_to_record(model, row) for row in side} for side in unequal)
         for identity in sorted(before.keys() | after.keys()):
-            yield from _of_one(compared, before.get(identity), after.get(identity))
+            yield from _diff_record(compared, before.get(identity), after.get(identity))
 
 
-def _of_one(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
+def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
     first, second = compared.before.database, compared.after.database
     if old is None and new is not None:
         by, at = compared.authors.of(new.table, new.id, None)
-        yield _difference("created", second, new, after=_values(second, new), by=by, at=at)
+        yield _describe("created", second, new, after=_values(second, new), by=by, at=at)
     elif new is None and old is not None:
         by, at = compared.authors.of(old.table, old.id, None)
-        yield _difference("deleted", first, old, before=_values(first, old), by=by, at=at)
+        yield _describe("deleted", first, old, before=_values(first, old), by=by, at=at)
     elif old is not None and new is not None:
         for name in _unequal_fields(old, new):
             by, at = compared.authors.of(new.table, new.id, name)
-            values = {} if name in _SECRET else _two(referenced(first, old, name), referenced(second, new, name))
-            yield _difference("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
+            values = {} if name in _SECRET else _two(display_value(first, old, name), display_value(second, new, name))
+            yield _describe("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
 
 
 def _unequal_fields(old: Record, new: Record) -> Iterable[str]:
@@ -109,14 +109,14 @@ def _two(before: object, after: object) -> dict[str, object]:
     return {"before": before, "after": after}
 
 
-def _of_refs(compared: _Comparison) -> Iterator[Difference]:
+def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
     first, second = compared.before.refs, compared.after.refs
     for identity in sorted(first.keys() | second.keys()):
         before, after = first.get(identity, {}), second.get(identity, {})
         name = _repository_name(compared, identity)
         for ref in sorted(before.keys() | after.keys()):
             if before.get(ref) != after.get(ref):
-                by, at = _mover(compared, identity, ref)
+                by, at = _find_mover(compared, identity, ref)
                 yield Difference(
                     change=_kind(before.get(ref), after.get(ref)),
                     kind="refs",
@@ -131,7 +131,7 @@ def _of_refs(compared: _Comparison) -> Iterator[Difference]:
                 )
 
 
-def _mover(compared: _Comparison, identity: int, ref: str) -> tuple[str | None, str | None]:
+def _find_mover(compared: _Comparison, identity: int, ref: str) -> tuple[str | None, str | None]:
     """Return who moved a ref; those that follow from something else, by whoever did that."""
     authors = compared.authors
     found = authors.of("refs", identity, ref)
@@ -151,7 +151,7 @@ def _pull_of(compared: _Comparison, identity: int, ref: str) -> Pull | None:
     return database.one(Pull, issue_id=issue.id) if issue else None
 
 
-def _kind(before: object, after: object) -> Kind:
+def _kind(before: object, after: object) -> ChangeKind:
     if before is None:
         return "created"
     return "deleted" if after is None else "changed"
@@ -165,7 +165,7 @@ def _repository_name(compared: _Comparison, identity: int) -> str:
     return f"repository {identity}"
 
 
-def _difference(change: Kind, database: Database, record: Record, **rest: Any) -> Difference:
+def _describe(change: ChangeKind, database: Database, record: Record, **rest: Any) -> Difference:
     repository = database.get(Repository, repository_id(database, record))
     return Difference(
         change=change,
@@ -179,7 +179,7 @@ def _difference(change: Kind, database: Database, record: Record, **rest: Any) -
 
 def _values(database: Database, record: Record) -> dict[str, object]:
     return {
-        field.name.removesuffix("_id"): referenced(database, record, field.name)
+        field.name.removesuffix("_id"): display_value(database, record, field.name)
         for field in fields(record)
         if field.name not in _SECRET
     }

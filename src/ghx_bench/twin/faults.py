@@ -29,7 +29,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Refuse a fault that no request could meet, or that would do nothing."""
-        if problem := _problem(self):
+        if problem := _find_problem(self):
             raise ValueError(f"a fault's {problem}")
 
     def fits(self, surface: Surface, method: str, path: str) -> bool:
@@ -41,7 +41,7 @@ class Fault:
         )
 
 
-def _problem(fault: Fault) -> str | None:
+def _find_problem(fault: Fault) -> str | None:
     """Return what is wrong with a fault, if anything."""
     if fault.surface is not None and fault.surface not in get_args(Surface):
         return f"surface is {', '.join(get_args(Surface))} or None, not {fault.surface!r}"

@@ -9,8 +9,8 @@ import struct
 from dataclasses import dataclass
 from typing import Literal, cast
 
-Kind = Literal["commit", "tree", "blob", "tag", "ref", "comparison", "rollup", "status"]
-_PREFIXES: dict[Kind, str] = {
+GitNodeKind = Literal["commit", "tree", "blob", "tag", "ref", "comparison", "rollup", "status"]
+_PREFIXES: dict[GitNodeKind, str] = {
     "commit": "C",
     "tree": "TR",
     "blob": "B",
@@ -20,7 +20,7 @@ _PREFIXES: dict[Kind, str] = {
     "rollup": "SCR",
     "status": "S",
 }
-_KINDS: dict[str, Kind] = {prefix: kind for kind, prefix in _PREFIXES.items()}
+_KINDS: dict[str, GitNodeKind] = {prefix: kind for kind, prefix in _PREFIXES.items()}
 _HEAD = struct.Struct(">BBBI")  # an array of three in msgpack: version 0, a 32-bit repository id, then a string
 _ARRAY_OF_3, _UINT32, _SHORT_TEXT, _LONG_TEXT = 0x93, 0xCE, 0xA0, 0xDA
 _LONGEST_SHORT, _LONGEST = 31, 1024  # characters a one-byte head can count, and what we accept at all
@@ -30,7 +30,7 @@ _LONGEST_SHORT, _LONGEST = 31, 1024  # characters a one-byte head can count, and
 class GitNode:
     """What the global id of a git object says: its kind, its repository, and its sha or full ref name."""
 
-    kind: Kind
+    kind: GitNodeKind
     repository_id: int
     name: str
 
@@ -45,7 +45,7 @@ class GitNode:
         return f"{_PREFIXES[self.kind]}_{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
 
 
-def git_node_id(kind: Kind, repository_id: int, name: str) -> str:
+def git_node_id(kind: GitNodeKind, repository_id: int, name: str) -> str:
     """Return the global id of a git object (`name` is its sha) or of a ref (`name` is `refs/heads/main`)."""
     return str(GitNode(kind, repository_id, name))
 

@@ -5,7 +5,7 @@ import binascii
 import struct
 from dataclasses import dataclass
 
-_LONE = struct.Struct(">BBBI")  # an array of two in msgpack: version 0, a 32-bit id
+_ALONE = struct.Struct(">BBBI")  # an array of two in msgpack: version 0, a 32-bit id
 _PAIR = struct.Struct(">BBBIBI")  # an array of three: version 0, two 32-bit ids
 _ARRAY_OF_2, _ARRAY_OF_3, _UINT32 = 0x92, 0x93, 0xCE
 
@@ -20,7 +20,7 @@ class NodeId:
 
     def __str__(self) -> str:
         if self.repository_id is None:
-            packed = _LONE.pack(_ARRAY_OF_2, 0, _UINT32, self.id)
+            packed = _ALONE.pack(_ARRAY_OF_2, 0, _UINT32, self.id)
         else:
             packed = _PAIR.pack(_ARRAY_OF_3, 0, _UINT32, self.repository_id, _UINT32, self.id)
         return f"{self.prefix}_{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
@@ -33,8 +33,8 @@ def parse_node_id(text: str) -> NodeId | None:
         return None
     try:
         content = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
-        if len(content) == _LONE.size:
-            parsed = NodeId(prefix, None, _LONE.unpack(content)[3])
+        if len(content) == _ALONE.size:
+            parsed = NodeId(prefix, None, _ALONE.unpack(content)[3])
         else:
             fields = _PAIR.unpack(content)
             parsed = NodeId(prefix, fields[3], fields[5])

@@ -28,7 +28,7 @@ class WorldUnavailableError(OperationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class _KeptFolder:
     """A folder with a world in it, held for this process."""
 
     database: Database
@@ -39,9 +39,9 @@ class Keeping:
     def of(cls, directory: Path) -> Self:
         """Open the world in a folder, making both where they are not there."""
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # tokens are in it
-        lock = _locked(directory)
+        lock = _lock_folder(directory)
         try:
-            return cls(*_opened(directory), lock)
+            return cls(*_open_folder(directory), lock)
         except BaseException:
             os.close(lock)
             raise
@@ -51,7 +51,7 @@ class Keeping:
         os.close(self.lock)
 
 
-def _locked(directory: Path) -> int:
+def _lock_folder(directory: Path) -> int:
     lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,7 +61,7 @@ def _locked(directory: Path) -> int:
     return lock
 
 
-def _opened(directory: Path) -> tuple[Database, GitStorage]:
+def _open_folder(directory: Path) -> tuple[Database, GitStorage]:
     database = Database.in_file(directory / DATABASE)
     storage = GitStorage.in_directory(directory / _GIT)
     try:

@@ -25,7 +25,7 @@ def node_id(database: Database, record: Record) -> str:
     return str(NodeId(prefix, _KINDS[prefix].repository(database, record), record.id))
 
 
-def record_of(database: Database, identity: str) -> Record | None:
+def find_record(database: Database, identity: str) -> Record | None:
     """Return the record a global id names, wherever it is; whether the viewer may see it is for the caller to ask."""
     parsed = parse_node_id(identity)
     kind = _KINDS.get(parsed.prefix) if parsed else None
@@ -39,15 +39,15 @@ def repository_id(database: Database, record: Record) -> int | None:
     """Return the repository that a record belongs to, where it belongs to one."""
     if isinstance(record, records.Repository):
         return record.id
-    way = next((way for field, way in _WAYS_HOME.items() if hasattr(record, field)), _none)
+    way = next((way for field, way in _WAYS_HOME.items() if hasattr(record, field)), _no_repository)
     return way(database, record)
 
 
-def _none(_database: Database, _record: Record) -> None:
+def _no_repository(_database: Database, _record: Record) -> None:
     return None
 
 
-def _own(_database: Database, record: Record) -> int | None:
+def _direct(_database: Database, record: Record) -> int | None:
     return getattr(record, "repository_id", None)
 
 
@@ -79,7 +79,7 @@ def _through_subject(database: Database, reaction: Record) -> int | None:
 
 
 _WAYS_HOME: dict[str, Callable[[Database, Record], int | None]] = {
-    "repository_id": _own,
+    "repository_id": _direct,
     "issue_id": _through_issue,
     "pull_id": _through_pull,
     "thread_id": _through_thread,
@@ -87,27 +87,27 @@ _WAYS_HOME: dict[str, Callable[[Database, Record], int | None]] = {
     "run_id": _through_run,
 }
 _KINDS = {
-    "U": _Kind(records.User, _none),
-    "O": _Kind(records.User, _none),
-    "BOT": _Kind(records.User, _none),
-    "T": _Kind(records.Team, _none),
-    "R": _Kind(records.Repository, _none),
-    "LA": _Kind(records.Label, _own),
-    "MI": _Kind(records.Milestone, _own),
-    "I": _Kind(records.Issue, _own),
-    "PR": _Kind(records.Pull, _own),
+    "U": _Kind(records.User, _no_repository),
+    "O": _Kind(records.User, _no_repository),
+    "BOT": _Kind(records.User, _no_repository),
+    "T": _Kind(records.Team, _no_repository),
+    "R": _Kind(records.Repository, _no_repository),
+    "LA": _Kind(records.Label, _direct),
+    "MI": _Kind(records.Milestone, _direct),
+    "I": _Kind(records.Issue, _direct),
+    "PR": _Kind(records.Pull, _direct),
     "IC": _Kind(records.Comment, _through_issue),
     "PRR": _Kind(records.Review, _through_pull),
     "PRRT": _Kind(records.Thread, _through_pull),
     "PRRC": _Kind(records.ReviewComment, _through_thread),
     "RRQ": _Kind(records.ReviewRequest, _through_pull),
     "EV": _Kind(records.Event, _through_issue),
-    "REA": _Kind(records.Reaction, _none),
-    "SC": _Kind(records.Status, _own),
-    "CR": _Kind(records.CheckRun, _own),
-    "W": _Kind(records.Workflow, _own),
-    "WFR": _Kind(records.WorkflowRun, _own),
-    "BPR": _Kind(records.Protection, _own),
+    "REA": _Kind(records.Reaction, _no_repository),
+    "SC": _Kind(records.Status, _direct),
+    "CR": _Kind(records.CheckRun, _direct),
+    "W": _Kind(records.Workflow, _direct),
+    "WFR": _Kind(records.WorkflowRun, _direct),
+    "BPR": _Kind(records.Protection, _direct),
 }
 
 

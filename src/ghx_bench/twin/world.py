@@ -10,7 +10,7 @@ from ghx_bench.twin.faults import Faults
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
-from ghx_bench.twin.keeping import DATABASE, Keeping
+from ghx_bench.twin.keeping import DATABASE, _KeptFolder
 from ghx_bench.twin.state.clock import ClockPolicy
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
@@ -34,7 +34,7 @@ class World:
     commands take the `Act` it yields, and either everything in the block has happened afterwards or nothing has.
     """
 
-    def __init__(self, database: Database, storage: GitStorage, keeping: Keeping | None = None) -> None:
+    def __init__(self, database: Database, storage: GitStorage, keeping: _KeptFolder | None = None) -> None:
         self.database, self.storage = database, storage
         self._keeping = keeping
         self.is_closed = False
@@ -49,7 +49,7 @@ class World:
         """
         if directory is None:
             return cls(Database.in_memory(), GitStorage.temporary())
-        keeping = Keeping.of(directory)
+        keeping = _KeptFolder.of(directory)
         return cls(keeping.database, keeping.storage, keeping)
 
     def git(self, repository: Repository) -> GitRepository:

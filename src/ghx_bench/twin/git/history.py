@@ -8,7 +8,7 @@ from itertools import count
 import pygit2
 from pygit2.enums import SortMode
 
-from ghx_bench.twin.git.objects import Commit, commit_record, moment_of
+from ghx_bench.twin.git.objects import Commit, commit_record, epoch_seconds
 from ghx_bench.twin.git.trees import lookup
 
 
@@ -23,15 +23,15 @@ class Filter:
 
     def accepts(self, commit: Commit, time: int) -> bool:
         """Tell whether a commit has the right time and author."""
-        if self.since is not None and time < moment_of(self.since):
+        if self.since is not None and time < epoch_seconds(self.since):
             return False
-        if self.until is not None and time > moment_of(self.until):
+        if self.until is not None and time > epoch_seconds(self.until):
             return False
         known = {commit.author.name.casefold(), commit.author.email.casefold()}
         return self.author is None or bool(known & {name.casefold() for name in self.author})
 
 
-def between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2.Oid) -> Iterator[pygit2.Commit]:
+def walk_between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2.Oid) -> Iterator[pygit2.Commit]:
     """Yield the commits that `head` has and `base` has not, parents before children."""
     walker = repository.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE)
     if base is not None:
@@ -39,7 +39,7 @@ def between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2
     return iter(walker)
 
 
-def listed(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
+def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
     """Yield commits as `git log` does: newest first, a path's history followed through the parents that kept it."""
     order = count()
     waiting = [(-start.commit_time, next(order), start)]
@@ -60,13 +60,13 @@ def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Co
     parents = commit.parents
     if not path:
         return True, parents
-    here = _at(commit, path)
+    here = _entry_at(commit, path)
     for parent in parents:
-        if _at(parent, path) == here:
+        if _entry_at(parent, path) == here:
             return False, [parent]
     return bool(parents) or here is not None, parents
 
 
-def _at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
+def _entry_at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
     found = lookup(commit.tree, path)
     return None if found is None else (str(found.id), int(found.filemode or 0))

@@ -2,16 +2,16 @@
 
 import pygit2
 
-from ghx_bench.twin.git.history import between
+from ghx_bench.twin.git.history import walk_between
 from ghx_bench.twin.git.objects import Signature, author_line, commit_content, signature_line
 
 
-def merged_tree(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
+def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
     """Merge two commits and write the tree; None where they contradict each other."""
-    return _written(repository, repository.merge_commits(ours, theirs))
+    return _write_index(repository, repository.merge_commits(ours, theirs))
 
 
-def replayed(
+def rebase_commits(
     repository: pygit2.Repository, onto: pygit2.Commit, base: pygit2.Commit, head: pygit2.Commit, committer: Signature
 ) -> str | None:
     """Copy the commits that `head` has and `base` has not onto a commit, and return the last copy.
@@ -19,19 +19,19 @@ def replayed(
     Merges are left out, and so is a commit whose change is there already. None where a commit does not apply.
     """
     tip = onto
-    for commit in between(repository, base.id, head.id):
+    for commit in walk_between(repository, base.id, head.id):
         if len(commit.parents) > 1:
             continue
         before = commit.parents[0].tree_id if commit.parents else repository.TreeBuilder().write()
-        tree = _written(repository, repository.merge_trees(before, tip.tree, commit.tree))
+        tree = _write_index(repository, repository.merge_trees(before, tip.tree, commit.tree))
         if tree is None:
             return None
         if tree != str(tip.tree_id) or before == commit.tree_id:
-            tip = _copied(repository, commit, tip, tree, committer)
+            tip = _copy_commit(repository, commit, tip, tree, committer)
     return str(tip.id)
 
 
-def _copied(
+def _copy_commit(
     repository: pygit2.Repository, commit: pygit2.Commit, parent: pygit2.Commit, tree: str, committer: Signature
 ) -> pygit2.Commit:
     content = commit_content(
@@ -46,5 +46,5 @@ def _copied(
     return copy.peel(pygit2.Commit)
 
 
-def _written(repository: pygit2.Repository, index: pygit2.Index) -> str | None:
+def _write_index(repository: pygit2.Repository, index: pygit2.Index) -> str | None:
     return None if index.conflicts is not None else str(index.write_tree(repository))

@@ -22,7 +22,7 @@ def packet(content: bytes) -> bytes:
     return b"%04x" % (len(content) + _HEADER) + content
 
 
-def banded(band: int, content: bytes) -> bytes:
+def pack_band(band: int, content: bytes) -> bytes:
     """Return content as packets of one band."""
     pieces = (content[start : start + _LARGEST] for start in range(0, len(content), _LARGEST))
     return b"".join(packet(bytes([band]) + piece) for piece in pieces)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from ghx_bench.twin.git.objects import RefUpdate, decoded
-from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, banded, packet, read_packets
+from ghx_bench.twin.git.objects import RefUpdate, decode_text
+from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, pack_band, packet, read_packets
 
 PROTECTED = "protected branch hook declined"
 UPDATE_HOOK = """\
@@ -108,9 +108,9 @@ def read_push(request: BinaryIO) -> Push:
     for line in read_packets(request):
         command, _, said = line.rstrip(b"\n").partition(b"\0")
         if said:
-            capabilities = frozenset(decoded(said).split())
+            capabilities = frozenset(decode_text(said).split())
         if not command.startswith((b"shallow ", b"push-cert")):
-            updates.append(_update(decoded(command)))
+            updates.append(_update(decode_text(command)))
     request.seek(0)
     return Push(updates=tuple(updates), capabilities=capabilities)
 
@@ -152,9 +152,9 @@ def answered(push: Push, judgement: Judgement, output: bytes) -> tuple[bytes, tu
     if not push.has_bands:
         return said, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
-        progress = progress.replace(banded(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
-        progress += banded(PROGRESS, "".join(f"{line}\n" for line in judgement.verdicts[ref].lines).encode())
-    return progress + banded(DATA, said) + FLUSH, done
+        progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
+        progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in judgement.verdicts[ref].lines).encode())
+    return progress + pack_band(DATA, said) + FLUSH, done
 
 
 def _update(command: str) -> RefUpdate:
@@ -185,7 +185,7 @@ def _divided(output: bytes) -> tuple[bytes, bytes]:
 
 def _declined(line: bytes) -> str | None:
     parts = line.rstrip(b"\n").split(b" ", 2)
-    return decoded(parts[1]) if parts[0] == b"ng" and parts[2:] == [_HOOK_DECLINED] else None
+    return decode_text(parts[1]) if parts[0] == b"ng" and parts[2:] == [_HOOK_DECLINED] else None
 
 
 def _reworded(line: bytes, judgement: Judgement) -> bytes:

@@ -15,15 +15,15 @@ from ghx_bench.twin.git.objects import (
     AnyObject,
     Commit,
     FileDiff,
-    Kind,
+    ObjectKind,
     RefUpdate,
     Signature,
     TreeChange,
     TreeEntry,
     commit_content,
     commit_record,
-    decoded,
-    encoded,
+    decode_text,
+    encode_text,
     object_kind,
     signature_line,
     tag_content,
@@ -75,15 +75,15 @@ class GitRepository:
 
     def refs(self, prefix: str = "refs/") -> dict[str, str]:
         """Return the refs whose full name starts with `prefix`, by name; an annotated tag's is the tag object."""
-        return references.listed(self._repository, prefix)
+        return references.list_refs(self._repository, prefix)
 
     def is_ref_name(self, name: str) -> bool:
         """Tell whether a ref can have a full name: `refs/`, a kind, and what git allows after it."""
-        return name.startswith("refs/") and name.count("/") > 1 and references.is_name(name)
+        return name.startswith("refs/") and name.count("/") > 1 and references.is_ref_name(name)
 
     def ref(self, name: str) -> str | None:
         """Return where a ref points, by its full name."""
-        return references.target(self._repository, name)
+        return references.read_ref(self._repository, name)
 
     def set_ref(self, name: str, sha: str | None) -> None:
         """Create, move or (with None) delete a ref."""
@@ -93,8 +93,8 @@ class GitRepository:
             self._check_target(name, sha)
         before = self.ref(name)
         if before != sha:
-            references.write(self._repository, name, sha)
-            self._remember(lambda: references.write(self._repository, name, before))
+            references.write_ref(self._repository, name, sha)
+            self._remember(lambda: references.write_ref(self._repository, name, before))
 
     def head(self) -> str:
         """Return the full name of the branch that HEAD names, whether it is there or not."""
@@ -109,7 +109,7 @@ class GitRepository:
 
     # Objects
 
-    def kind(self, sha: str) -> Kind | None:
+    def kind(self, sha: str) -> ObjectKind | None:
         """Return what kind of object has this sha."""
         found = self._get(sha)
         return None if found is None else object_kind(found)
@@ -120,7 +120,7 @@ class GitRepository:
 
     def resolve(self, expression: str, default_branch: str) -> str | None:
         """Return the commit that a sha (four digits or more), branch, tag or ref names, with `~1` or `^2` after it."""
-        commit = references.resolved(self._repository, expression, default_branch)
+        commit = references.resolve_commit(self._repository, expression, default_branch)
         return None if commit is None else str(commit.id)
 
     def commit(self, sha: str) -> Commit | None:
@@ -140,7 +140,7 @@ class GitRepository:
         content = commit_content(
             tree=tree,
             parents=tuple(parents),
-            message=encoded(message),
+            message=encode_text(message),
             author=signature_line(author),
             committer=signature_line(committer),
         )
@@ -162,7 +162,7 @@ class GitRepository:
 
     def write_tag(self, *, name: str, target: str, message: str, tagger: Signature | None) -> str:
         """Write an annotated tag; its ref is set apart from it."""
-        if not references.is_name(f"refs/tags/{name}"):
+        if not references.is_ref_name(f"refs/tags/{name}"):
             raise GitContentError(f"{name!r} is no name a tag can have")
         kind = self.kind(target)
         if kind is None:
@@ -203,7 +203,9 @@ class GitRepository:
     def commits_between(self, base: str | None, head: str) -> list[Commit]:
         """Return the commits that `head` has and `base` has not (all of them without a base), oldest first."""
         hidden = None if base is None else self._commit(base).id
-        return [commit_record(commit) for commit in history.between(self._repository, hidden, self._commit(head).id)]
+        return [
+            commit_record(commit) for commit in history.walk_between(self._repository, hidden, self._commit(head).id)
+        ]
 
     def log(
         self,
@@ -217,7 +219,7 @@ class GitRepository:
         """Yield the history of a commit, newest first; `author` is one name or address, or several."""
         names = None if author is None else frozenset([author] if isinstance(author, str) else author)
         chosen = history.Filter(path=path, since=since, until=until, author=names)
-        return history.listed(self._commit(start), chosen)
+        return history.list_commits(self._commit(start), chosen)
 
     # Differences
 
@@ -243,7 +245,9 @@ class GitRepository:
 
     def rebase(self, onto: str, base: str, head: str, committer: Signature) -> str | None:
         """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict."""
-        return merges.replayed(self._repository, self._commit(onto), self._commit(base), self._commit(head), committer)
+        return merges.rebase_commits(
+            self._repository, self._commit(onto), self._commit(base), self._commit(head), committer
+        )
 
     def fetch(self, other: "GitRepository", sha: str, ref: str) -> None:
         """Bring in a commit of another repository, with everything it needs, and let a ref point to it."""
@@ -263,10 +267,10 @@ class GitRepository:
         return self._opened
 
     def _get(self, sha: str) -> AnyObject | None:
-        return references.get(self._repository, sha)
+        return references.get_object(self._repository, sha)
 
     def _commit(self, sha: str) -> pygit2.Commit:
-        found = references.peeled(self._get(sha))
+        found = references.peel_to_commit(self._get(sha))
         if found is None:
             raise GitLookupError(f"there is no commit {sha}")
         return found
@@ -290,10 +294,10 @@ class GitRepository:
         return tuple(diffs.file_diffs(self._repository, before, self._tree(head)))
 
     def _find_merge(self, ours: str, theirs: str) -> str | None:
-        return merges.merged_tree(self._repository, self._commit(ours), self._commit(theirs))
+        return merges.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
 
     def _print(self, *arguments: str) -> str:
-        return decoded(program.run(self.path, arguments))
+        return decode_text(program.run(self.path, arguments))
 
 
 def _open(path: Path, *, durable: bool) -> pygit2.Repository:

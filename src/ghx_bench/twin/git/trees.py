@@ -10,7 +10,7 @@ import pygit2
 from pygit2.enums import ObjectType
 
 from ghx_bench.twin.git.errors import GitLookupError, GitPathError
-from ghx_bench.twin.git.objects import EntryType, TreeChange, TreeEntry, decoded
+from ghx_bench.twin.git.objects import EntryType, TreeChange, TreeEntry, decode_text
 
 _TYPES: dict[str, EntryType] = {
     "040000": "tree",
@@ -31,7 +31,7 @@ class _Folder:
     entries: dict[str, "_Folder | TreeChange | None"] = field(default_factory=dict[str, "_Folder | TreeChange | None"])
 
 
-def checked_path(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Split a path, refusing what git and GitHub never let into a tree."""
     parts = tuple(path.split("/"))
     if len(path) > _LONGEST_PATH or not _is_text(path) or any(_is_malformed(part) for part in parts):
@@ -44,7 +44,7 @@ def entries(
 ) -> Iterator[TreeEntry]:
     """Yield what a tree holds in git's order, each folder before what is in it where `recursive`."""
     for item in tree:
-        found = entry_record(repository, item, prefix + decoded(item.raw_name))
+        found = entry_record(repository, item, prefix + decode_text(item.raw_name))
         yield found
         if recursive and isinstance(item, pygit2.Tree):
             yield from entries(repository, item, recursive=True, prefix=f"{found.path}/")
@@ -83,7 +83,7 @@ def write(repository: pygit2.Repository, base: pygit2.Tree | None, changes: Sequ
     """Write the tree that a base becomes by changes, applied in order, and return its sha."""
     root = _Folder(base)
     for change in changes:
-        _place(repository, root, checked_path(change.path), change)
+        _apply_change(repository, root, split_path(change.path), change)
     written = _write(repository, root)
     return str(written if written is not None else repository.TreeBuilder().write())
 
@@ -101,10 +101,10 @@ def _is_malformed(part: str) -> bool:
     return any(_LOOKS_LIKE_GIT.fullmatch(name.casefold()) for name in visible.split("\\"))
 
 
-def _place(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str], change: TreeChange) -> None:
+def _apply_change(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str], change: TreeChange) -> None:
     *above, name = parts
     for part in above:
-        folder = _opened(repository, folder, part, change.path)
+        folder = _open_folder(repository, folder, part, change.path)
     if change.sha is None:
         if not _has(folder, name):
             raise GitPathError(f"{change.path} is not in the tree, so it cannot be removed")
@@ -114,7 +114,7 @@ def _place(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str],
     folder.entries[name] = change
 
 
-def _opened(repository: pygit2.Repository, folder: _Folder, name: str, path: str) -> _Folder:
+def _open_folder(repository: pygit2.Repository, folder: _Folder, name: str, path: str) -> _Folder:
     """Return a folder inside a folder, ready to be changed; a file that the base has there gives way."""
     if name not in folder.entries:
         found = None if folder.base is None else lookup(folder.base, name)

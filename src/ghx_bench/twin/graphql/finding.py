@@ -7,7 +7,7 @@ from ghx_bench.twin.graphql import gitaccess
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
-from ghx_bench.twin.nodes import record_of, repository_id
+from ghx_bench.twin.nodes import find_record, repository_id
 from ghx_bench.twin.queries import checks, lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (
@@ -30,7 +30,7 @@ _REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Com
 def find(context: Context, identity: str) -> Any:
     """Return the record or other subject with a global id, or refuse as GitHub does."""
     git = parse_git_node_id(identity)
-    found = _git_subject(context, git) if git else record_of(context.database, identity)
+    found = _git_subject(context, git) if git else find_record(context.database, identity)
     if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
         raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
     return found

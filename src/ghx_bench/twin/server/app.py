@@ -77,7 +77,7 @@ async def _answer_api(visit: Visit) -> Reply:
     request, access = visit.request, visit.access
     if access is None:
         return refusal(401, "Bad credentials" if visit.token else "Requires authentication")
-    if request.door.surface == "web":
+    if request.door.host_kind == "web":
         return refusal(404, "Not Found")
     body = await request.body()
     if visit.surface == "graphql":

@@ -11,7 +11,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ghx_bench.twin.urls import Door, door
+from ghx_bench.twin.urls import Door, find_door
 
 MOST_BYTES = 64 * 1024 * 1024  # of a JSON body; pushes are streamed and have a limit of their own
 MOST_IGNORED_BYTES = 1024 * 1024 * 1024  # read and dropped, so that a client that sends first reads why it is refused
@@ -46,7 +46,7 @@ class Request:
     @cached_property
     def door(self) -> Door:
         """Tell which part of GitHub is meant."""
-        return door(self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path)
+        return find_door(self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path)
 
     @property
     def path(self) -> str:

@@ -50,12 +50,12 @@ class WorldClock:
         return self._connection.execute("SELECT now, clock FROM world").fetchone()
 
 
-def spelled(moment: int) -> str:
+def format_time(moment: int) -> str:
     """Write a moment as GitHub does."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def read_moment(text: str) -> int:
+def parse_time(text: str) -> int:
     """Read a time; one without a zone is UTC, as everywhere in a world."""
     parsed = datetime.fromisoformat(text)
     return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())

@@ -29,7 +29,7 @@ class Column:
 def columns(model: type[Record]) -> tuple[Column, ...]:
     """Return the columns of a record's table in the order of its fields; `id` comes first."""
     hints = get_type_hints(model)
-    return tuple(_column(field.name, hints[field.name]) for field in fields(model))
+    return tuple(_make_column(field.name, hints[field.name]) for field in fields(model))
 
 
 @cache
@@ -45,14 +45,14 @@ def writers(model: type[Record]) -> dict[str, Callable[[Any], Cell]]:
 
 
 @cache
-def selected(model: type[Record]) -> str:
+def select_list(model: type[Record]) -> str:
     """Return the columns as SQL selects them."""
     return ", ".join(f'"{model.table}"."{column.name}"' for column in columns(model))
 
 
 def row_to_record(model: type[RecordT], row: Sequence[Any]) -> RecordT:
     """Build the record that a row of its table spells out."""
-    names, readers = _reading(model)
+    names, readers = _row_readers(model)
     values = dict(zip(names, row, strict=True))
     for name, read in readers:
         values[name] = read(values[name])
@@ -60,13 +60,13 @@ def row_to_record(model: type[RecordT], row: Sequence[Any]) -> RecordT:
 
 
 @cache
-def _reading(model: type[Record]) -> tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]:
+def _row_readers(model: type[Record]) -> tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], Any]], ...]]:
     """Return the names of the columns, and those that do not hold their value as it is."""
     found = columns(model)
     return tuple(c.name for c in found), tuple((c.name, c.read) for c in found if c.read is not _same)
 
 
-def _column(name: str, hint: Any) -> Column:
+def _make_column(name: str, hint: Any) -> Column:
     bare, optional = _without_none(hint)
     if bare in type_names:
         write, read = (_flag, _truth) if bare is bool else (_same, _same)

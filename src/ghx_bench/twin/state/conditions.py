@@ -9,7 +9,7 @@ _NOTHING = "0"
 _LARGEST = 2**63
 
 
-def conditions(model: type[Record], equals: dict[str, object]) -> tuple[str, list[Cell]]:
+def where_clause(model: type[Record], equals: dict[str, object]) -> tuple[str, list[Cell]]:
     """Return a WHERE clause and its values: None means null, a tuple any of its values.
 
     What no column can hold (a number past 64 bits, half of a surrogate pair) is found nowhere; clients send both.

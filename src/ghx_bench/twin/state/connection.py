@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.twin.state.schema import APPLICATION, creation, fingerprint
+from ghx_bench.twin.state.schema import APPLICATION, creation_sql, schema_fingerprint
 
 _HEADER = 100  # bytes; the places below are in it
 _FORMAT, _COUNTER, _COOKIE = slice(18, 20), slice(24, 28), slice(40, 44)
@@ -22,7 +22,7 @@ class NotAWorldError(InputError):
 def empty_in_memory() -> sqlite3.Connection:
     """Return a new database with the tables of a world and nothing in them."""
     connection = _connect(":memory:")
-    connection.executescript(creation())
+    connection.executescript(creation_sql())
     content = image(connection)
     connection.close()
     return from_image(content)  # SQLite copies what was made from bytes in one piece, and anything else page by page
@@ -73,10 +73,10 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        connection.executescript(creation())
+        connection.executescript(creation_sql())
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise NotAWorldError(f"{path} is a database, but not of a world; name another folder")
-    if connection.execute("PRAGMA user_version").fetchone()[0] != fingerprint():
+    if connection.execute("PRAGMA user_version").fetchone()[0] != schema_fingerprint():
         raise NotAWorldError(
             f"{path} was written by another version of ghx-bench; `ghx-twin export` it with that version, "
             "and start from the seed with this one"

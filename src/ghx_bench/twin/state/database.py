@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from ghx_bench.twin.state import connection as connections
-from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, read_moment, spelled
-from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record, selected
-from ghx_bench.twin.state.conditions import conditions
+from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, format_time, parse_time
+from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record, select_list
+from ghx_bench.twin.state.conditions import where_clause
 from ghx_bench.twin.state.records import Record
 
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
@@ -100,7 +100,7 @@ class Database:
     def now(self) -> str:
         """Return the world's time: that of the transaction, else what its clock shows."""
         with self._lock:
-            return self._writing.at if self._writing else spelled(self._clock.now())
+            return self._writing.at if self._writing else format_time(self._clock.now())
 
     @property
     def clock(self) -> ClockPolicy:
@@ -127,7 +127,7 @@ class Database:
         actor and time are those of the outer one, and if it raises, what it did is undone even where the outer one goes
         on.
         """
-        moment = None if at is None else read_moment(at)
+        moment = None if at is None else parse_time(at)
         with self._lock:
             if self._writing is not None:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
@@ -135,7 +135,7 @@ class Database:
                 return
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                 moment = self._clock.next() if moment is None else moment
-                self._writing = _Writing(actor_id, spelled(moment))
+                self._writing = _Writing(actor_id, format_time(moment))
                 try:
                     self._clock.advance(moment)
                     yield self._writing.at
@@ -155,7 +155,7 @@ class Database:
         self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
     ) -> list[RecordT]:
         """Return the records whose columns have these values (None means null, a tuple any of its values)."""
-        where, values = conditions(model, equals)
+        where, values = where_clause(model, equals)
         bound = "" if limit is None else f" LIMIT {limit}"
         return self.select(model, f"{where} ORDER BY {order}{bound}", values)
 
@@ -167,14 +167,14 @@ class Database:
         """Return what `select` finds as rows of the table, for those who look at many and want few."""
         with self._lock:
             return self._connection.execute(
-                f'SELECT {selected(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
+                f'SELECT {select_list(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
                 tuple(values),
             ).fetchall()
 
     def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
         """Return how many records have these column values, or fit this SQL after the table's name."""
         if equals:
-            rest, values = conditions(model, equals)
+            rest, values = where_clause(model, equals)
         with self._lock:
             row = self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()  # noqa: S608 - the same
         return row[0]
@@ -203,15 +203,15 @@ class Database:
         changed = {name: value for name, value in values.items() if getattr(current, name) != value}
         if not changed:
             return current
-        spelled = {c.name: c for c in columns(type(record))}
-        after = {name: spelled[name].write(value) for name, value in changed.items()}
+        format_time = {c.name: c for c in columns(type(record))}
+        after = {name: format_time[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
         self._connection.execute(
             f'UPDATE "{record.table}" SET {fields} WHERE id = ?',  # noqa: S608 - the same
             (*after.values(), record.id),
         )
         for name, value in after.items():
-            self._remember(record.table, record.id, name, (spelled[name].write(getattr(current, name)), value))
+            self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
         return replace(current, **changed)
 
     def delete(self, record: Record) -> None:

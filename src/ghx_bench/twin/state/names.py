@@ -35,7 +35,7 @@ _TARGETS: dict[str, type[Record]] = {
 }
 
 
-def referenced(database: Database, record: Record, field: str) -> Any:
+def display_value(database: Database, record: Record, field: str) -> Any:
     """Return the value of a field, the name of what it refers to where it refers to another record."""
     value = getattr(record, field)
     model = _target(record, field)
@@ -62,39 +62,41 @@ def _login(_database: Database, user: Any) -> str:
 
 
 def _token(database: Database, token: Any) -> str:
-    return f"token {token.id} of {referenced(database, token, 'user_id')}"
+    return f"token {token.id} of {display_value(database, token, 'user_id')}"
 
 
 def _team(database: Database, team: Any) -> str:
-    return f"{referenced(database, team, 'organization_id')}/{team.slug}"
+    return f"{display_value(database, team, 'organization_id')}/{team.slug}"
 
 
 def _repository(database: Database, repository: Any) -> str:
-    return f"{referenced(database, repository, 'owner_id')}/{repository.name}"
+    return f"{display_value(database, repository, 'owner_id')}/{repository.name}"
 
 
 def _issue(database: Database, issue: Any) -> str:
-    return f"{referenced(database, issue, 'repository_id')}#{issue.number}"
+    return f"{display_value(database, issue, 'repository_id')}#{issue.number}"
 
 
 def _pull(database: Database, pull: Any) -> str:
-    return referenced(database, pull, "issue_id")
+    return display_value(database, pull, "issue_id")
 
 
 def _within(parent: str, kind: str, own: str) -> Callable[[Database, Any], str]:
     def name(database: Database, record: Any) -> str:
-        return f"{referenced(database, record, parent)} {kind} {referenced(database, record, own)}"
+        return f"{display_value(database, record, parent)} {kind} {display_value(database, record, own)}"
 
     return name
 
 
 def _review_request(database: Database, request: Any) -> str:
-    asked = referenced(database, request, "user_id") or referenced(database, request, "team_id")
-    return f"{referenced(database, request, 'pull_id')} review request {asked}"
+    asked = display_value(database, request, "user_id") or display_value(database, request, "team_id")
+    return f"{display_value(database, request, 'pull_id')} review request {asked}"
 
 
 def _reaction(database: Database, reaction: Any) -> str:
-    return f"{_subject(database, reaction)} reaction {reaction.content} of {referenced(database, reaction, 'user_id')}"
+    return (
+        f"{_subject(database, reaction)} reaction {reaction.content} of {display_value(database, reaction, 'user_id')}"
+    )
 
 
 def _subject(database: Database, reaction: Any) -> str:
@@ -104,25 +106,25 @@ def _subject(database: Database, reaction: Any) -> str:
 
 
 def _team_role(database: Database, given: Any) -> str:
-    return f"{referenced(database, given, 'repository_id')} team {referenced(database, given, 'team_id')}"
+    return f"{display_value(database, given, 'repository_id')} team {display_value(database, given, 'team_id')}"
 
 
 def _redirect(database: Database, redirect: Any) -> str:
-    return f"{referenced(database, redirect, 'owner_id')}/{redirect.name} (former name)"
+    return f"{display_value(database, redirect, 'owner_id')}/{redirect.name} (former name)"
 
 
 def _tombstone(database: Database, tombstone: Any) -> str:
-    return f"{referenced(database, tombstone, 'repository_id')}#{tombstone.number} (gone)"
+    return f"{display_value(database, tombstone, 'repository_id')}#{tombstone.number} (gone)"
 
 
 def _label_on(database: Database, placed: Any) -> str:
     label = database.get(records.Label, placed.label_id)
-    return f"{referenced(database, placed, 'issue_id')} label {label.name if label else placed.label_id}"
+    return f"{display_value(database, placed, 'issue_id')} label {label.name if label else placed.label_id}"
 
 
 def _thread(database: Database, thread: Any) -> str:
     line = thread.line or thread.original_line
-    return f"{referenced(database, thread, 'pull_id')} thread {thread.path}" + (f":{line}" if line else "")
+    return f"{display_value(database, thread, 'pull_id')} thread {thread.path}" + (f":{line}" if line else "")
 
 
 _NAMES: dict[type[Record], Callable[[Database, Any], str]] = {

@@ -13,14 +13,14 @@ APPLICATION = 0x67687874  # "ghxt" in the file's header
 
 
 @cache
-def creation() -> str:
+def creation_sql() -> str:
     """Return the SQL that makes an empty world."""
-    marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {fingerprint()}"
+    marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {schema_fingerprint()}"
     return f"BEGIN; {'; '.join(_definitions())}; {marks}; COMMIT;"
 
 
 @cache
-def fingerprint() -> int:
+def schema_fingerprint() -> int:
     """Return a number for these tables and columns: a file with another one was made by another version."""
     return zlib.crc32(";".join(_definitions()).encode()) >> 1 or 1
 
