@@ -26,9 +26,8 @@ from ghx_bench.twin.commands import (
     workflows,
 )
 from ghx_bench.twin.git.repository import TreeChange
-from ghx_bench.twin.gitnodes import git_node_id
 from ghx_bench.twin.graphql.execution import GraphQLAnswer, execute
-from ghx_bench.twin.nodes import node_id
+from ghx_bench.twin.nodes import git_node_id, node_id
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, Team, TeamRepository, Thread, User
 from ghx_bench.twin.urls import GITHUB_URLS

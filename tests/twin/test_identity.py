@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seeds import rich_world
 
-from ghx_bench.twin.identity import NodeId, parse_node_id
-from ghx_bench.twin.nodes import find_record, node_id, repository_id
+from ghx_bench.twin.nodes import NodeId, find_record, node_id, parse_node_id, repository_id
 from ghx_bench.twin.state import records
 from ghx_bench.twin.world import World
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.twin.queries.search.grammar import All, Either, Node, Not, Qualifier, Word, compile_query, parse
-from ghx_bench.twin.queries.search.ranges import number_question, time_question
+from ghx_bench.twin.queries.search.matching import number_question, time_question
 from ghx_bench.twin.refusals import InvalidRefusal
 
 KNOWN = {"is", "label", "repo", "user", "milestone", "author"}

@@ -1,4 +1,4 @@
-"""Histories: which commits led to a commit, in the orders that git and GitHub list them."""
+"""Histories: which commits led to a commit, in the orders that git and GitHub list them; merged and rebased."""
 
 import heapq
 from collections.abc import Iterator
@@ -8,7 +8,15 @@ from itertools import count
 import pygit2
 from pygit2.enums import SortMode
 
-from ghx_bench.twin.git.objects import Commit, commit_record, epoch_seconds
+from ghx_bench.twin.git.objects import (
+    Commit,
+    Signature,
+    author_line,
+    commit_content,
+    commit_record,
+    epoch_seconds,
+    signature_line,
+)
 from ghx_bench.twin.git.trees import lookup
 
 
@@ -70,3 +78,47 @@ def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Co
 def _entry_at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
     found = lookup(commit.tree, path)
     return None if found is None else (str(found.id), int(found.filemode or 0))
+
+
+def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
+    """Merge two commits and write the tree; None where they contradict each other."""
+    return _write_index(repository, repository.merge_commits(ours, theirs))
+
+
+def rebase_commits(
+    repository: pygit2.Repository, onto: pygit2.Commit, base: pygit2.Commit, head: pygit2.Commit, committer: Signature
+) -> str | None:
+    """Copy the commits that `head` has and `base` has not onto a commit, and return the last copy.
+
+    Merges are left out, and so is a commit whose change is there already. None where a commit does not apply.
+    """
+    tip = onto
+    for commit in walk_between(repository, base.id, head.id):
+        if len(commit.parents) > 1:
+            continue
+        before = commit.parents[0].tree_id if commit.parents else repository.TreeBuilder().write()
+        tree = _write_index(repository, repository.merge_trees(before, tip.tree, commit.tree))
+        if tree is None:
+            return None
+        if tree != str(tip.tree_id) or before == commit.tree_id:
+            tip = _copy_commit(repository, commit, tip, tree, committer)
+    return str(tip.id)
+
+
+def _copy_commit(
+    repository: pygit2.Repository, commit: pygit2.Commit, parent: pygit2.Commit, tree: str, committer: Signature
+) -> pygit2.Commit:
+    content = commit_content(
+        tree=tree,
+        parents=(str(parent.id),),
+        message=commit.raw_message,
+        author=author_line(commit),
+        committer=signature_line(committer),
+        encoding=commit.message_encoding,
+    )
+    copy = repository[repository.write(pygit2.enums.ObjectType.COMMIT, content)]
+    return copy.peel(pygit2.Commit)
+
+
+def _write_index(repository: pygit2.Repository, index: pygit2.Index) -> str | None:
+    return None if index.conflicts is not None else str(index.write_tree(repository))

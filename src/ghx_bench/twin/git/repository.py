@@ -8,7 +8,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag
 
-from ghx_bench.twin.git import bare, diffs, history, merges, program, references, trees
+from ghx_bench.twin.git import bare, diffs, history, program, refs, trees
 from ghx_bench.twin.git.errors import GitContentError, GitLookupError, GitRefError
 from ghx_bench.twin.git.objects import (
     AnnotatedTag,
@@ -75,15 +75,15 @@ class GitRepository:
 
     def refs(self, prefix: str = "refs/") -> dict[str, str]:
         """Return the refs whose full name starts with `prefix`, by name; an annotated tag's is the tag object."""
-        return references.list_refs(self._repository, prefix)
+        return refs.list_refs(self._repository, prefix)
 
     def is_ref_name(self, name: str) -> bool:
         """Tell whether a ref can have a full name: `refs/`, a kind, and what git allows after it."""
-        return name.startswith("refs/") and name.count("/") > 1 and references.is_ref_name(name)
+        return name.startswith("refs/") and name.count("/") > 1 and refs.is_ref_name(name)
 
     def ref(self, name: str) -> str | None:
         """Return where a ref points, by its full name."""
-        return references.read_ref(self._repository, name)
+        return refs.read_ref(self._repository, name)
 
     def set_ref(self, name: str, sha: str | None) -> None:
         """Create, move or (with None) delete a ref."""
@@ -93,8 +93,8 @@ class GitRepository:
             self._check_target(name, sha)
         before = self.ref(name)
         if before != sha:
-            references.write_ref(self._repository, name, sha)
-            self._remember(lambda: references.write_ref(self._repository, name, before))
+            refs.write_ref(self._repository, name, sha)
+            self._remember(lambda: refs.write_ref(self._repository, name, before))
 
     def head(self) -> str:
         """Return the full name of the branch that HEAD names, whether it is there or not."""
@@ -102,7 +102,7 @@ class GitRepository:
 
     def set_head(self, branch: str) -> None:
         """Let HEAD name a branch, which need not be there yet."""
-        name, before = references.branch_ref(branch), self.head()
+        name, before = refs.branch_ref(branch), self.head()
         if before != name:
             self._repository.set_head(name)
             self._remember(lambda: self._repository.set_head(before))
@@ -120,7 +120,7 @@ class GitRepository:
 
     def resolve(self, expression: str, default_branch: str) -> str | None:
         """Return the commit that a sha (four digits or more), branch, tag or ref names, with `~1` or `^2` after it."""
-        commit = references.resolve_commit(self._repository, expression, default_branch)
+        commit = refs.resolve_commit(self._repository, expression, default_branch)
         return None if commit is None else str(commit.id)
 
     def commit(self, sha: str) -> Commit | None:
@@ -162,7 +162,7 @@ class GitRepository:
 
     def write_tag(self, *, name: str, target: str, message: str, tagger: Signature | None) -> str:
         """Write an annotated tag; its ref is set apart from it."""
-        if not references.is_ref_name(f"refs/tags/{name}"):
+        if not refs.is_ref_name(f"refs/tags/{name}"):
             raise GitContentError(f"{name!r} is no name a tag can have")
         kind = self.kind(target)
         if kind is None:
@@ -245,7 +245,7 @@ class GitRepository:
 
     def rebase(self, onto: str, base: str, head: str, committer: Signature) -> str | None:
         """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict."""
-        return merges.rebase_commits(
+        return history.rebase_commits(
             self._repository, self._commit(onto), self._commit(base), self._commit(head), committer
         )
 
@@ -267,10 +267,10 @@ class GitRepository:
         return self._opened
 
     def _get(self, sha: str) -> AnyObject | None:
-        return references.get_object(self._repository, sha)
+        return refs.get_object(self._repository, sha)
 
     def _commit(self, sha: str) -> pygit2.Commit:
-        found = references.peel_to_commit(self._get(sha))
+        found = refs.peel_to_commit(self._get(sha))
         if found is None:
             raise GitLookupError(f"there is no commit {sha}")
         return found
@@ -294,7 +294,7 @@ class GitRepository:
         return tuple(diffs.file_diffs(self._repository, before, self._tree(head)))
 
     def _find_merge(self, ours: str, theirs: str) -> str | None:
-        return merges.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
+        return history.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
 
     def _print(self, *arguments: str) -> str:
         return decode_text(program.run(self.path, arguments))

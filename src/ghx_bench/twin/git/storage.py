@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from ghx_bench._base.scratch import ScratchFolder
-from ghx_bench.twin.git import bare, references
+from ghx_bench.twin.git import bare
 from ghx_bench.twin.git.errors import GitLookupError, GitRefError
+from ghx_bench.twin.git.refs import branch_ref
 from ghx_bench.twin.git.repository import GitRepository, Undo
 
 _counting = threading.Lock()  # worlds are forked and closed in any thread
@@ -100,7 +101,7 @@ class GitStorage:
 
     def create(self, identity: int, default_branch: str) -> GitRepository:
         """Create an empty repository, whose HEAD names a branch that is not there yet."""
-        return self._create(identity, {bare.HEAD: f"ref: {references.branch_ref(default_branch)}"})
+        return self._create(identity, {bare.HEAD: f"ref: {branch_ref(default_branch)}"})
 
     def create_fork(self, identity: int, parent: int) -> GitRepository:
         """Create a repository with the branches and tags of another, whose objects they share."""

@@ -2,12 +2,11 @@
 
 from typing import Any, TypeVar
 
-from ghx_bench.twin.gitnodes import GitNode, parse_git_node_id
 from ghx_bench.twin.graphql import gitaccess
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
-from ghx_bench.twin.nodes import find_record, repository_id
+from ghx_bench.twin.nodes import GitNode, find_record, parse_git_node_id, repository_id
 from ghx_bench.twin.queries import checks, lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import (

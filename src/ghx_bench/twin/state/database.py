@@ -12,8 +12,16 @@ from typing import Any, Self
 
 from ghx_bench.twin.state import connection as connections
 from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, format_time, parse_time
-from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record, select_list
-from ghx_bench.twin.state.conditions import where_clause
+from ghx_bench.twin.state.columns import (
+    Cell,
+    RecordT,
+    canonical_json,
+    columns,
+    defaults,
+    row_to_record,
+    select_list,
+    where_clause,
+)
 from ghx_bench.twin.state.records import Record
 
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
@@ -191,7 +199,7 @@ class Database:
         )
         identity = cursor.lastrowid
         assert identity is not None  # noqa: S101 - an INSERT always has one
-        self._remember(model.table, identity, None, (None, _as_json(stored)))
+        self._remember(model.table, identity, None, (None, canonical_json(stored)))
         return model(**{**complete, "id": identity})
 
     def update(self, record: RecordT, **values: Any) -> RecordT:
@@ -219,7 +227,7 @@ class Database:
         current = self._current(record)
         self._connection.execute(f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
         stored = {c.name: c.write(getattr(current, c.name)) for c in columns(type(record))}
-        self._remember(record.table, record.id, None, (_as_json(stored), None))
+        self._remember(record.table, record.id, None, (canonical_json(stored), None))
 
     def note(self, table: str, identity: int, field: str, before: Cell, after: Cell) -> None:
         """Remember a change of something that lives elsewhere (a git ref), so that a diff knows who made it."""
@@ -274,7 +282,7 @@ class Database:
             self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
         for identity, each in wanted.items():
             if stored.get(identity) != each:
-                self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, _as_json(each)))
+                self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, canonical_json(each)))
 
     def kept_refs(self) -> dict[int, dict[str, str]]:
         """Return the refs that were stored last, by repository id."""
@@ -320,7 +328,3 @@ class Database:
 
 def _change(r: tuple[Any, ...]) -> Change:
     return Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])
-
-
-def _as_json(stored: Mapping[str, Cell]) -> str:
-    return json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

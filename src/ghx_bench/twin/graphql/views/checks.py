@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from ghx_bench.twin.gitnodes import git_node_id
 from ghx_bench.twin.graphql import gitaccess
 from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
-from ghx_bench.twin.nodes import find_record
+from ghx_bench.twin.nodes import find_record, git_node_id
 from ghx_bench.twin.queries import lookup, pulls, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal

@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit
-from ghx_bench.twin.gitnodes import GitNodeKind, git_node_id
 from ghx_bench.twin.graphql import gitaccess
 from ghx_bench.twin.graphql.subjects import (
     ActorThing,
@@ -20,7 +19,7 @@ from ghx_bench.twin.graphql.subjects import (
     TreeThing,
 )
 from ghx_bench.twin.graphql.views.base import Linked, View
-from ghx_bench.twin.nodes import find_record
+from ghx_bench.twin.nodes import GitNodeKind, find_record, git_node_id
 from ghx_bench.twin.queries import checks
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, User

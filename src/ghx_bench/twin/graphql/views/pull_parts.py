@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from ghx_bench.twin.graphql.subjects import AutoMerge, PullCommit, PullFile
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.pulls import PullCore
-from ghx_bench.twin.identity import NodeId
+from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import pulls
 from ghx_bench.twin.state.records import Comment, Issue, Pull, Review, ReviewRequest, Team, Thread
 

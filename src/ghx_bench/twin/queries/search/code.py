@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 
 from ghx_bench.twin.git.repository import TreeEntry
-from ghx_bench.twin.queries.languages import language_of
+from ghx_bench.twin.queries.composition import language_of
 from ghx_bench.twin.queries.search.grammar import (
     SCOPES,
     Leaf,
@@ -18,9 +18,8 @@ from ghx_bench.twin.queries.search.grammar import (
     refuse_query,
     words,
 )
-from ghx_bench.twin.queries.search.ranges import number_question
+from ghx_bench.twin.queries.search.matching import contains, number_question, words_of
 from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
-from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World

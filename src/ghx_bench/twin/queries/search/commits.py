@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import Commit, Signature
 from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse
-from ghx_bench.twin.queries.search.ranges import time_question
+from ghx_bench.twin.queries.search.matching import contains, time_question, words_of
 from ghx_bench.twin.queries.search.scopes import account, find_repositories, in_scope
-from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World

@@ -6,7 +6,7 @@ from functools import cached_property
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
-from ghx_bench.twin.queries.search.texts import words_of
+from ghx_bench.twin.queries.search.matching import words_of
 from ghx_bench.twin.state.columns import RecordT
 from ghx_bench.twin.state.records import (
     Assignee,

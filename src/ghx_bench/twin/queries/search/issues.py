@@ -14,10 +14,9 @@ from ghx_bench.twin.queries.search.grammar import (
     required_parts,
     words,
 )
-from ghx_bench.twin.queries.search.people import Question
-from ghx_bench.twin.queries.search.properties import KNOWN, Properties
+from ghx_bench.twin.queries.search.matching import contains, words_of
+from ghx_bench.twin.queries.search.qualifiers import KNOWN, Properties, Question
 from ghx_bench.twin.queries.search.scopes import find_repositories
-from ghx_bench.twin.queries.search.texts import contains, words_of
 from ghx_bench.twin.state.records import Issue, Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.languages import primary_language
+from ghx_bench.twin.queries.composition import primary_language
 from ghx_bench.twin.queries.permissions import visible_repositories
 from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse, required_parts
-from ghx_bench.twin.queries.search.ranges import number_question, time_question
+from ghx_bench.twin.queries.search.matching import number_question, time_question
 from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
 from ghx_bench.twin.refusals import NotImplementedRefusal
 from ghx_bench.twin.state.records import Issue, Membership, Repository, User

@@ -7,7 +7,7 @@ from ghx_bench.twin.commands import workflow_runs as commands
 from ghx_bench.twin.commands import workflows
 from ghx_bench.twin.commands.checks import RUN_STATUSES
 from ghx_bench.twin.queries import workflow_runs
-from ghx_bench.twin.queries.search.ranges import time_question
+from ghx_bench.twin.queries.search.matching import time_question
 from ghx_bench.twin.queries.workflow_runs import Origin
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
 from ghx_bench.twin.rest.handlers import located

@@ -1,7 +1,7 @@
-"""Comparisons in a query: `>=10`, `1..5`, `*..2026-01-01`, `@today-7d`."""
+"""How a query's values are matched: words in texts, and comparisons (`>=10`, `1..5`, `*..2026-01-01`, `@today-7d`)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from ghx_bench.twin.queries.search.grammar import refuse_query
@@ -10,6 +10,20 @@ _TODAY = re.compile(r"@today(?:([+-])(\d{1,4})([dwmy]))?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _UNIT_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _OPERATORS = (">=", "<=", ">", "<")
+_WORD = re.compile(r"\w+")
+
+
+def words_of(text: str | None) -> list[str]:
+    """Return the words of a text in lower case."""
+    return _WORD.findall(text.casefold()) if text else []
+
+
+def contains(haystack: Sequence[str], needle: Sequence[str]) -> bool:
+    """Tell whether words follow each other somewhere among others; no words are everywhere."""
+    if not needle:
+        return True
+    first, length = needle[0], len(needle)
+    return any(word == first and haystack[at : at + length] == needle for at, word in enumerate(haystack))
 
 
 def number_question(text: str) -> Callable[[int], bool]:
