@@ -1,4 +1,4 @@
-"""What goes when an issue or a repository goes."""
+"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -34,13 +34,13 @@ from ghx_bench.twin.state.records import (
 
 
 def delete_all(database: Database, records: Iterable[Record]) -> None:
-    """Delete records, each once though it may hang on several things."""
+    """Delete records, each once, though it may belong to several others."""
     for record in list({(record.table, record.id): record for record in records}.values()):
         database.delete(record)
 
 
 def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
-    """Yield everything that hangs on an issue or pull request, not itself."""
+    """Yield the records that belong to an issue or pull request, not itself."""
     yield from _reactions(database, issue)
     for comment in database.all(Comment, issue_id=issue.id):
         yield from _reactions(database, comment)
@@ -55,7 +55,7 @@ def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
 
 
 def under_comment(database: Database, comment: Comment | ReviewComment) -> Iterator[Record]:
-    """Yield everything that hangs on a comment, not itself."""
+    """Yield the records that belong to a comment, not itself."""
     yield from _reactions(database, comment)
     if isinstance(comment, Comment):
         yield from _cross_references(database, "comment_id", comment.id)
@@ -69,7 +69,7 @@ def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
 
 
 def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
-    """Yield everything that a repository holds, not itself."""
+    """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
         yield from under_issue(database, issue)
         yield from database.all(Tombstone, moved_to_id=issue.id)

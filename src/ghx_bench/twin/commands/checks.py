@@ -113,13 +113,14 @@ def update_check_run(
     started_at: str | Unset = UNSET,
     completed_at: str | Unset = UNSET,
 ) -> CheckRun:
-    """Say more about a check run."""
+    """Change fields of a check run."""
     current = kernel.reload(act, run)
     repository = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
     permissions.require(act, repository, "write")
     started = UNSET if started_at is UNSET else _moment("started_at", started_at)
     given = {"name": name, "details_url": details_url, "title": title, "summary": summary, "started_at": started}
     changes: dict[str, object] = {field: value for field, value in given.items() if value is not UNSET}
+    # A status without a conclusion opens the run again; one that stays completed keeps the conclusion it has.
     if status is not UNSET or conclusion is not UNSET:
         ended = None if conclusion is UNSET else conclusion
         if conclusion is UNSET and status == "completed":
@@ -166,7 +167,7 @@ def _check_texts(resource: str, **values: object) -> None:
 
 
 def update_attempt(act: Act, attempt_id: int | None) -> None:
-    """Sum up the jobs of an attempt after one of them was added or changed; a check run without one has none."""
+    """Sum up the jobs of an attempt after one was added or changed; for a check run that is no job, do nothing."""
     attempt = act.database.get(RunAttempt, attempt_id)
     if attempt is None:
         return

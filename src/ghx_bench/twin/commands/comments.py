@@ -13,7 +13,7 @@ LOCKED = "Unable to create comment because issue is locked."
 
 
 def create(act: Act, issue: Issue, body: str) -> Comment:
-    """Add a comment; where the conversation is locked, only writers may."""
+    """Add a comment; in a locked conversation only writers may."""
     current = kernel.reload(act, issue)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "read")
@@ -33,7 +33,7 @@ def create(act: Act, issue: Issue, body: str) -> Comment:
 
 
 def update(act: Act, comment: Comment, body: str) -> Comment:
-    """Change what a comment says; its author and writers may."""
+    """Change the text of a comment; its author and writers may."""
     current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
     written = texts.check_comment(body)
@@ -45,7 +45,7 @@ def update(act: Act, comment: Comment, body: str) -> Comment:
 
 
 def delete(act: Act, comment: Comment) -> None:
-    """Remove a comment; the timeline says that there was one."""
+    """Delete a comment; the timeline records that there was one."""
     current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
     cascade.delete_all(act.database, cascade.under_comment(act.database, current))

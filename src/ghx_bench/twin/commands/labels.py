@@ -37,7 +37,7 @@ def create(
 def insert(
     act: Act, repository: Repository, *, name: str, color: str | None = None, description: str | None = None
 ) -> Label:
-    """Add a label, past the question whether the viewer may."""
+    """Add a label without a permission check."""
     wanted, painted = _name(name), _color(DEFAULT_COLOR if color is None else color)
     if act.database.one(Label, repository_id=repository.id, name=wanted):
         raise already_exists("Label", "name")
@@ -86,7 +86,7 @@ def update(
 
 
 def delete(act: Act, label: Label) -> None:
-    """Remove a label from its repository and from every issue."""
+    """Delete a label, and take it off every issue."""
     _require_write(act, label)
     for placed in act.database.all(IssueLabel, label_id=label.id):
         act.database.delete(placed)

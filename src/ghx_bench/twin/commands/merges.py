@@ -1,4 +1,4 @@
-"""Merging pull requests: three methods, each as real commits."""
+"""Merging pull requests, now or as soon as the base branch allows it: three methods, each as real commits."""
 
 import re
 from dataclasses import replace
@@ -24,6 +24,9 @@ from ghx_bench.twin.world import Act, World
 
 Method = Literal["merge", "squash", "rebase"]
 
+_READY = frozenset({"CLEAN", "UNSTABLE", "HAS_HOOKS"})  # merge states in which GitHub merges at once
+_EVENTS = {"merge": "auto_merge_enabled", "squash": "auto_squash_enabled", "rebase": "auto_rebase_enabled"}
+_CO_AUTHOR = re.compile(r"(?im)^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$")
 _UNMERGEABLE, _UNREBASEABLE = "Pull Request is not mergeable", "This branch can't be rebased"
 _DISALLOWED: dict[Method, str] = {
     "merge": "Merge commits are not allowed on this repository.",
@@ -41,7 +44,7 @@ def merge(
     message: str | None = None,
     expected_head: str | None = None,
 ) -> str:
-    """Merge a pull request and return the commit that did it; deletes the head branch where that is the habit."""
+    """Merge a pull request and return the commit that did it; delete the head branch where the repository says so."""
     current = kernel.reload(act, pull)
     repository = lookup.repository_of(act.world, current)
     permissions.require(act, repository, "write")
@@ -50,6 +53,8 @@ def merge(
     base = base_tip(act.world, current)
     commit = _COMMITS[method](act, current, title, message)
     act.git(repository).set_ref(BRANCHES + current.base_ref, commit)
+    # Marked before the refs are followed: a squash or rebase leaves the head outside the base, so that `synchronize`
+    # would see an open pull request there.
     mark_pull_merged(act, current, commit=commit, base=base)
     synchronize(act, repository, [RefUpdate(BRANCHES + current.base_ref, base, commit)])
     _delete_head(act, repository, current)
@@ -59,7 +64,7 @@ def merge(
 def find_obstacle(
     act: Act, viewer: Viewer | None, pull: Pull, method: Method, *, expected_head: str | None = None
 ) -> Refusal | None:
-    """Return what would be answered to a merge that cannot be done; None if it can."""
+    """Return the refusal of a merge that cannot be done; None if it can."""
     if lookup.issue_of(act.world, pull).state != "open":
         return NotAllowedRefusal(_UNMERGEABLE)
     if pull.draft:
@@ -79,12 +84,13 @@ def _find_rule_obstacle(act: Act, viewer: Viewer | None, pull: Pull, method: Met
     if method == "rebase" and _rebase(act, pull) is None:
         return _UNREBASEABLE
     rules = protection_of(act.world, repository, pull.base_ref)
-    held = rules is not None and binds(act.world, rules, viewer, repository)
-    return " ".join(obstacles(act.world, pull)) or None if held else None
+    if rules is None or not binds(act.world, rules, viewer, repository):
+        return None
+    return " ".join(obstacles(act.world, pull)) or None
 
 
 def require_method(repository: Repository, method: Method) -> None:
-    """Refuse a way to merge that a repository does not allow."""
+    """Refuse a merge method that a repository does not allow."""
     if not _allows(repository, method):
         raise NotAllowedRefusal(_DISALLOWED[method])
 
@@ -99,6 +105,72 @@ def _allows(repository: Repository, method: Method) -> bool:
             return repository.allow_rebase_merge
 
 
+def enable_auto_merge(
+    act: Act, pull: Pull, *, method: Method = "merge", title: str | None = None, message: str | None = None
+) -> Pull:
+    """Merge a pull request later, as soon as the protection of its base allows it."""
+    current = kernel.reload(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    permissions.require(act, repository, "write")
+    if not repository.allow_auto_merge:
+        raise InvalidRefusal("Pull request Auto merge is not allowed for this repository")
+    if issue.state != "open":
+        raise InvalidRefusal("Pull request Pull request is closed")
+    require_method(repository, method)
+    state = merge_state(act.world, current)
+    if state in _READY:  # only where something is still missing; else it is to be merged directly
+        raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
+    for field, text in (("commitHeadline", title), ("commitBody", message)):
+        texts.check_unicode(text or "", resource="PullRequest", field=field)
+    who = kernel.actor_id(act, repository)
+    request: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
+    request |= {"commit_title": title, "commit_message": message}
+    timeline.record_event(act, issue, _EVENTS[method])
+    kernel.touch(act, issue)
+    return act.database.update(current, auto_merge=request)
+
+
+def disable_auto_merge(act: Act, pull: Pull) -> Pull:
+    """Cancel an auto-merge; writers and the author of the pull request may."""
+    current = kernel.reload(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    if act.viewer is None or act.viewer.id != issue.author_id:
+        permissions.require(act, repository, "write")
+    if current.auto_merge is None:
+        raise InvalidRefusal("Can't disable auto-merge for this pull request.")
+    kernel.touch(act, issue)
+    return drop_auto_merge(act, current)
+
+
+def attempt_auto_merge(act: Act, pull: Pull) -> None:
+    """Merge a pull request whose auto-merge is enabled, as the user who enabled it, if nothing is in the way now."""
+    current = act.database.get(Pull, pull.id)
+    request = current.auto_merge if current else None
+    if current is None or request is None or merge_state(act.world, current) not in _READY:
+        return
+    user = act.database.get(User, cast("int", request["enabled_by_id"]))
+    if user is None:
+        return
+    viewer, method = Viewer(user=user), cast("Method", request["merge_method"])
+    repository = lookup.repository_of(act.world, current)
+    # Asked again: the user may have lost write access since, and rules that bind them may have been added.
+    if not permissions.may(act.world, viewer, repository, "write") or find_obstacle(act, viewer, current, method):
+        return
+    merge(
+        replace(act, viewer=viewer),
+        current,
+        method=method,
+        title=cast("str | None", request["commit_title"]),
+        message=cast("str | None", request["commit_message"]),
+    )
+
+
+def attempt_auto_merges(act: Act, repository_id: int, sha: str) -> None:
+    """Attempt every auto-merge of a commit that a check has just reported on."""
+    for pull in act.database.all(Pull, repository_id=repository_id, head_sha=sha):
+        attempt_auto_merge(act, pull)
+
+
 def _merge_commit(act: Act, pull: Pull, title: str | None, message: str | None) -> str:
     repository = lookup.repository_of(act.world, pull)
     git, base = act.git(repository), base_tip(act.world, pull)
@@ -106,7 +178,7 @@ def _merge_commit(act: Act, pull: Pull, title: str | None, message: str | None) 
     return git.write_commit(
         tree=_merge_trees(act, pull),
         parents=(base, pull.head_sha),
-        message=merge_message(act.world, pull, title, message),
+        message=_merge_message(act.world, pull, title, message),
         author=kernel.user_signature(merger, act.now),
         committer=kernel.github_signature(act.now),
     )
@@ -118,7 +190,7 @@ def _squash_commit(act: Act, pull: Pull, title: str | None, message: str | None)
     return act.git(repository).write_commit(
         tree=_merge_trees(act, pull),
         parents=(base_tip(act.world, pull),),
-        message=squash_message(act.world, pull, title, message),
+        message=_squash_message(act.world, pull, title, message),
         author=kernel.user_signature(author, act.now),
         committer=kernel.github_signature(act.now),
     )
@@ -131,15 +203,15 @@ def _rebase_commits(act: Act, pull: Pull, _title: str | None, _message: str | No
     return tip
 
 
+_COMMITS = {"merge": _merge_commit, "squash": _squash_commit, "rebase": _rebase_commits}
+
+
 def _rebase(act: Act, pull: Pull) -> str | None:
     repository = lookup.repository_of(act.world, pull)
     git, base = act.git(repository), base_tip(act.world, pull)
     merger = lookup.user_by_id(act.world, kernel.actor_id(act, repository))
     start = git.merge_base(base, pull.head_sha)
     return start and git.rebase(base, start, pull.head_sha, kernel.user_signature(merger, act.now))
-
-
-_COMMITS = {"merge": _merge_commit, "squash": _squash_commit, "rebase": _rebase_commits}
 
 
 def _merge_trees(act: Act, pull: Pull) -> str:
@@ -165,79 +237,7 @@ def _delete_head(act: Act, repository: Repository, pull: Pull) -> None:
     synchronize(act, repository, [RefUpdate(name, tip, None)])
 
 
-_READY = frozenset({"CLEAN", "UNSTABLE", "HAS_HOOKS"})
-_EVENTS = {"merge": "auto_merge_enabled", "squash": "auto_squash_enabled", "rebase": "auto_rebase_enabled"}
-
-
-def enable_auto_merge(
-    act: Act, pull: Pull, *, method: Method = "merge", title: str | None = None, message: str | None = None
-) -> Pull:
-    """Promise to merge a pull request once nothing stands against it any more."""
-    current = kernel.reload(act, pull)
-    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
-    permissions.require(act, repository, "write")
-    if not repository.allow_auto_merge:
-        raise InvalidRefusal("Pull request Auto merge is not allowed for this repository")
-    if issue.state != "open":
-        raise InvalidRefusal("Pull request Pull request is closed")
-    require_method(repository, method)
-    state = merge_state(act.world, current)
-    if state in _READY:
-        raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
-    for field, text in (("commitHeadline", title), ("commitBody", message)):
-        texts.check_unicode(text or "", resource="PullRequest", field=field)
-    who = kernel.actor_id(act, repository)
-    promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
-    promise |= {"commit_title": title, "commit_message": message}
-    timeline.record_event(act, issue, _EVENTS[method])
-    kernel.touch(act, issue)
-    return act.database.update(current, auto_merge=promise)
-
-
-def disable_auto_merge(act: Act, pull: Pull) -> Pull:
-    """Take the promise back; its pull request's author may too."""
-    current = kernel.reload(act, pull)
-    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
-    if act.viewer is None or act.viewer.id != issue.author_id:
-        permissions.require(act, repository, "write")
-    if current.auto_merge is None:
-        raise InvalidRefusal("Can't disable auto-merge for this pull request.")
-    kernel.touch(act, issue)
-    return drop_auto_merge(act, current)
-
-
-def attempt_auto_merge(act: Act, pull: Pull) -> None:
-    """Merge a pull request that was promised to be, in the name of who promised, if nothing is in the way now."""
-    current = act.database.get(Pull, pull.id)
-    promise = current.auto_merge if current else None
-    if current is None or promise is None or merge_state(act.world, current) not in _READY:
-        return
-    user = act.database.get(User, cast("int", promise["enabled_by_id"]))
-    if user is None:
-        return
-    viewer, method = Viewer(user=user), cast("Method", promise["merge_method"])
-    repository = lookup.repository_of(act.world, current)
-    if not permissions.may(act.world, viewer, repository, "write") or find_obstacle(act, viewer, current, method):
-        return
-    merge(
-        replace(act, viewer=viewer),
-        current,
-        method=method,
-        title=cast("str | None", promise["commit_title"]),
-        message=cast("str | None", promise["commit_message"]),
-    )
-
-
-def attempt_auto_merges(act: Act, repository_id: int, sha: str) -> None:
-    """Try every promised merge of a commit that has just been judged by a check."""
-    for pull in act.database.all(Pull, repository_id=repository_id, head_sha=sha):
-        attempt_auto_merge(act, pull)
-
-
-_CO_AUTHOR = re.compile(r"(?im)^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$")
-
-
-def merge_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
+def _merge_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
     """Return the message of a merge commit: which branch it merges, and the pull request's title."""
     issue = lookup.issue_of(world, pull)
     home = lookup.repository_by_id(world, None, pull.head_repository_id or pull.repository_id)
@@ -246,10 +246,10 @@ def merge_message(world: World, pull: Pull, title: str | None, message: str | No
     return _join_message(title or subject, issue.title if message is None else message)
 
 
-def squash_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
+def _squash_message(world: World, pull: Pull, title: str | None, message: str | None) -> str:
     """Return the message of a squashed commit: that of the only commit, or the title and all their messages."""
     issue, included = lookup.issue_of(world, pull), commits(world, pull)
-    subject = _headline(included[0]) if len(included) == 1 else issue.title
+    subject = included[0].message.strip().split("\n", 1)[0] if len(included) == 1 else issue.title
     written = message if message is not None else _squash_body(world, pull, included)
     return _join_message(title or f"{subject} (#{issue.number})", written)
 
@@ -257,15 +257,15 @@ def squash_message(world: World, pull: Pull, title: str | None, message: str | N
 def _squash_body(world: World, pull: Pull, included: list[Commit]) -> str:
     co_authors = _co_authors(world, pull, included)
     if len(included) == 1:
-        told = _body(included[0])
-        co_authors = [line for line in co_authors if line not in told]  # it is all there is: nothing to collect
+        text = included[0].message.strip().partition("\n")[2].strip()
+        co_authors = [line for line in co_authors if line not in text]  # a single message names its own already
     else:
-        told = "\n\n".join(f"* {commit.message.strip()}" for commit in included)
-    return "\n\n---------\n\n".join(part for part in (told, "\n".join(co_authors)) if part)
+        text = "\n\n".join(f"* {commit.message.strip()}" for commit in included)
+    return "\n\n---------\n\n".join(part for part in (text, "\n".join(co_authors)) if part)
 
 
 def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
-    """Return everyone who wrote a commit or is named in one, each once, but for the author of it all."""
+    """Return a line for each author and co-author of the commits, without the author of the pull request."""
     author = lookup.user_by_id(world, lookup.issue_of(world, pull).author_id)
     named: dict[str, str] = {kernel.user_signature(author, "").email.lower(): author.login}
     for commit in included:
@@ -275,14 +275,6 @@ def _co_authors(world: World, pull: Pull, included: list[Commit]) -> list[str]:
     return list(named.values())[1:]
 
 
-def _headline(commit: Commit) -> str:
-    return commit.message.strip().split("\n", 1)[0]
-
-
-def _body(commit: Commit) -> str:
-    return commit.message.strip().partition("\n")[2].strip()
-
-
 def _join_message(subject: str, body: str) -> str:
     message = f"{subject}\n\n{body.strip()}" if body.strip() else subject
-    return message.replace("\0", "")  # which a title can hold and a commit cannot
+    return message.replace("\0", "")  # a title can hold NUL, and a commit cannot

@@ -47,7 +47,7 @@ def update(
     due_on: str | Unset | None = UNSET,
     state: str | Unset = UNSET,
 ) -> Milestone:
-    """Change a milestone, close it or open it again."""
+    """Change, close or reopen a milestone."""
     current = kernel.reload(act, milestone)
     repository = _require_write(act, current)
     changes: dict[str, object] = {}
@@ -65,7 +65,7 @@ def update(
 
 
 def delete(act: Act, milestone: Milestone) -> None:
-    """Remove a milestone; its issues have none afterwards."""
+    """Delete a milestone, and take it off its issues."""
     current = kernel.reload(act, milestone)
     _require_write(act, current)
     for issue in act.database.all(Issue, milestone_id=current.id):

@@ -1,4 +1,4 @@
-"""Git objects written one by one, as tools do that build commits themselves."""
+"""Git objects written one by one, for tools that build commits themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def create_blob(act: Act, repository: Repository, content: bytes) -> str:
 
 
 def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry], base: str | None = None) -> str:
-    """Write a tree of entries, over a base where one is given; the base may be named by a commit."""
+    """Write a tree of entries, over a base (a tree or a commit) where one is given."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     _require_history(act, repository)
     git = act.git(repository)
@@ -94,7 +94,7 @@ def create_tag(
     message: str,
     tagger: Signature | None = None,
 ) -> AnnotatedTag:
-    """Write an annotated tag; the ref that makes it known is created apart from it."""
+    """Write an annotated tag; its ref is created separately."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     git = act.git(repository)
     if not git.is_ref_name(f"refs/tags/{name}"):
@@ -125,6 +125,6 @@ def _change(act: Act, repository: Repository, entry: NewEntry) -> TreeChange:
 
 
 def _require_history(act: Act, repository: Repository) -> None:
-    """Refuse objects in a repository that has no commit yet, as GitHub does."""
+    """Refuse objects in a repository without any commit, as GitHub does."""
     if act.viewer is not None and not act.git(repository).refs("refs/heads/"):
         raise ConflictRefusal("Git Repository is empty.")

@@ -1,4 +1,4 @@
-"""Where a thread stands in a pull request's diff, when it is written and after every push."""
+"""The place of a review thread in a pull request's diff, when it is written and after every push."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ _NO_POSITION = _Fault("position", "invalid", "is invalid")
 
 
 def create_thread(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment:
-    """Begin a thread with its first comment, on the commit that its review is of."""
+    """Create a thread with its first comment, on the commit that its review is of, without a permission check."""
     body = texts.check_comment(new.body, resource=_RESOURCE)
     spot = _locate(find_hunks(act.world, pull, review.commit_sha, new.path), new)
     thread = act.database.insert(
@@ -86,7 +86,7 @@ def create_thread(act: Act, pull: Pull, review: Review, new: NewThread) -> Revie
         commit_sha=review.commit_sha,
         diff_hunk=spot.diff_hunk,
     )
-    if review.commit_sha != pull.head_sha:
+    if review.commit_sha != pull.head_sha:  # written on an older commit: its line may be elsewhere by now
         move_thread(act, pull, thread)
     return act.database.insert(
         ReviewComment,
@@ -101,19 +101,20 @@ def create_thread(act: Act, pull: Pull, review: Review, new: NewThread) -> Revie
 
 
 def move_threads(act: Act, pull: Pull) -> None:
-    """Find every thread's place again after the head or the base of a pull request has changed."""
+    """Find the place of every thread again after the head or the base of a pull request has changed."""
     for thread in act.database.all(Thread, pull_id=pull.id):
         move_thread(act, pull, thread)
 
 
 def move_thread(act: Act, pull: Pull, thread: Thread) -> None:
-    """Find a thread's line in the present diff; where it was changed or is not shown, the thread is outdated."""
+    """Find a thread's line in the present diff; mark it outdated where the line was changed or is not shown."""
     hunks = hunks_of(files(act.world, pull), thread.path)
     if thread.subject_type == "file":
         act.database.update(thread, commit_sha=pull.head_sha, outdated=hunks is None)
         return
     line = _find_moved_line(act.world, pull, thread, side_of(thread), thread.original_line)
-    start = _find_moved_line(act.world, pull, thread, _start_side(thread), thread.original_start_line)
+    start_side = cast("Side", thread.start_side or thread.side)
+    start = _find_moved_line(act.world, pull, thread, start_side, thread.original_start_line)
     if line is None or find_line(hunks or (), side_of(thread), line) is None:
         act.database.update(thread, line=None, start_line=None, outdated=True)
         return
@@ -121,10 +122,10 @@ def move_thread(act: Act, pull: Pull, thread: Thread) -> None:
 
 
 def find_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
-    """Return the hunks of a file in the diff of one of the commits; refuses a file that is not in it."""
+    """Return the hunks of a file in the diff of a commit; refuse a file that is not in it."""
     found = hunks_of(files_at(world, pull, sha), path)
     if found is None:
-        raise _refusal((_NO_PATH, _NO_HUNK))
+        raise _thread_refusal((_NO_PATH, _NO_HUNK))
     return found
 
 
@@ -135,7 +136,7 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
         return _locate_position(hunks, new)
     found = find_line(hunks, new.side, new.line)
     if found is None:
-        raise _refusal((_OUTSIDE, *(() if new.start_line is None else (_OTHER_HUNK,)), _NO_HUNK))
+        raise _thread_refusal((_OUTSIDE, *(() if new.start_line is None else (_OTHER_HUNK,)), _NO_HUNK))
     hunk, line = found
     start_side = new.start_side or new.side
     if new.start_line is not None:
@@ -152,10 +153,10 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 
 def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
     if new.position is None:
-        raise _refusal((_NO_LINE,))
+        raise _thread_refusal((_NO_LINE,))
     line = line_at(hunks, new.position)
     if line is None or (line.left is None and line.right is None):
-        raise _refusal((_NO_POSITION, _NO_HUNK))
+        raise _thread_refusal((_NO_POSITION, _NO_HUNK))
     hunk = next(hunk for hunk in hunks if line in hunk.lines)
     side: Side = "LEFT" if line.right is None else "RIGHT"
     return _Spot(side=side, line=line.number(side), position=line.position, diff_hunk=hunk.until(line))
@@ -164,16 +165,17 @@ def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 def _check_start(hunk: Hunk, line: PatchLine, side: Side, number: int) -> None:
     start = hunk.find(side, number)
     if start is None:
-        raise _refusal((_OTHER_HUNK,))
+        raise _thread_refusal((_OTHER_HUNK,))
     if start.position >= line.position:
-        raise _refusal((_NOT_BEFORE,))
+        raise _thread_refusal((_NOT_BEFORE,))
 
 
 def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
-    """Follow a line from the commit it was written on: its file on the right, that of the merge base on the left."""
+    """Return where a line of the commit that a thread was written on is now; None where it was changed."""
     if number is None:
         return None
     git = git_of(world, pull)
+    # The right side of the diff shows the head. The left shows the merge base, which moves when the base is merged in.
     old, new = thread.original_commit_sha, pull.head_sha
     if side == "LEFT":
         base = base_tip(world, pull)
@@ -191,18 +193,7 @@ def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, numbe
     return find_moved_line(parse_patch(changed.patch), number)
 
 
-def _start_side(thread: Thread) -> Side:
-    return cast("Side", thread.start_side or thread.side)
-
-
-def _refusal(faults: Sequence[_Fault]) -> InvalidRefusal:
-    return InvalidRefusal(
-        errors=tuple(fault.as_error() for fault in faults),
-        graphql=_sentence([fault.as_phrase() for fault in faults]),
-    )
-
-
-def _sentence(phrases: list[str]) -> str:
-    if len(phrases) < 3:  # noqa: PLR2004 - two need no comma
-        return " and ".join(phrases)
-    return f"{', '.join(phrases[:-1])}, and {phrases[-1]}"
+def _thread_refusal(faults: Sequence[_Fault]) -> InvalidRefusal:
+    *others, last = [fault.as_phrase() for fault in faults]
+    sentence = f"{', '.join(others)}, and {last}" if len(others) > 1 else " and ".join((*others, last))
+    return InvalidRefusal(errors=tuple(fault.as_error() for fault in faults), graphql=sentence)

@@ -1,4 +1,4 @@
-"""Pull requests: opened, changed, closed, opened again."""
+"""Pull requests: opened, changed, closed, reopened, and brought up to date with their base."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +16,16 @@ from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A branch to merge, where it is, and the tip of the branch it would go into."""
+
+    repository: Repository
+    branch: str
+    sha: str
+    base_sha: str
+
+
 def create(
     act: Act,
     repository: Repository,
@@ -28,7 +38,7 @@ def create(
     maintainer_can_modify: bool = False,
     head_repository: Repository | None = None,
 ) -> Pull:
-    """Ask to merge a branch, of this repository or of a fork (`owner:branch`), into another."""
+    """Open a pull request for a branch of this repository or of a fork (`owner:branch`)."""
     permissions.require(act, repository, "read")
     found = find_head(act, repository, head, base, head_repository)
     issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
@@ -45,6 +55,7 @@ def create(
         draft=draft,
         maintainer_can_modify=maintainer_can_modify and across,
     )
+    # Compared only now: the commits of a fork are in this repository once the head is fetched. A refusal undoes it all.
     fetch_head(act, pull, issue, found.sha)
     check_new_commits(act, repository, found, base)
     synchronization.refresh_trial_merge(act, pull)
@@ -60,7 +71,7 @@ def update(
     base: str | Unset = UNSET,
     maintainer_can_modify: bool | Unset = UNSET,
 ) -> Pull:
-    """Change the text, the base or what maintainers may do; the author and writers may."""
+    """Change the text, the base, or whether maintainers may push; the author and writers may."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "write")
     issues.update(act, issue, title=title, body=body)
@@ -71,6 +82,29 @@ def update(
     return current
 
 
+def update_branch(
+    act: Act, pull: Pull, *, expected_head: str | None = None, method: Literal["merge", "rebase"] = "merge"
+) -> Pull:
+    """Bring the branch of a pull request up to date with its base, by a merge commit or by a rebase."""
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
+    home = _writable_head(act, current)
+    if issue.state != "open":
+        raise InvalidRefusal("Pull request is closed")
+    if expected_head is not None and expected_head.lower() != current.head_sha:
+        raise InvalidRefusal("expected head sha didn\u2019t match current head ref.")
+    base = base_tip(act.world, current)
+    if git_of(act.world, current).is_ancestor(base, current.head_sha):
+        raise InvalidRefusal("There are no new commits on the base branch.")
+    tip = _merge_base_into_head(act, current, base) if method == "merge" else _rebase_head_onto_base(act, current, base)
+    if tip is None:
+        raise InvalidRefusal("merge conflict between base and head")
+    name = f"refs/heads/{current.head_ref}"
+    # The new commits were written where the pull request is; the branch may be in a fork.
+    act.git(home).fetch(git_of(act.world, current), tip, name)
+    refs.record_push(act, home, [RefUpdate(name, current.head_sha, tip)])
+    return kernel.reload(act, current)
+
+
 def close(act: Act, pull: Pull) -> Pull:
     """Close a pull request without merging it; its author and triagers may. A closed one stays as it is."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
@@ -79,7 +113,7 @@ def close(act: Act, pull: Pull) -> Pull:
 
 
 def reopen(act: Act, pull: Pull) -> Pull:
-    """Open a closed pull request again, at the present tip of its branch."""
+    """Reopen a closed pull request at the present tip of its branch."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     require_author_or(act, issue, "triage")
     if issue.state == "open":
@@ -99,12 +133,12 @@ def reopen(act: Act, pull: Pull) -> Pull:
 
 
 def mark_ready(act: Act, pull: Pull) -> Pull:
-    """Say that a draft is ready for review; its author and writers may."""
+    """Mark a draft as ready for review; its author and writers may."""
     return _set_draft(act, pull, draft=False, event="ready_for_review")
 
 
 def convert_to_draft(act: Act, pull: Pull) -> Pull:
-    """Say that a pull request is not ready for review after all."""
+    """Make a pull request a draft again; its author and writers may."""
     return _set_draft(act, pull, draft=True, event="convert_to_draft")
 
 
@@ -122,73 +156,8 @@ def _set_draft(act: Act, pull: Pull, *, draft: bool, event: str) -> Pull:
     return kernel.reload(act, current)
 
 
-def _change_base(act: Act, pull: Pull, base: str) -> Pull:
-    git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
-    tip = git.ref(f"refs/heads/{base}")
-    if issue.state != "open":
-        raise _invalid_field("base", "Cannot change the base branch of a closed pull request.")
-    if tip is None:
-        raise _invalid_field("base", f"Proposed base branch '{base}' was not found")
-    if synchronization.find_same_pull(act, pull, base):
-        raise _invalid_field(
-            "base", f"A pull request already exists for base branch '{base}' and head branch '{pull.head_ref}'"
-        )
-    if git.is_ancestor(pull.head_sha, tip):
-        raise _invalid_field(
-            "base", f"There are no new commits between base branch '{base}' and head branch '{pull.head_ref}'"
-        )
-    return synchronization.move_base(act, pull, base)
-
-
-def _find_reopening_head(act: Act, pull: Pull) -> str:
-    """Return the head that a closed pull request would have if it were opened again, or say why it cannot be."""
-    git = git_of(act.world, pull)
-    base = git.ref(f"refs/heads/{pull.base_ref}")
-    home = act.database.get(Repository, pull.head_repository_id)
-    tip = act.git(home).ref(f"refs/heads/{pull.head_ref}") if home else None
-    if pull.merged_at:
-        raise _refuse_reopening("The pull request has been merged.")
-    if home is None:
-        raise _refuse_reopening("The repository that submitted this pull request has been deleted.")
-    if tip is None:
-        raise _refuse_reopening(f"The {pull.head_ref} branch has been deleted.")
-    if base is None:
-        raise _refuse_reopening(f"The {pull.base_ref} branch has been deleted.")
-    if not act.git(home).is_ancestor(pull.head_sha, tip):
-        raise _refuse_reopening(f"The {pull.head_ref} branch was force-pushed or recreated.")
-    label = synchronization.head_label(act, pull)
-    if synchronization.find_same_pull(act, pull, pull.base_ref):
-        raise _refuse_reopening(f"A pull request already exists for {label}.")
-    if git.kind(tip) and git.is_ancestor(tip, base):
-        raise _refuse_reopening(f"There are no new commits on the {label} branch.")
-    return tip
-
-
-def _refuse_reopening(reason: str) -> InvalidRefusal:
-    error = FieldError(
-        resource="PullRequest", field="state", code="invalid", message=f"state cannot be changed. {reason}"
-    )
-    return InvalidRefusal(errors=(error,), graphql="Could not open the pull request.")
-
-
-def _invalid_field(field: str, message: str) -> InvalidRefusal:
-    return InvalidRefusal(
-        errors=(FieldError(resource="PullRequest", field=field, code="invalid", message=message),), graphql=message
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """A branch to merge, where it is, and the tip of the branch it would go into."""
-
-    repository: Repository
-    branch: str
-    sha: str
-    base_sha: str
-
-
 def find_head(act: Act, repository: Repository, head: str, base: str, given: Repository | None) -> Head:
-    """Find the head of a new pull request, which the viewer must be able to push to, and its base."""
+    """Return the head of a new pull request, which the viewer must be able to push to, and the tip of its base."""
     owner, _, name = head.rpartition(":")
     home = given or (_fork_of(act, repository, owner) if owner else repository)
     sha = act.git(home).ref(f"refs/heads/{name}") if home and name else None
@@ -196,25 +165,25 @@ def find_head(act: Act, repository: Repository, head: str, base: str, given: Rep
     if home is None or sha is None or base_sha is None:
         raise _unknown_branches(head, base, head_found=sha is not None, base_found=base_sha is not None)
     if not permissions.may(act.world, act.viewer, home, "write"):
-        raise _refuse_creation("must be a collaborator")
+        raise _creation_refusal("must be a collaborator")
     _refuse_second(act, repository, home, name, base)
     return Head(repository=home, branch=name, sha=sha, base_sha=base_sha)
 
 
 def check_new_commits(act: Act, repository: Repository, head: Head, base: str) -> None:
-    """Refuse a head that brings nothing, or that has no history in common with its base."""
+    """Refuse a head without new commits, or without history in common with its base."""
     git, label = act.git(repository), head.branch
     if head.repository.id != repository.id:
         mine, theirs = lookup.owner(act.world, repository).login, lookup.owner(act.world, head.repository).login
         base, label = f"{mine}:{base}", f"{theirs}:{label}"
     if git.is_ancestor(head.sha, head.base_sha):
-        raise _refuse_creation(f"No commits between {base} and {label}")
+        raise _creation_refusal(f"No commits between {base} and {label}")
     if git.merge_base(head.base_sha, head.sha) is None:
-        raise _refuse_creation(f"The {label} branch has no history in common with {base}")
+        raise _creation_refusal(f"The {label} branch has no history in common with {base}")
 
 
 def _fork_of(act: Act, repository: Repository, login: str) -> Repository | None:
-    """Return the repository of the same network that an owner has."""
+    """Return the repository that an owner has in the same network of forks."""
     try:
         owner = lookup.account(act.world, login)
     except NotFoundRefusal:
@@ -239,41 +208,75 @@ def _refuse_second(act: Act, repository: Repository, home: Repository, branch: s
         Pull, repository_id=repository.id, head_repository_id=home.id, head_ref=branch, base_ref=base
     )
     if any(lookup.issue_of(act.world, pull).state == "open" for pull in same):
-        raise _refuse_creation(f"A pull request already exists for {lookup.owner(act.world, home).login}:{branch}.")
+        raise _creation_refusal(f"A pull request already exists for {lookup.owner(act.world, home).login}:{branch}.")
 
 
 def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: bool) -> InvalidRefusal:
     missing = [field for field, found in (("head", head_found), ("base", base_found)) if not found]
-    told = ["Head sha can't be blank", "Base sha can't be blank", f"No commits between {base} and {head}"]
-    told += [f"{field.capitalize()} ref must be a branch" for field in missing]
+    # GraphQL lists all of this whichever of the two is missing; REST names only the fields.
+    reasons = ["Head sha can't be blank", "Base sha can't be blank", f"No commits between {base} and {head}"]
+    reasons += [f"{field.capitalize()} ref must be a branch" for field in missing]
     errors = tuple(FieldError(resource="PullRequest", field=field, code="invalid") for field in missing)
-    return InvalidRefusal(errors=errors, graphql=", ".join(told))
+    return InvalidRefusal(errors=errors, graphql=", ".join(reasons))
 
 
-def _refuse_creation(message: str) -> InvalidRefusal:
+def _creation_refusal(message: str) -> InvalidRefusal:
     return InvalidRefusal(errors=(FieldError(resource="PullRequest", code="custom", message=message),))
 
 
-def update_branch(
-    act: Act, pull: Pull, *, expected_head: str | None = None, method: Literal["merge", "rebase"] = "merge"
-) -> Pull:
-    """Take the base into the branch of a pull request, by a merge commit or by rebasing it."""
-    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
-    home = _writable_head(act, current)
+def _change_base(act: Act, pull: Pull, base: str) -> Pull:
+    git, issue = git_of(act.world, pull), lookup.issue_of(act.world, pull)
+    tip = git.ref(f"refs/heads/{base}")
     if issue.state != "open":
-        raise InvalidRefusal("Pull request is closed")
-    if expected_head is not None and expected_head.lower() != current.head_sha:
-        raise InvalidRefusal("expected head sha didn\u2019t match current head ref.")
-    base = base_tip(act.world, current)
-    if git_of(act.world, current).is_ancestor(base, current.head_sha):
-        raise InvalidRefusal("There are no new commits on the base branch.")
-    tip = _merge_base_into_head(act, current, base) if method == "merge" else _rebase_head_onto_base(act, current, base)
+        raise _invalid_field("base", "Cannot change the base branch of a closed pull request.")
     if tip is None:
-        raise InvalidRefusal("merge conflict between base and head")
-    name = f"refs/heads/{current.head_ref}"
-    act.git(home).fetch(git_of(act.world, current), tip, name)
-    refs.record_push(act, home, [RefUpdate(name, current.head_sha, tip)])
-    return kernel.reload(act, current)
+        raise _invalid_field("base", f"Proposed base branch '{base}' was not found")
+    if synchronization.find_same_pull(act, pull, base):
+        raise _invalid_field(
+            "base", f"A pull request already exists for base branch '{base}' and head branch '{pull.head_ref}'"
+        )
+    if git.is_ancestor(pull.head_sha, tip):
+        raise _invalid_field(
+            "base", f"There are no new commits between base branch '{base}' and head branch '{pull.head_ref}'"
+        )
+    return synchronization.move_base(act, pull, base)
+
+
+def _find_reopening_head(act: Act, pull: Pull) -> str:
+    """Return the head that a reopened pull request would have; refuse where it cannot be reopened."""
+    git = git_of(act.world, pull)
+    base = git.ref(f"refs/heads/{pull.base_ref}")
+    home = act.database.get(Repository, pull.head_repository_id)
+    tip = act.git(home).ref(f"refs/heads/{pull.head_ref}") if home else None
+    if pull.merged_at:
+        raise _reopening_refusal("The pull request has been merged.")
+    if home is None:
+        raise _reopening_refusal("The repository that submitted this pull request has been deleted.")
+    if tip is None:
+        raise _reopening_refusal(f"The {pull.head_ref} branch has been deleted.")
+    if base is None:
+        raise _reopening_refusal(f"The {pull.base_ref} branch has been deleted.")
+    if not act.git(home).is_ancestor(pull.head_sha, tip):
+        raise _reopening_refusal(f"The {pull.head_ref} branch was force-pushed or recreated.")
+    label = synchronization.head_label(act, pull)
+    if synchronization.find_same_pull(act, pull, pull.base_ref):
+        raise _reopening_refusal(f"A pull request already exists for {label}.")
+    if git.kind(tip) and git.is_ancestor(tip, base):
+        raise _reopening_refusal(f"There are no new commits on the {label} branch.")
+    return tip
+
+
+def _reopening_refusal(reason: str) -> InvalidRefusal:
+    error = FieldError(
+        resource="PullRequest", field="state", code="invalid", message=f"state cannot be changed. {reason}"
+    )
+    return InvalidRefusal(errors=(error,), graphql="Could not open the pull request.")
+
+
+def _invalid_field(field: str, message: str) -> InvalidRefusal:
+    return InvalidRefusal(
+        errors=(FieldError(resource="PullRequest", field=field, code="invalid", message=message),), graphql=message
+    )
 
 
 def _writable_head(act: Act, pull: Pull) -> Repository:

@@ -23,7 +23,7 @@ Subject = Issue | Comment | Review | ReviewComment
 
 
 def add(act: Act, subject: Subject, content: str) -> Reaction:
-    """React to something; the same reaction twice is one."""
+    """Add a reaction, or return the same one that the user has there already."""
     current = kernel.reload(act, subject)
     repository = _require_read(act, current)
     if content not in CONTENTS:
@@ -38,7 +38,7 @@ def add(act: Act, subject: Subject, content: str) -> Reaction:
 
 
 def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
-    """Take one's own reaction back; returns the one there was."""
+    """Remove the viewer's own reaction, and return it if there was one."""
     current = kernel.reload(act, subject)
     repository = _require_read(act, current)
     who = kernel.actor_id(act, repository)
@@ -49,7 +49,7 @@ def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
 
 
 def delete(act: Act, subject: Subject, reaction: Reaction) -> None:
-    """Take back a reaction by its record; only whoever reacted may."""
+    """Remove a reaction by its record; only the user who reacted may."""
     current = kernel.reload(act, reaction)
     _require_read(act, kernel.reload(act, subject))
     if (current.subject_kind, current.subject_id) != (subject.table, subject.id):

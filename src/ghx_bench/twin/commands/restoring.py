@@ -1,4 +1,7 @@
-"""Putting back what an exported world held, past the rules of today: roles and branches may have changed since."""
+"""Records of an exported world, put back without permission checks.
+
+The rules of GitHub would refuse many of them now: roles and branches may have changed since they were made.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +44,7 @@ class OldThread:
 
 
 def restore_assignees(act: Act, issue: Issue, users: Sequence[User]) -> None:
-    """Assign people who need not be assignable any more."""
+    """Assign users, who need not be assignable any more."""
     for user in users:
         act.database.insert(Assignee, issue_id=issue.id, user_id=user.id)
         timeline.record_event(act, issue, "assigned", {"assignee_id": user.id})
@@ -61,7 +64,7 @@ def restore_pull(
     base_sha: str,
     maintainer_can_modify: bool,
 ) -> Pull:
-    """Enter an open pull request whose branches may be gone; its commits must be in the repository."""
+    """Add an open pull request whose branches may be gone; its commits must be in the repository."""
     _require_commits(act, repository, head_sha, base_sha)
     issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
     pull = act.database.insert(
@@ -99,14 +102,14 @@ def restore_outcome(act: Act, pull: Pull, *, merge_commit_sha: str | None) -> No
 
 
 def restore_auto_merge(act: Act, pull: Pull, *, method: str, title: str | None, message: str | None) -> None:
-    """Renew the promise to merge a pull request once nothing stands against it."""
+    """Enable auto-merge as it was, without an event or an attempt to merge."""
     who = kernel.actor_id(act, lookup.repository_of(act.world, pull))
-    promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
-    act.database.update(pull, auto_merge=promise | {"commit_title": title, "commit_message": message})
+    request: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
+    act.database.update(pull, auto_merge=request | {"commit_title": title, "commit_message": message})
 
 
 def restore_review_requests(act: Act, pull: Pull, users: Sequence[User], teams: Sequence[Team]) -> None:
-    """Ask people and teams for a review who need not be collaborators any more."""
+    """Request reviews of users and teams, who need not be collaborators any more."""
     issue = lookup.issue_of(act.world, pull)
     for user in users:
         act.database.insert(ReviewRequest, pull_id=pull.id, user_id=user.id)
@@ -117,7 +120,7 @@ def restore_review_requests(act: Act, pull: Pull, users: Sequence[User], teams: 
 
 
 def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: str | None) -> Review:
-    """Enter a review in the state it had."""
+    """Add a review in the state it had."""
     repository = lookup.repository_of(act.world, pull)
     reviewed = commit_sha or pull.head_sha
     _require_commits(act, repository, reviewed)
@@ -135,13 +138,13 @@ def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: s
 
 
 def restore_thread(act: Act, pull: Pull, place: OldThread) -> Thread:
-    """Enter a thread, without comments yet, whose lines may no longer be in the diff."""
+    """Add a thread without comments, whose lines may no longer be in the diff."""
     _require_commits(act, lookup.repository_of(act.world, pull), place.commit_sha, place.original_commit_sha)
     return act.database.insert(Thread, pull_id=pull.id, **asdict(place))
 
 
 def restore_comment(act: Act, thread: Thread, review: Review, body: str) -> ReviewComment:
-    """Enter a comment in a thread, as part of a review."""
+    """Add a comment to a thread, as part of a review."""
     first = act.database.one(ReviewComment, thread_id=thread.id)
     return act.database.insert(
         ReviewComment,

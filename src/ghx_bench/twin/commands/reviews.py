@@ -1,4 +1,4 @@
-"""Reviews of pull requests: begun, submitted, changed, dismissed."""
+"""Reviews of pull requests: requested, begun, submitted, changed, dismissed."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -48,7 +48,7 @@ def create(
     commit: str | None = None,
     threads: Sequence[NewThread] = (),
 ) -> Review:
-    """Review a pull request, with threads on its lines; without an event the review stays with its author for now."""
+    """Review a pull request, with threads on its lines; without an event the review stays pending."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     author = require_reviewer(act, current, issue)
     if act.database.one(Review, pull_id=current.id, author_id=author, state="PENDING"):
@@ -61,7 +61,7 @@ def create(
 
 
 def insert(act: Act, pull: Pull, *, author: int, body: str = "", commit: str | None = None) -> Review:
-    """Enter a review that is not submitted yet, of the head or of another commit of the pull request."""
+    """Add a pending review of the head, or of another commit of the pull request, without a permission check."""
     return act.database.insert(
         Review,
         pull_id=pull.id,
@@ -75,7 +75,7 @@ def insert(act: Act, pull: Pull, *, author: int, body: str = "", commit: str | N
 
 
 def submit(act: Act, review: Review, *, event: ReviewEvent, body: str | None = None) -> Review:
-    """Submit the review that the viewer has begun."""
+    """Submit the viewer's pending review."""
     current = _require_own_pending(act, review, "submit")
     pull = _pull(act, current)
     written = current.body if body is None else _check_body(body)
@@ -85,7 +85,7 @@ def submit(act: Act, review: Review, *, event: ReviewEvent, body: str | None = N
 
 
 def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
-    """Let everyone see a review: its author is no longer asked for one, and what waited for it may be merged."""
+    """Make a review visible to everyone, drop the request for it, and attempt an auto-merge."""
     pull = _pull(act, review)
     published = act.database.update(review, state=_STATES[event], submitted_at=act.now, updated_at=act.now)
     issue = kernel.touch(act, lookup.issue_of(act.world, pull))
@@ -99,7 +99,7 @@ def publish(act: Act, review: Review, event: ReviewEvent) -> Review:
 
 
 def update(act: Act, review: Review, *, body: str) -> Review:
-    """Change what a review says at its top; its author and writers may."""
+    """Change the body of a review; its author and writers may."""
     current = kernel.reload(act, review)
     pull = _pull(act, current)
     mine = act.viewer is not None and act.viewer.id == current.author_id
@@ -111,7 +111,7 @@ def update(act: Act, review: Review, *, body: str) -> Review:
 
 
 def dismiss(act: Act, review: Review, message: str) -> Review:
-    """Take the effect from an approval or a request for changes; writers may, with a reason."""
+    """Dismiss an approval or a request for changes; writers may, with a reason."""
     current = kernel.reload(act, review)
     pull = _pull(act, current)
     permissions.require(act, lookup.repository_of(act.world, pull), "write")
@@ -126,7 +126,7 @@ def dismiss(act: Act, review: Review, message: str) -> Review:
 
 
 def delete_pending(act: Act, review: Review) -> Review:
-    """Drop the review that the viewer has begun, with its comments, and return what it was."""
+    """Delete the viewer's pending review with its comments, and return what it was."""
     current = _require_own_pending(act, review, "delete")
     for comment in act.database.all(ReviewComment, review_id=current.id):
         remove_comment(act, comment)
@@ -135,9 +135,8 @@ def delete_pending(act: Act, review: Review) -> Review:
 
 
 def remove_comment(act: Act, comment: ReviewComment) -> None:
-    """Remove a comment with what hangs on it, and the thread where it was the last in it."""
-    for record in list(cascade.under_comment(act.database, comment)):
-        act.database.delete(record)
+    """Delete a comment, and the thread where it was the last in it, without a permission check."""
+    cascade.delete_all(act.database, cascade.under_comment(act.database, comment))
     act.database.delete(comment)
     left = act.database.all(ReviewComment, thread_id=comment.thread_id)
     thread = act.database.get(Thread, comment.thread_id)
@@ -149,8 +148,42 @@ def remove_comment(act: Act, comment: ReviewComment) -> None:
             act.database.update(other, in_reply_to_id=left[0].id)
 
 
+def request_reviews(
+    act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = (), replace: bool = False
+) -> Pull:
+    """Request reviews of users and teams; with `replace`, drop the requests for everyone who is not named."""
+    current = _require_triager(act, pull)
+    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
+    if any(user.id == issue.author_id for user in users):
+        raise InvalidRefusal("Review cannot be requested from pull request author.")
+    outsiders = [user for user in users if not permissions.assignable(act.world, repository, user)]
+    if outsiders or any(not _has_access(act, repository, team) for team in teams):
+        name = lookup.full_name(act.world, repository)
+        raise InvalidRefusal(
+            "Reviews may only be requested from collaborators. One or more of the users or teams you specified is "
+            f"not a collaborator of the {name} repository."
+        )
+    if replace:
+        _drop(act, current, [one for one in _requests(act, current) if not _is_named(one, users, teams)])
+    asked = _requests(act, current)
+    for user in users:
+        if all(one.user_id != user.id for one in asked):
+            _ask(act, current, user=user)
+    for team in teams:
+        if all(one.team_id != team.id for one in asked):
+            _ask(act, current, team=team)
+    return current
+
+
+def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = ()) -> Pull:
+    """Drop requests for reviews; users and teams without one are no error."""
+    current = _require_triager(act, pull)
+    _drop(act, current, [one for one in _requests(act, current) if _is_named(one, users, teams)])
+    return current
+
+
 def require_reviewer(act: Act, pull: Pull, issue: Issue) -> int:
-    """Return who reviews; refuses those who cannot see the repository, and most where the conversation is locked."""
+    """Return the id of the user who reviews; refuse those without access, or where the conversation is locked."""
     repository = lookup.repository_of(act.world, pull)
     permissions.require(act, repository, "read")
     if issue.locked and not permissions.may(act.world, act.viewer, repository, "write"):
@@ -159,7 +192,7 @@ def require_reviewer(act: Act, pull: Pull, issue: Issue) -> int:
 
 
 def repository_of(act: Act, review: Review) -> Repository:
-    """Return the repository that a review was written in."""
+    """Return the repository that a review belongs to."""
     return lookup.repository_of(act.world, _pull(act, review))
 
 
@@ -178,7 +211,7 @@ def _create_threads(act: Act, pull: Pull, review: Review, threads: Sequence[NewT
     for thread in threads:
         try:
             create_thread(act, pull, review, thread)
-        except InvalidRefusal as refusal:  # the same reason, in the words of reviews
+        except InvalidRefusal as refusal:  # GitHub answers a review with one sentence, a lone thread with fields
             raise InvalidRefusal(_UNPROCESSABLE, errors=(refusal.graphql_message,)) from refusal
 
 
@@ -224,40 +257,6 @@ def _check_body(body: str) -> str:
     return texts.check_body(body, resource="PullRequestReview") or ""
 
 
-def request_reviews(
-    act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = (), replace: bool = False
-) -> Pull:
-    """Ask for reviews; with `replace`, those who were asked before and are not named now are asked no longer."""
-    current = _require_triager(act, pull)
-    repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
-    if any(user.id == issue.author_id for user in users):
-        raise InvalidRefusal("Review cannot be requested from pull request author.")
-    outsiders = [user for user in users if not _reviews(act, repository, user)]
-    if outsiders or any(not _sees(act, repository, team) for team in teams):
-        name = lookup.full_name(act.world, repository)
-        raise InvalidRefusal(
-            "Reviews may only be requested from collaborators. One or more of the users or teams you specified is "
-            f"not a collaborator of the {name} repository."
-        )
-    if replace:
-        _drop(act, current, [one for one in _requests(act, current) if not _is_named(one, users, teams)])
-    asked = _requests(act, current)
-    for user in users:
-        if all(one.user_id != user.id for one in asked):
-            _ask(act, current, user=user)
-    for team in teams:
-        if all(one.team_id != team.id for one in asked):
-            _ask(act, current, team=team)
-    return current
-
-
-def remove_review_requests(act: Act, pull: Pull, *, users: Sequence[User] = (), teams: Sequence[Team] = ()) -> Pull:
-    """Ask people and teams no longer; those who were not asked are no error."""
-    current = _require_triager(act, pull)
-    _drop(act, current, [one for one in _requests(act, current) if _is_named(one, users, teams)])
-    return current
-
-
 def _require_triager(act: Act, pull: Pull) -> Pull:
     current = kernel.reload(act, pull)
     permissions.require(act, lookup.repository_of(act.world, current), "triage")
@@ -293,10 +292,6 @@ def _whom(asked: ReviewRequest) -> dict[str, int | None]:
     return {"reviewer_id": asked.user_id} if asked.user_id else {"team_id": asked.team_id}
 
 
-def _reviews(act: Act, repository: Repository, user: User) -> bool:
-    return permissions.assignable(act.world, repository, user)
-
-
-def _sees(act: Act, repository: Repository, team: Team) -> bool:
+def _has_access(act: Act, repository: Repository, team: Team) -> bool:
     given = act.database.one(TeamRepository, repository_id=repository.id, team_id=team.id)
     return given is not None or team.organization_id == repository.owner_id

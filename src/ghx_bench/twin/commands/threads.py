@@ -34,7 +34,7 @@ def create(
     commit: str | None = None,
     review: Review | None = None,
 ) -> ReviewComment:
-    """Begin a thread: in the review that the viewer has begun, or at once, as a review of its own."""
+    """Create a thread in the viewer's pending review, or else as a published review of its own."""
     current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     author = reviews.require_reviewer(act, current, issue)
     new = NewThread(
@@ -57,7 +57,7 @@ def create(
 
 
 def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) -> ReviewComment:
-    """Answer in a thread, always under its first comment: in a begun review, or at once as a review of its own."""
+    """Reply in a thread, in the viewer's pending review or else as a published review of its own."""
     current = kernel.reload(act, thread)
     pull = _pull(act, current)
     author = reviews.require_reviewer(act, pull, lookup.issue_of(act.world, pull))
@@ -73,7 +73,7 @@ def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) 
         review_id=within.id,
         author_id=author,
         body=texts.check_comment(body, resource="PullRequestReviewComment"),
-        in_reply_to_id=first.id,
+        in_reply_to_id=first.id,  # GitHub's threads are flat: every reply is to the first comment
         commit_sha=current.original_commit_sha,
         created_at=act.now,
         updated_at=act.now,
@@ -84,7 +84,7 @@ def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) 
 
 
 def resolve(act: Act, thread: Thread) -> Thread:
-    """Mark a conversation as settled; writers and the author of the pull request may."""
+    """Resolve a thread; writers and the author of the pull request may."""
     current = _require_resolvable(act, thread)
     if current.resolved_by_id is not None:
         return current
@@ -92,12 +92,12 @@ def resolve(act: Act, thread: Thread) -> Thread:
 
 
 def unresolve(act: Act, thread: Thread) -> Thread:
-    """Open a settled conversation again."""
+    """Mark a resolved thread as unresolved."""
     return act.database.update(_require_resolvable(act, thread), resolved_by_id=None)
 
 
 def update_comment(act: Act, comment: ReviewComment, body: str) -> ReviewComment:
-    """Change what a comment says; its author and writers may."""
+    """Change the text of a comment; its author and writers may."""
     current = _require_writable(act, comment)
     written = texts.check_comment(body, resource="PullRequestReviewComment")
     if written == current.body:
@@ -106,7 +106,7 @@ def update_comment(act: Act, comment: ReviewComment, body: str) -> ReviewComment
 
 
 def delete_comment(act: Act, comment: ReviewComment) -> None:
-    """Remove a comment; the thread goes with its last one, and so does a review that said nothing else."""
+    """Delete a comment, the thread with its last one, and the review where it consisted of nothing else."""
     current = _require_writable(act, comment)
     thread = act.database.get(Thread, current.thread_id)
     issue = lookup.issue_of(act.world, _pull(act, thread)) if thread else None
@@ -121,7 +121,7 @@ def delete_comment(act: Act, comment: ReviewComment) -> None:
 
 
 def can_resolve(act: Act, thread: Thread) -> bool:
-    """Tell whether the viewer may resolve or unresolve a conversation."""
+    """Return whether the viewer may resolve or unresolve a thread."""
     issue = lookup.issue_of(act.world, _pull(act, thread))
     if act.viewer is not None and act.viewer.id == issue.author_id:
         return permissions.may(act.world, act.viewer, _home(act, thread), "read")

@@ -48,12 +48,12 @@ def create_user(
 
 
 def create_organization(act: Act, *, login: str, name: str | None = None, **profile: Unpack[Profile]) -> User:
-    """Add an organisation; who belongs to it is said by `add_member`."""
+    """Add an organisation without members."""
     return create_user(act, login=login, type="Organization", name=name, **profile)
 
 
 def update_user(act: Act, user: User, *, name: str | None = None, email: str | None = None) -> User:
-    """Change what one's own profile says; None keeps it."""
+    """Change the viewer's own profile; None keeps a field."""
     if act.viewer is not None and act.viewer.id != user.id:
         raise ForbiddenRefusal("Must have admin rights to the account.")
     current = kernel.reload(act, user)
@@ -62,7 +62,7 @@ def update_user(act: Act, user: User, *, name: str | None = None, email: str | N
 
 
 def add_member(act: Act, organization: User, user: User, role: str = "member") -> Membership:
-    """Put a user into an organisation, or change the role they have there."""
+    """Add a user to an organisation, or change the role they have there."""
     _require_organization_admin(act, organization)
     if role not in {"member", "admin"}:
         raise invalid("Membership", "role", value=role)
@@ -103,7 +103,7 @@ def create_team(
 
 
 def add_team_member(act: Act, team: Team, user: User) -> TeamMember:
-    """Put a user into a team, and into its organisation where they are not in it yet."""
+    """Add a user to a team, and to its organisation where they are no member yet."""
     organization = _organization_of(act, team)
     _require_organization_admin(act, organization)
     if not act.database.one(Membership, organization_id=organization.id, user_id=user.id):

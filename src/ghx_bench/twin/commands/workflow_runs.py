@@ -1,7 +1,7 @@
-"""Runs of workflows: begun, run again, cancelled, removed.
+"""Runs of workflows: started, re-run, cancelled, deleted.
 
-The twin runs nothing: the jobs of an attempt stay queued until somebody says how they ended (`checks.update_check_run`,
-which is `PATCH .../check-runs/{id}`), as where no runner is online.
+The twin runs nothing: as where no runner is online, the jobs of an attempt stay queued until a client reports how they
+ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}`).
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def create(
     identity: int | None = None,
     conclusion: str | None = None,
 ) -> WorkflowRun:
-    """Enter a run for a commit with its first attempt, and no job yet; one that ended without any has a conclusion.
+    """Add a run for a commit with its first attempt and no job yet; a conclusion ends it without any.
 
     Its title is that of the pull request or of the commit, if left out.
     """
@@ -43,12 +43,13 @@ def create(
     if not event.strip():
         raise texts.missing("WorkflowRun", "event")
     _refuse_taken(act, workflow, number, identity)
+    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
     run = act.database.insert(
         WorkflowRun,
         **({} if identity is None else {"id": identity}),
         repository_id=home.id,
         workflow_id=workflow.id,
-        number=number or _next_number(act, workflow),
+        number=number or 1 + max((one.number for one in newest), default=0),
         event=event,
         head_branch=branch,
         head_sha=commit,
@@ -61,7 +62,7 @@ def create(
 
 
 def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) -> RunAttempt:
-    """Enter the next attempt at a run, whatever became of the one before, and no job yet."""
+    """Add the next attempt at a run, without jobs yet, whether or not the one before has ended."""
     home = _repository_of(act, run)
     permissions.require(act, home, "write")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
@@ -90,7 +91,7 @@ def add_job(
     summary: str | None = None,
     completed_at: str | None = None,
 ) -> CheckRun:
-    """Enter a job of the latest attempt; one with a conclusion is completed."""
+    """Add a job to the latest attempt; one with a conclusion is completed."""
     return checks.create_check_run(
         act, _repository_of(act, run), sha=run.head_sha, name=name, status=status, conclusion=conclusion,
         details_url=details_url, title=title, summary=summary, completed_at=completed_at,
@@ -99,17 +100,17 @@ def add_job(
 
 
 def rerun(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Run every job again."""
+    """Re-run every job."""
     return _rerun_jobs(act, run, lambda _: True)
 
 
 def rerun_failed(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Run the jobs that failed or were cancelled again; the new attempt takes the others over as they ended."""
+    """Re-run the jobs that failed or were cancelled; the new attempt copies the others as they ended."""
     return _rerun_jobs(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
 
 
 def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
-    """Run one job again; the new attempt takes the others over as they ended."""
+    """Re-run one job; the new attempt copies the others as they ended."""
     origin = workflow_runs.origin(act.world, job)
     if origin is None:
         raise ForbiddenRefusal(NOT_RETRIED)
@@ -120,7 +121,7 @@ def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
 
 
 def cancel(act: Act, run: WorkflowRun) -> None:
-    """End what has not ended yet."""
+    """Cancel a run: its jobs that have not ended are cancelled."""
     permissions.require(act, _repository_of(act, run), "write")
     attempt = workflow_runs.latest_attempt(act.world, run)
     if attempt.status == "completed":
@@ -136,7 +137,7 @@ def cancel(act: Act, run: WorkflowRun) -> None:
 
 
 def delete(act: Act, run: WorkflowRun) -> None:
-    """Remove a run that has ended, with its jobs."""
+    """Delete a run that has ended, with its jobs."""
     permissions.require(act, _repository_of(act, run), "write")
     if workflow_runs.latest_attempt(act.world, run).status != "completed":
         raise ForbiddenRefusal(_NOT_COMPLETED)
@@ -156,8 +157,11 @@ def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        enter = _queue_job if job.id in wanted else _copy_job
-        enter(act, attempt, job)
+        if job.id in wanted:
+            _queue_job(act, attempt, job)
+        else:
+            same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
+            act.database.insert(CheckRun, **same, attempt_id=attempt.id)
     checks.update_attempt(act, attempt.id)
     return attempt
 
@@ -174,20 +178,10 @@ def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     )
 
 
-def _copy_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
-    same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
-    act.database.insert(CheckRun, **same, attempt_id=attempt.id)
-
-
 def _repository_of(act: Act, record: Workflow | WorkflowRun) -> Repository:
     found = act.database.get(Repository, record.repository_id)
     assert found is not None  # noqa: S101 - workflows and runs go with their repository
     return found
-
-
-def _next_number(act: Act, workflow: Workflow) -> int:
-    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
-    return newest[0].number + 1 if newest else 1
 
 
 def _refuse_taken(act: Act, workflow: Workflow, number: int | None, identity: int | None) -> None:

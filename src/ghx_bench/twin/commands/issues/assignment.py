@@ -13,13 +13,13 @@ MOST_ASSIGNEES = 10
 
 
 def add_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
-    """Assign people; whoever cannot be assigned, and whoever comes after the tenth, is left out without a word."""
+    """Assign users; those who cannot be assigned, and those after the tenth, are left out silently, as on GitHub."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     return assign(act, issue, users, strict=False)
 
 
 def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
-    """Take people off an issue; those it was not assigned to are no error."""
+    """Unassign users; those whom it was not assigned to are no error."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     current = kernel.reload(act, issue)
     for user in users:
@@ -32,7 +32,7 @@ def remove_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
 
 
 def set_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
-    """Make these the assignees of an issue; one who cannot be assigned is refused."""
+    """Replace the assignees of an issue; refuse a user who cannot be assigned."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     wanted = {user.id for user in users}
     surplus = [user for user in assignees_of(act, issue) if user.id not in wanted]
@@ -40,7 +40,7 @@ def set_assignees(act: Act, issue: Issue, users: Sequence[User]) -> Issue:
 
 
 def assign(act: Act, issue: Issue, users: Sequence[User], *, strict: bool) -> Issue:
-    """Assign people, past the question whether the viewer may."""
+    """Assign users without a permission check; `strict` refuses those who cannot be assigned."""
     current = kernel.reload(act, issue)
     repository = lookup.repository_of(act.world, current)
     for user in users:
@@ -59,7 +59,7 @@ def assign(act: Act, issue: Issue, users: Sequence[User], *, strict: bool) -> Is
 
 
 def assignees_of(act: Act, issue: Issue) -> list[User]:
-    """Return who an issue is assigned to, in the order they were assigned."""
+    """Return the assignees of an issue in the order they were assigned."""
     return act.database.select(
         User,
         "JOIN assignees ON assignees.user_id = users.id WHERE assignees.issue_id = ? ORDER BY assignees.id",

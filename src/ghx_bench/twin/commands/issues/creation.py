@@ -1,4 +1,4 @@
-"""How issues come to be, change their text, and go."""
+"""Issues: opened, changed, deleted."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def create(
     assignees: Sequence[User] = (),
     milestone: Milestone | None = None,
 ) -> Issue:
-    """Open an issue; labels, assignees and milestone of someone who may not set them are dropped without a word."""
+    """Open an issue; labels, assignees and milestone are dropped silently where the viewer may not set them."""
     require(act, repository, "read")
     if not repository.has_issues:
         raise GoneRefusal(ISSUES_DISABLED)
@@ -40,7 +40,7 @@ def create(
 
 
 def insert(act: Act, repository: Repository, *, title: str, body: str | None, is_pull: bool = False) -> Issue:
-    """Enter what issues and pull requests have in common under the next number, past every question of permission."""
+    """Add what issues and pull requests have in common under the next number, without a permission check."""
     resource = "PullRequest" if is_pull else "Issue"
     issue = act.database.insert(
         Issue,
@@ -65,7 +65,7 @@ def update(
     body: str | Unset | None = UNSET,
     milestone: Milestone | Unset | None = UNSET,
 ) -> Issue:
-    """Change the text, which its author and writers may, or the milestone, which takes a triager."""
+    """Change the text, which the author and writers may, or the milestone, which needs the triage role."""
     current = kernel.reload(act, issue)
     if title is not UNSET or body is not UNSET:
         require_author_or(act, current, "write")
@@ -77,7 +77,7 @@ def update(
 
 
 def delete(act: Act, issue: Issue) -> None:
-    """Remove an issue and everything on it; its number stays taken."""
+    """Delete an issue and everything that belongs to it; its number stays taken."""
     current = kernel.reload(act, issue)
     repository = lookup.repository_of(act.world, current)
     require(act, repository, "admin")
@@ -92,8 +92,23 @@ def delete(act: Act, issue: Issue) -> None:
     act.database.delete(current)
 
 
+def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
+    """Set or clear the milestone of an issue without a permission check."""
+    current = kernel.reload(act, issue)
+    if milestone is not None and milestone.repository_id != current.repository_id:
+        raise invalid("Issue", "milestone", value=milestone.number)
+    if current.milestone_id == (milestone.id if milestone else None):
+        return current
+    left = act.database.get(Milestone, current.milestone_id)
+    if left:
+        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": left.id, "title": left.title}})
+    if milestone:
+        timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
+    return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)
+
+
 def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
-    """Refuse whoever neither wrote the issue nor has a role."""
+    """Refuse a viewer who is not the author and lacks a role."""
     is_author = act.viewer is not None and act.viewer.id == issue.author_id
     require(act, lookup.repository_of(act.world, issue), "read" if is_author else needed)
 
@@ -108,18 +123,3 @@ def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | Non
         changes["body"] = written
         timeline.record_mentions(act, issue, written, before=issue.body)
     return kernel.touch(act, issue, **changes) if changes else issue
-
-
-def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
-    """Give an issue a milestone or take it away, past the question whether the viewer may."""
-    current = kernel.reload(act, issue)
-    if milestone is not None and milestone.repository_id != current.repository_id:
-        raise invalid("Issue", "milestone", value=milestone.number)
-    if current.milestone_id == (milestone.id if milestone else None):
-        return current
-    left = act.database.get(Milestone, current.milestone_id)
-    if left:
-        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": left.id, "title": left.title}})
-    if milestone:
-        timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
-    return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)

@@ -14,13 +14,13 @@ MOST_LABELS = 100
 
 
 def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Put labels on an issue; those it has stay."""
+    """Add labels to an issue, beside those it has."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     return attach_labels(act, issue, labels)
 
 
 def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Take labels off an issue; those it has not are no error."""
+    """Remove labels from an issue; those it does not have are no error."""
     require(act, lookup.repository_of(act.world, issue), "triage")
     current = kernel.reload(act, issue)
     for label in labels:
@@ -33,19 +33,19 @@ def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
 
 
 def set_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Make these the labels of an issue."""
+    """Replace the labels of an issue."""
     wanted = {label.id for label in labels}
     surplus = [label for label in labels_of(act, issue) if label.id not in wanted]
     return add_labels(act, remove_labels(act, issue, surplus), labels)
 
 
 def find_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
-    """Return labels by their names; REST makes those that are missing for whoever may make labels."""
+    """Return labels by their names; REST creates missing ones for a viewer with the triage role."""
     return [_find_label(act, repository, name, create_missing) for name in dict.fromkeys(names)]
 
 
 def attach_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Put labels on an issue, past the question whether the viewer may."""
+    """Add labels to an issue without a permission check."""
     current = kernel.reload(act, issue)
     for label in labels:
         if label.repository_id != current.repository_id:
@@ -61,7 +61,7 @@ def attach_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
 
 
 def labels_of(act: Act, issue: Issue) -> list[Label]:
-    """Return the labels of an issue in the order they were put on it."""
+    """Return the labels of an issue in the order they were added."""
     return act.database.select(
         Label,
         "JOIN issue_labels AS placed ON placed.label_id = labels.id WHERE placed.issue_id = ? ORDER BY placed.id",

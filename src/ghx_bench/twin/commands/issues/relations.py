@@ -1,4 +1,4 @@
-"""How issues hang together: sub-issues, and issues that wait for others."""
+"""Relations between issues: sub-issues, and issues that are blocked by others."""
 
 from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.queries import lookup
@@ -13,7 +13,7 @@ MOST_DEPENDENCIES = 50
 
 
 def add_child(act: Act, parent: Issue, child: Issue, *, replace_parent: bool = False) -> Issue:
-    """Make an issue a sub-issue of another; one that has a parent already is only moved when told to."""
+    """Make an issue a sub-issue of another; move one that has a parent only with `replace_parent`."""
     above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id == above.id:
         raise InvalidRefusal("Issue may not contain duplicate sub-issues")
@@ -29,7 +29,7 @@ def add_child(act: Act, parent: Issue, child: Issue, *, replace_parent: bool = F
 
 
 def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
-    """Make a sub-issue an issue of its own."""
+    """Remove a sub-issue from its parent."""
     above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id != above.id:
         raise InvalidRefusal("The provided sub-issue does not belong to the parent issue")
@@ -37,7 +37,7 @@ def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
 
 
 def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
-    """Note that an issue cannot be done before another one is."""
+    """Mark an issue as blocked by another."""
     waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     if waiting.id == first.id:
         raise InvalidRefusal("An issue cannot be blocked by itself")
@@ -51,7 +51,7 @@ def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
 
 
 def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
-    """Note that an issue need not wait for another one any more."""
+    """Remove the mark that an issue is blocked by another."""
     waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     found = act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id)
     if found is None:
@@ -60,7 +60,7 @@ def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
 
 
 def _require_issue(act: Act, issue: Issue) -> Issue:
-    """Return an issue as it is now, if the viewer may arrange it."""
+    """Return an issue as it is now; refuse a pull request, and a viewer without the triage role."""
     current = kernel.reload(act, issue)
     require(act, lookup.repository_of(act.world, current), "triage")
     if current.is_pull:
@@ -69,7 +69,7 @@ def _require_issue(act: Act, issue: Issue) -> Issue:
 
 
 def _ancestors(act: Act, issue: Issue) -> list[int]:
-    """Return an issue and those above it, by id."""
+    """Return the ids of an issue and of those above it."""
     line: list[int] = []
     above: Issue | None = issue
     while above is not None and above.id not in line:
@@ -79,6 +79,6 @@ def _ancestors(act: Act, issue: Issue) -> list[int]:
 
 
 def _depth(act: Act, issue: Issue) -> int:
-    """Return how many levels there are from an issue downwards, itself included."""
+    """Return how many levels of sub-issues there are, the issue itself included."""
     children = act.database.all(Issue, parent_id=issue.id)
     return 1 + max((_depth(act, child) for child in children), default=0)

@@ -16,7 +16,7 @@ MOST_PINNED = 3
 
 
 def close(act: Act, issue: Issue, *, reason: str | None = None) -> Issue:
-    """Close an issue as completed unless another reason is given; a closed one only changes its reason."""
+    """Close an issue, as completed unless another reason is given; a closed one only changes its reason."""
     current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
     return mark_closed(act, current, reason=reason)
@@ -25,7 +25,7 @@ def close(act: Act, issue: Issue, *, reason: str | None = None) -> Issue:
 def mark_closed(
     act: Act, issue: Issue, *, reason: str | None = None, commit_sha: str | None = None, pull_id: int | None = None
 ) -> Issue:
-    """Close an issue or pull request, past the question whether the viewer may; says what closed it where known."""
+    """Close an issue or pull request without a permission check, and record the commit or pull that closed it."""
     current = kernel.reload(act, issue)
     if reason is not None and reason not in CLOSE_REASONS:
         raise invalid("Issue", "state_reason", value=reason)
@@ -46,7 +46,7 @@ def mark_closed(
 
 
 def reopen(act: Act, issue: Issue) -> Issue:
-    """Open a closed issue again; its author may if they closed it themselves."""
+    """Reopen a closed issue; its author may only where they closed it themselves."""
     current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
     closed_by_other = act.viewer is not None and current.closed_by_id != act.viewer.id
@@ -63,7 +63,7 @@ def reopen(act: Act, issue: Issue) -> Issue:
 
 
 def lock(act: Act, issue: Issue, reason: str | None = None) -> Issue:
-    """Leave the conversation to those who can write to the repository."""
+    """Lock the conversation: only writers can comment."""
     require(act, lookup.repository_of(act.world, issue), "write")
     current = kernel.reload(act, issue)
     if reason is not None and reason not in LOCK_REASONS:
@@ -75,7 +75,7 @@ def lock(act: Act, issue: Issue, reason: str | None = None) -> Issue:
 
 
 def unlock(act: Act, issue: Issue) -> Issue:
-    """Let everyone take part in the conversation again."""
+    """Unlock the conversation."""
     require(act, lookup.repository_of(act.world, issue), "write")
     current = kernel.reload(act, issue)
     if not current.locked:
@@ -85,7 +85,7 @@ def unlock(act: Act, issue: Issue) -> Issue:
 
 
 def pin(act: Act, issue: Issue) -> Issue:
-    """Show an issue above the list; three can be there."""
+    """Pin an issue above the list of issues; a repository has room for three."""
     require(act, lookup.repository_of(act.world, issue), "write")
     current = kernel.reload(act, issue)
     if current.is_pull:
@@ -99,7 +99,7 @@ def pin(act: Act, issue: Issue) -> Issue:
 
 
 def unpin(act: Act, issue: Issue) -> Issue:
-    """Put a pinned issue back among the others."""
+    """Unpin an issue."""
     require(act, lookup.repository_of(act.world, issue), "write")
     current = kernel.reload(act, issue)
     if not current.pinned:

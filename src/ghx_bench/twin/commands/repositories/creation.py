@@ -65,7 +65,7 @@ def create(
 
 
 def delete(act: Act, repository: Repository) -> None:
-    """Remove a repository with everything in it; its forks live on."""
+    """Delete a repository with everything in it; its forks live on."""
     current = kernel.reload(act, repository)
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
@@ -73,6 +73,7 @@ def delete(act: Act, repository: Repository) -> None:
     cascade.delete_all(act.database, cascade.under_repository(act.database, current))
     for pull in act.database.all(Pull, head_repository_id=current.id):
         act.database.update(pull, head_repository_id=None)
+    # Git objects stay: forks of the repository find theirs in its folder.
     for child in act.database.all(Repository, parent_id=current.id):
         act.database.update(child, parent_id=current.parent_id)
     act.database.delete(current)
@@ -80,7 +81,7 @@ def delete(act: Act, repository: Repository) -> None:
 
 
 def require_creation(act: Act, owner: User, visibility: str) -> None:
-    """Refuse whoever may not create a repository for this owner."""
+    """Refuse a viewer who may not create a repository for this owner."""
     check_visibility(visibility, owner)
     if act.viewer is None:
         return

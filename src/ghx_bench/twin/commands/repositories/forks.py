@@ -1,4 +1,4 @@
-"""Copies of repositories that remember where they came from."""
+"""Forks of repositories."""
 
 from itertools import chain, count
 
@@ -16,7 +16,7 @@ EMPTY = "The repository exists, but it contains no Git content. Empty repositori
 def fork(
     act: Act, repository: Repository, *, owner: User, name: str | None = None, default_branch_only: bool = False
 ) -> Repository:
-    """Copy a repository into an account, or return the copy that is there already."""
+    """Fork a repository into an account, or return the fork that is there already, as GitHub does."""
     source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
@@ -24,10 +24,12 @@ def fork(
     if known:
         return known
     _refuse_impossible(act, source, owner)
+    candidates = chain([source.name], (f"{source.name}-{number}" for number in count(1)))
+    free = next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
     copy = act.database.insert(
         Repository,
         owner_id=owner.id,
-        name=check_free_name(act, owner, name) if name else _free_like(act, owner, source.name),
+        name=check_free_name(act, owner, name) if name else free,
         description=source.description,
         homepage=source.homepage,
         visibility=source.visibility,
@@ -53,11 +55,6 @@ def _refuse_impossible(act: Act, source: Repository, owner: User) -> None:
         raise ForbiddenRefusal("Forking is disabled for this repository.")
     if not act.git(source).refs("refs/heads/"):
         raise ForbiddenRefusal(EMPTY)
-
-
-def _free_like(act: Act, owner: User, name: str) -> str:
-    candidates = chain([name], (f"{name}-{number}" for number in count(1)))
-    return next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
 
 
 def _keep_default_branch(act: Act, repository: Repository) -> None:

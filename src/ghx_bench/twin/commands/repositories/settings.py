@@ -1,4 +1,4 @@
-"""What can be said about a repository, and how it is changed."""
+"""The name and the settings of a repository, and how they are changed."""
 
 import re
 from typing import TypedDict, Unpack, cast
@@ -11,6 +11,10 @@ from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Redirect, Repository, User
 from ghx_bench.twin.world import Act
 
+LONGEST_NAME = 100
+CREATION_FAILED = "Repository creation failed."
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]+")
+_RESERVED = frozenset({".", "..", ".git", ".wiki"})
 LONGEST_DESCRIPTION = 350
 MOST_TOPICS = 20
 _TOPIC = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
@@ -40,7 +44,7 @@ class Settings(TypedDict, total=False):
 
 
 class Changes(Settings, total=False):
-    """What an existing repository can be given."""
+    """The settings of an existing repository, its name and default branch among them."""
 
     name: str
     description: str | None
@@ -67,12 +71,12 @@ def update(act: Act, repository: Repository, **changes: Unpack[Changes]) -> Repo
 
 
 def rename(act: Act, repository: Repository, name: str) -> Repository:
-    """Give a repository another name; the old one leads to it until it is used again."""
+    """Rename a repository; the old name redirects to it until it is used again."""
     return update(act, repository, name=name)
 
 
 def check_description(description: str | None) -> str | None:
-    """Return a description within GitHub's limit."""
+    """Return a description, or refuse one that is too long."""
     if description is None:
         return None
     text = check_unicode(description, resource="Repository", field="description")
@@ -80,14 +84,14 @@ def check_description(description: str | None) -> str | None:
 
 
 def check_visibility(visibility: str, owner: User) -> str:
-    """Return a visibility that repositories of this owner can have."""
+    """Return a visibility, or refuse one that repositories of this owner cannot have."""
     if visibility not in VISIBILITIES or (visibility == "internal" and owner.type != "Organization"):
         raise invalid("Repository", "visibility", value=visibility)
     return visibility
 
 
 def check_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
-    """Return topics in GitHub's spelling: lower case, digits and dashes."""
+    """Return topics, or refuse them where GitHub does: lower case, digits and dashes only."""
     if len(topics) > MOST_TOPICS:
         raise InvalidRefusal(f"A repository can have at most {MOST_TOPICS} topics.")
     for topic in topics:
@@ -101,10 +105,39 @@ def check_topics(topics: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def require_merge_method(settings: Settings | Changes, current: Repository | None = None) -> None:
-    """Refuse to switch off every way to merge."""
+    """Refuse settings that allow no merge method at all."""
     ways = ("allow_merge_commit", "allow_squash_merge", "allow_rebase_merge")
     if not any(settings.get(way, getattr(current, way, True)) for way in ways):
         raise InvalidRefusal("Sorry, you need to allow at least one merge strategy. (no_merge_method)")
+
+
+def normalize_name(name: str) -> str:
+    """Return a name as GitHub spells it: characters that it does not allow become dashes."""
+    wanted = check_unicode(name, resource="Repository", field="name").strip()
+    if not wanted:
+        raise missing("Repository", "name")
+    made = _NOT_ALLOWED.sub("-", wanted)
+    made = made if made in _RESERVED else made.removesuffix(".git")
+    if made in _RESERVED or not made:
+        raise _name_refusal(f"name '{made}' is reserved")
+    if len(made) > LONGEST_NAME:
+        raise _name_refusal(f"name is too long (maximum is {LONGEST_NAME} characters)")
+    return made
+
+
+def check_free_name(act: Act, owner: User, name: str, *, except_for: Repository | None = None) -> str:
+    """Return the spelling of a name; refuse one that another repository of the owner has."""
+    made = normalize_name(name)
+    taken = act.database.one(Repository, owner_id=owner.id, name=made)
+    if taken and (except_for is None or taken.id != except_for.id):
+        raise _name_refusal("name already exists on this account")
+    return made
+
+
+def remove_redirect(act: Act, owner: User, name: str) -> None:
+    """Remove the redirect of a former name that is about to be used."""
+    for redirect in act.database.all(Redirect, owner_id=owner.id, name=name):
+        act.database.delete(redirect)
 
 
 def _rename(act: Act, repository: Repository, name: str) -> Repository:
@@ -130,41 +163,6 @@ def _refuse_impossible(act: Act, repository: Repository, changes: Changes) -> No
         )
 
 
-LONGEST_NAME = 100
-CREATION_FAILED = "Repository creation failed."
-_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]+")
-_RESERVED = frozenset({".", "..", ".git", ".wiki"})
-
-
-def normalize_name(name: str) -> str:
-    """Return a name as GitHub spells it: whatever it does not allow becomes a dash."""
-    wanted = check_unicode(name, resource="Repository", field="name").strip()
-    if not wanted:
-        raise missing("Repository", "name")
-    made = _NOT_ALLOWED.sub("-", wanted)
-    made = made if made in _RESERVED else made.removesuffix(".git")
-    if made in _RESERVED or not made:
-        raise _refuse_name(f"name '{made}' is reserved")
-    if len(made) > LONGEST_NAME:
-        raise _refuse_name(f"name is too long (maximum is {LONGEST_NAME} characters)")
-    return made
-
-
-def check_free_name(act: Act, owner: User, name: str, *, except_for: Repository | None = None) -> str:
-    """Return the spelling of a name that no other repository of the owner has."""
-    made = normalize_name(name)
-    taken = act.database.one(Repository, owner_id=owner.id, name=made)
-    if taken and (except_for is None or taken.id != except_for.id):
-        raise _refuse_name("name already exists on this account")
-    return made
-
-
-def remove_redirect(act: Act, owner: User, name: str) -> None:
-    """Let a name lead nowhere else: it is about to be used."""
-    for redirect in act.database.all(Redirect, owner_id=owner.id, name=name):
-        act.database.delete(redirect)
-
-
-def _refuse_name(message: str) -> InvalidRefusal:
+def _name_refusal(message: str) -> InvalidRefusal:
     error = FieldError(resource="Repository", field="name", code="custom", message=message)
     return InvalidRefusal(CREATION_FAILED, errors=(error,))

@@ -15,7 +15,7 @@ from ghx_bench.twin.queries.search.grammar import (
     Word,
     compile_query,
     parse,
-    refuse_query,
+    query_refusal,
     words,
 )
 from ghx_bench.twin.queries.search.matching import contains, number_question, words_of
@@ -69,7 +69,7 @@ def search_code(world: World, viewer: Viewer | None, query: str) -> list[CodeMat
     parsed = parse(query, _KNOWN)
     needles = [word.text for word in words(parsed.root)]
     if not needles:
-        raise refuse_query("Must include at least one search term.")
+        raise query_refusal("Must include at least one search term.")
     fits = compile_query(parsed.root, lambda leaf: _question(world, viewer, leaf))
     repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _files(world, repository) if fits(one)]

@@ -92,12 +92,12 @@ class Query:
 def parse(text: str, known: Collection[str]) -> Query:
     """Parse a query in which these qualifiers are known; refuses one past GitHub's limits."""
     if len(text) > LONGEST_QUERY:
-        raise refuse_query(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise query_refusal(f"The search is longer than {LONGEST_TEXT} characters.")
     tokens = list(_tokens(text, {*known, "sort", "in"}))
     orders = [token.values[0] for token in tokens if isinstance(token, Qualifier) and token.name == "sort"]
     root = _Parser(tokens).query()
     if sum(len(word.text) for word in words(root)) > LONGEST_TEXT:
-        raise refuse_query(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise query_refusal(f"The search is longer than {LONGEST_TEXT} characters.")
     return Query(root, orders[-1] if orders else None)
 
 
@@ -146,7 +146,7 @@ def required_parts(node: Node) -> Iterator[Node]:
         yield node
 
 
-def refuse_query(message: str) -> InvalidRefusal:
+def query_refusal(message: str) -> InvalidRefusal:
     """Return the refusal of a query."""
     return InvalidRefusal(errors=(FieldError(resource="Search", field="q", code="invalid", message=message),))
 
@@ -205,7 +205,7 @@ class _Parser:
 
     def _side_by_side(self, depth: int) -> list[Node]:
         if depth > DEEPEST:
-            raise refuse_query("The search has too many levels of parentheses.")
+            raise query_refusal("The search has too many levels of parentheses.")
         parts: list[Node] = []
         while self._peek() not in {None, ")"}:
             parts += self._either(depth)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ghx_bench.twin.queries.search.grammar import refuse_query
+from ghx_bench.twin.queries.search.grammar import query_refusal
 
 _TODAY = re.compile(r"@today(?:([+-])(\d{1,4})([dwmy]))?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
@@ -67,7 +67,7 @@ def _bounds(text: str, read: Callable[[str], tuple[int, int]]) -> tuple[tuple[in
 
 def _number(text: str) -> tuple[int, int]:
     if not re.fullmatch(r"-?[0-9]{1,15}", text):
-        raise refuse_query(f'"{text}" is not a number.')
+        raise query_refusal(f'"{text}" is not a number.')
     return int(text), int(text)
 
 
@@ -85,7 +85,7 @@ def _moments(text: str, now: str) -> tuple[int, int]:
         second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         message = f'"{text}" is not a recognized date/time format. Please provide an ISO 8601 date/time value.'
-        raise refuse_query(message) from None
+        raise query_refusal(message) from None
     return second, second
 
 

@@ -7,7 +7,7 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.checks import rollup
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, refuse_query
+from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
 from ghx_bench.twin.queries.search.matching import number_question, time_question
 from ghx_bench.twin.queries.search.scopes import account, find_accounts, in_scope
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
@@ -172,7 +172,7 @@ def _labelled(values: tuple[str, ...]) -> Question:
 def _flag(name: str, values: tuple[str, ...], question: Question) -> Question:
     wanted = values[0].lower()
     if wanted not in {"true", "false"}:
-        raise refuse_query(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
+        raise query_refusal(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
     if name == "draft":
         return lambda facts: facts.issue.is_pull and question(facts) == (wanted == "true")
     return lambda facts: question(facts) == (wanted == "true")
