@@ -1,4 +1,4 @@
-"""Which rules a protected branch has, and whom they bind."""
+"""The rules of protected branches, and whom they bind."""
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -12,26 +12,26 @@ from ghx_bench.twin.world import World
 
 
 def protection_of(world: World, repository: Repository, branch: str) -> Protection | None:
-    """Return the rules of a branch: those that name it, else the oldest whose pattern fits."""
+    """Return the rules of a branch: those that name it, else the oldest whose pattern matches."""
     rules = world.database.all(Protection, repository_id=repository.id)
     named = next((rule for rule in rules if rule.pattern == branch), None)
-    return named or next((rule for rule in rules if _fits(rule.pattern, branch)), None)
+    return named or next((rule for rule in rules if _matches(rule.pattern, branch)), None)
 
 
 def binds(world: World, protection: Protection, viewer: Viewer | None, repository: Repository) -> bool:
-    """Tell whether a viewer is held to the rules: administrators are only where the rules say so."""
+    """Return whether the rules bind a viewer; administrators only where the rules say so."""
     if viewer is None or viewer.unrestricted:
         return False
     return protection.enforce_admins or not permissions.may(world, viewer, repository, "admin")
 
 
 def may_push(world: World, viewer: Viewer | None, repository: Repository) -> bool:
-    """Tell whether a viewer may push anything to a repository: all that their role allows, or a maintained branch."""
+    """Return whether a viewer may push to any branch of a repository, by role or as a maintainer of a pull request."""
     return permissions.may(world, viewer, repository, "write") or bool(_maintained(world, viewer, repository))
 
 
 def push_rule(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> RefRule:
-    """Return why a viewer may not push a change of a ref; asked before git has the new commits."""
+    """Return the rule for a viewer's push to a ref, made before git has the new commits."""
     if viewer is None or viewer.unrestricted:
         return RefRule()
     if not permissions.may(world, viewer, repository, "write"):
@@ -43,7 +43,7 @@ def push_rule(world: World, viewer: Viewer | None, repository: Repository, updat
 
 
 def _maintained(world: World, viewer: Viewer | None, repository: Repository) -> set[str]:
-    """Return the branches of a fork whose pull requests let those push who maintain what they go to."""
+    """Return the branches of a fork that the viewer may push to, by `maintainer_can_modify` of their pull requests."""
     pulls = world.database.select(
         Pull,
         "JOIN issues ON issues.id = pulls.issue_id "
@@ -71,7 +71,7 @@ def _protection_rule(world: World, viewer: Viewer | None, repository: Repository
 
 
 def push_obstacle(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> str | None:
-    """Return the first reason why a viewer may not make a change to a branch whose commits are there."""
+    """Return the first reason why a viewer may not change a branch, whose new commits are there already."""
     rule = _protection_rule(world, viewer, repository, update)
     reasons = rule.refused
     if rule.force_push_refused and update.old and update.new:
@@ -87,7 +87,7 @@ def _missing(world: World, rules: Protection, repository: Repository, sha: str) 
     return tuple(f'Required status check "{name}" is expected.' for name, state in states.items() if state != "SUCCESS")
 
 
-def _fits(pattern: str, branch: str) -> bool:
-    """Match as GitHub does: a star does not reach over a slash."""
+def _matches(pattern: str, branch: str) -> bool:
+    # Part by part: on GitHub a star does not reach over a slash.
     parts, names = pattern.split("/"), branch.split("/")
     return len(parts) == len(names) and all(fnmatchcase(n, p) for n, p in zip(names, parts, strict=True))

@@ -1,4 +1,4 @@
-"""Everything a pull request shows that is computed: its changes, its reviews, its way to a merge."""
+"""Everything about a pull request that is computed: its changes, its reviews, and whether it can be merged."""
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import (
@@ -63,13 +63,13 @@ def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> li
 
 
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:
-    """Return the issues that a text written in a repository promises to close, each once."""
+    """Return the issues that a text written in a repository says it closes, each once."""
     found: dict[int, Issue] = {}
     for reference in closing_references(text, lookup.full_name(world, repository)):
         try:
             home = lookup.repository(world, viewer, reference.owner, reference.name)
             issue = lookup.issue(world, home, reference.number)
         except Refusal:
-            continue  # a number of nothing, or of something the reader may not know of
+            continue  # no such number, or one that the viewer may not know of
         found[issue.id] = issue
     return list(found.values())

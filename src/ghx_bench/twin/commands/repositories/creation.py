@@ -73,10 +73,10 @@ def delete(act: Act, repository: Repository) -> None:
     cascade.delete_all(act.database, cascade.under_repository(act.database, current))
     for pull in act.database.all(Pull, head_repository_id=current.id):
         act.database.update(pull, head_repository_id=None)
-    # Git objects stay: forks of the repository find theirs in its folder.
     for child in act.database.all(Repository, parent_id=current.id):
         act.database.update(child, parent_id=current.parent_id)
     act.database.delete(current)
+    # Takes the refs away and leaves the objects: forks find theirs in this repository's folder.
     act.world.storage.delete(current.id)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import Commit, Signature
 from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse
-from ghx_bench.twin.queries.search.matching import contains, time_question, words_of
+from ghx_bench.twin.queries.search.matching import compile_time, contains_words, split_words
 from ghx_bench.twin.queries.search.scopes import account, find_repositories, in_scope
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
@@ -26,7 +26,7 @@ class CommitMatch:
     commit: Commit
 
 
-Question = Callable[[CommitMatch], bool]
+Predicate = Callable[[CommitMatch], bool]
 
 
 def search_commits(
@@ -34,7 +34,7 @@ def search_commits(
 ) -> list[CommitMatch]:
     """Return the commits on default branches that fit a query, newest first unless asked otherwise."""
     parsed = parse(query, _KNOWN)
-    fits = compile_query(parsed.root, lambda leaf: _question(world, viewer, leaf))
+    fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
     repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _commits(world, repository) if fits(one)]
     written = sort or (parsed.sort or "").removesuffix("-asc").removesuffix("-desc")
@@ -52,23 +52,25 @@ def _commits(world: World, repository: Repository) -> Iterator[CommitMatch]:
         yield CommitMatch(repository=repository, commit=commit)
 
 
-def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Question:
+def _compile_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Predicate:
     match leaf:
         case Word(text):
-            needle = words_of(text)
-            return lambda match: contains(words_of(match.commit.message), needle) or match.commit.sha == text.lower()
+            needle = split_words(text)
+            return lambda match: (
+                contains_words(split_words(match.commit.message), needle) or match.commit.sha == text.lower()
+            )
         case Qualifier(_, ()):
             return lambda _: True
         case Qualifier(name) if name in SCOPES:
             within = in_scope(world, viewer, leaf)
             return lambda match: within(match.repository)
         case Qualifier(name, values) if name.partition("-")[0] in _SIGNATURES:
-            return _signed(world, viewer, name, values)
+            return _compile_signature(world, viewer, name, values)
         case Qualifier(name, values):
-            return _property(name, tuple(value.lower() for value in values))
+            return _compile_qualifier(name, tuple(value.lower() for value in values))
 
 
-def _property(name: str, values: tuple[str, ...]) -> Question:
+def _compile_qualifier(name: str, values: tuple[str, ...]) -> Predicate:
     match name:
         case "is":
             return lambda match: match.repository.visibility in values
@@ -82,10 +84,10 @@ def _property(name: str, values: tuple[str, ...]) -> Question:
             return lambda match: any(parent.startswith(values) for parent in match.commit.parents)
 
 
-def _signed(world: World, viewer: Viewer | None, name: str, values: tuple[str, ...]) -> Question:
+def _compile_signature(world: World, viewer: Viewer | None, name: str, values: tuple[str, ...]) -> Predicate:
     who, _, what = name.partition("-")
     if what == "date":
-        times = [time_question(value, world.database.now()) for value in values]
+        times = [compile_time(value, world.database.now()) for value in values]
         return lambda match: any(fits(_signature(match, who).utc) for fits in times)
     if what == "name":
         return lambda match: any(one.casefold() in _signature(match, who).name.casefold() for one in values)

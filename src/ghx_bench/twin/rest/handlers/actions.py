@@ -7,7 +7,7 @@ from ghx_bench.twin.commands import workflow_runs as commands
 from ghx_bench.twin.commands import workflows
 from ghx_bench.twin.commands.checks import RUN_STATUSES
 from ghx_bench.twin.queries import workflow_runs
-from ghx_bench.twin.queries.search.matching import time_question
+from ghx_bench.twin.queries.search.matching import compile_time
 from ghx_bench.twin.queries.workflow_runs import Origin
 from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
 from ghx_bench.twin.rest.handlers import located
@@ -164,7 +164,7 @@ def _question(request: RestRequest) -> Callable[[WorkflowRun, RunAttempt], bool]
     """Return whether a run is what the query asks for beyond what columns hold."""
     query, world = request.query, request.world
     status, actor = query.get("status"), query.get("actor", "").lower().removesuffix("[bot]")
-    created = time_question(query["created"], world.database.now()) if query.get("created") else None
+    created = compile_time(query["created"], world.database.now()) if query.get("created") else None
 
     def is_wanted(run: WorkflowRun, attempt: RunAttempt) -> bool:
         if status and status != (attempt.status if status in RUN_STATUSES else attempt.conclusion):
