@@ -7,13 +7,13 @@ address is ever fixed: github.com gets github.com's, a loopback port gets its ow
 from dataclasses import dataclass
 from typing import Literal
 
-HostKind = Literal["api", "uploads", "web", "any"]
+HostKind = Literal["api", "uploads", "web", "any"]  # "any": a host of ours, where the path alone decides
 _GITHUB = ("github.com", "github.localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseUrls:
-    """Where the parts of GitHub are, as this client sees them; none ends in a slash."""
+    """The base addresses of GitHub's parts, as this client sees them; none ends in a slash."""
 
     api: str
     html: str
@@ -33,7 +33,7 @@ GITHUB_URLS = BaseUrls(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """Which part of GitHub a request came in by: the surface, the path without its prefix, and the addresses to use."""
+    """The part of GitHub that a request addresses, and the addresses to name in the answer."""
 
     host_kind: HostKind
     prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
@@ -41,7 +41,7 @@ class Door:
 
 
 def find_door(host: str, scheme: str, path: str) -> Door:
-    """Tell by the Host header and the path which part of GitHub is meant."""
+    """Return the part of GitHub that the Host header and the path address."""
     name = host.lower()
     for base in _GITHUB:
         if name in {base, f"www.{base}"}:

@@ -22,7 +22,7 @@ _STATUSES: dict[DeltaStatus, FileStatus] = {
 
 
 def file_diffs(repository: pygit2.Repository, base: pygit2.Tree | None, head: pygit2.Tree) -> Iterator[FileDiff]:
-    """Yield how each file differs, by path; patches are left out once GitHub would show no more of them."""
+    """Yield the difference of each file, by path; without patches once GitHub would show no more of them."""
     flags = DiffOption.INCLUDE_TYPECHANGE
     difference = head.diff_to_tree(flags=flags, swap=True) if base is None else base.diff_to_tree(head, flags=flags)
     deltas = {delta.new_file.raw_path: (number, delta) for number, delta in enumerate(difference.deltas)}
@@ -44,7 +44,8 @@ def file_diffs(repository: pygit2.Repository, base: pygit2.Tree | None, head: py
 def _find_renames(
     repository: pygit2.Repository, base: pygit2.Tree, head: pygit2.Tree, statuses: set[DeltaStatus]
 ) -> dict[bytes, bytes]:
-    """Return the old paths of files that were moved, by the new ones; git itself decides where there may be some."""
+    """Return the old paths of renamed files, by the new ones."""
+    # By git itself, so that the renames are those that `git diff` shows to the same clients.
     if not {DeltaStatus.ADDED, DeltaStatus.DELETED} <= statuses:
         return {}
     options = ("-r", "-z", "-M", "--name-status", "--diff-filter=R")

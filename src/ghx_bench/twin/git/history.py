@@ -30,7 +30,7 @@ class Filter:
     author: frozenset[str] | None = None  # names or addresses, without regard to case
 
     def accepts(self, commit: Commit, time: int) -> bool:
-        """Tell whether a commit has the right time and author."""
+        """Return whether a commit has the right time and author."""
         if self.since is not None and time < epoch_seconds(self.since):
             return False
         if self.until is not None and time > epoch_seconds(self.until):
@@ -48,7 +48,7 @@ def walk_between(repository: pygit2.Repository, base: pygit2.Oid | None, head: p
 
 
 def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
-    """Yield commits as `git log` does: newest first, a path's history followed through the parents that kept it."""
+    """Yield commits as `git log` does: newest first, those of a path without the commits that left it as it was."""
     order = count()
     waiting = [(-start.commit_time, next(order), start)]
     seen = {start.id}
@@ -64,7 +64,8 @@ def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
 
 
 def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Commit]]:
-    """Tell whether a commit changed a path, and through which parents its history goes on."""
+    """Return whether a commit changed a path, and through which parents its history goes on."""
+    # As git simplifies history: a parent with the same content explains it alone, the others are not followed.
     parents = commit.parents
     if not path:
         return True, parents
@@ -81,16 +82,16 @@ def _entry_at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
 
 
 def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
-    """Merge two commits and write the tree; None where they contradict each other."""
+    """Merge two commits and write the tree; return its sha, None on a conflict."""
     return _write_index(repository, repository.merge_commits(ours, theirs))
 
 
 def rebase_commits(
     repository: pygit2.Repository, onto: pygit2.Commit, base: pygit2.Commit, head: pygit2.Commit, committer: Signature
 ) -> str | None:
-    """Copy the commits that `head` has and `base` has not onto a commit, and return the last copy.
+    """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict.
 
-    Merges are left out, and so is a commit whose change is there already. None where a commit does not apply.
+    Merges are left out, and so is a commit whose change is there already.
     """
     tip = onto
     for commit in walk_between(repository, base.id, head.id):

@@ -1,4 +1,4 @@
-"""What git objects look like to the rest of a world: records with texts that can always be written as UTF-8."""
+"""Git objects as records, whose texts can always be written as UTF-8."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -16,7 +16,7 @@ AnyObject = pygit2.Commit | pygit2.Tree | pygit2.Blob | pygit2.Tag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """Who made an object, and when in the time zone they were in."""
+    """The name and address of who made an object, and the time in their time zone."""
 
     name: str
     email: str
@@ -96,7 +96,8 @@ class RefUpdate:
 
 
 def decode_text(content: bytes | None, encoding: str | None = None) -> str:
-    """Read text that someone else wrote; what cannot be read is replaced, never an error."""
+    """Return bytes as text; what cannot be decoded is replaced."""
+    # Never an error: anyone may push a commit whose message is not in the encoding it claims.
     if not content:
         return ""
     try:
@@ -106,7 +107,7 @@ def decode_text(content: bytes | None, encoding: str | None = None) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """Return text as it is stored; half a surrogate pair becomes a question mark."""
+    """Return text as git stores it; half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace")
 
 
@@ -137,7 +138,7 @@ def tag_record(tag: pygit2.Tag) -> AnnotatedTag:
 
 
 def object_kind(found: AnyObject) -> ObjectKind:
-    """Return what kind of object this is."""
+    """Return the kind of an object."""
     match found:
         case pygit2.Commit():
             return "commit"
@@ -152,7 +153,8 @@ def object_kind(found: AnyObject) -> ObjectKind:
 def commit_content(
     *, tree: str, parents: tuple[str, ...], message: bytes, author: bytes, committer: bytes, encoding: str | None = None
 ) -> bytes:
-    """Return the bytes of a commit object; who and when as `signature_line` spells it."""
+    """Return the bytes of a commit object; `author` and `committer` are lines of `signature_line`."""
+    # By hand, not by pygit2, whose signatures are decoded text: a rebased commit keeps the bytes of its author.
     lines = [f"tree {tree}".encode(), *(f"parent {parent}".encode() for parent in parents)]
     lines += [b"author " + author, b"committer " + committer]
     if encoding:
@@ -169,7 +171,7 @@ def tag_content(*, name: str, target: str, kind: ObjectKind, message: str, tagge
 
 
 def signature_line(signature: Signature) -> bytes:
-    """Return who and when as git stores it, without the characters that would end the field."""
+    """Return a signature as git stores it, without the characters that would end the field."""
     moment = _parse_time(signature.at)
     minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
     sign, distance = ("-", -minutes) if minutes < 0 else ("+", minutes)
@@ -179,7 +181,7 @@ def signature_line(signature: Signature) -> bytes:
 
 
 def author_line(commit: pygit2.Commit) -> bytes:
-    """Return the author of a commit as its object holds it."""
+    """Return the author line of a commit, byte for byte: a rebase must not change what it cannot decode."""
     for line in commit.read_raw().split(b"\n"):
         if line.startswith(b"author "):
             return line.removeprefix(b"author ")
@@ -187,7 +189,7 @@ def author_line(commit: pygit2.Commit) -> bytes:
 
 
 def refuse_nul(content: bytes) -> bytes:
-    """Refuse text that git would cut short."""
+    """Return content, or refuse a NUL, at which git would cut it off."""
     if b"\0" in content:
         raise GitContentError("a message cannot hold a NUL character")
     return content
@@ -207,7 +209,7 @@ def _parse_time(text: str) -> datetime:
 
 
 def _strip_reserved(text: str) -> str:
-    """Leave out what git leaves out of names and addresses."""
+    """Return a name or address without what git leaves out of them."""
     return "".join(character for character in text if character not in "<>\n\0").strip(" .,:;\"\\'\t\r")
 
 
@@ -220,7 +222,7 @@ def _signature(signature: pygit2.Signature, encoding: str | None) -> Signature:
 
 
 def _commit_time(seconds: int, offset_minutes: int) -> datetime:
-    """Return a time as a commit holds it; one that no calendar has becomes the beginning of 1970."""
+    """Return the time of a commit; one that Python's calendar does not have becomes the beginning of 1970."""
     try:
         return datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset_minutes)))
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Refs: their names, where they point, and the commits that an expression means."""
+"""Refs: their names and targets, and the commits that an expression means."""
 
 import re
 from typing import cast
@@ -15,7 +15,7 @@ _STEP = re.compile(r"([~^])(\d*)")
 
 
 def is_ref_name(name: str) -> bool:
-    """Tell whether git allows a full name."""
+    """Return whether git allows a full name."""
     try:
         return "\0" not in name and pygit2.reference_is_valid_name(name)
     except UnicodeEncodeError:  # half a surrogate pair
@@ -41,7 +41,7 @@ def list_refs(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
 
 
 def read_ref(repository: pygit2.Repository, name: str) -> str | None:
-    """Return where a ref points."""
+    """Return the target of a ref."""
     if not is_ref_name(name):
         return None
     try:
@@ -52,7 +52,7 @@ def read_ref(repository: pygit2.Repository, name: str) -> str | None:
 
 
 def write_ref(repository: pygit2.Repository, name: str, sha: str | None) -> None:
-    """Create, move or delete a ref whose name and target were checked."""
+    """Create, move or delete a ref; the caller has checked its name and target."""
     try:
         if sha is None:
             repository.references.delete(name)

@@ -11,7 +11,7 @@ WallClock = Callable[[], float]  # seconds since 1970
 
 
 class WorldClock:
-    """What time it is in a world; it is stored with the records and never goes backwards.
+    """The clock of a world, which is stored with the records and never goes backwards.
 
     A `ticking` clock moves one second with each change. A `wall` clock shows the real time, or that of the last change
     where a seed has put that into the future.
@@ -27,7 +27,7 @@ class WorldClock:
         return self._stored()[1]
 
     def set_policy(self, policy: ClockPolicy) -> None:
-        """Let something else move the clock from now on."""
+        """Set what moves the clock from now on."""
         if policy not in get_args(ClockPolicy):
             raise ValueError(f"a clock is {' or '.join(get_args(ClockPolicy))}, not {policy!r}")
         self._connection.execute("UPDATE world SET clock = ?", (policy,))
@@ -43,7 +43,7 @@ class WorldClock:
         return last + 1 if policy == "ticking" else max(last, int(self.wall()))
 
     def advance(self, moment: int) -> None:
-        """Remember that a change happened at a moment."""
+        """Store that a change happened at a moment."""
         self._connection.execute("UPDATE world SET now = max(now, ?)", (moment,))
 
     def _stored(self) -> tuple[int, ClockPolicy]:
@@ -51,11 +51,11 @@ class WorldClock:
 
 
 def format_time(moment: int) -> str:
-    """Write a moment as GitHub does."""
+    """Return a moment in GitHub's spelling."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def parse_time(text: str) -> int:
-    """Read a time; one without a zone is UTC, as everywhere in a world."""
+    """Return the moment of a time; one without a zone is UTC, as everywhere in a world."""
     parsed = datetime.fromisoformat(text)
     return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())

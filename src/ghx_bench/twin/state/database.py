@@ -58,7 +58,7 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, *, wall: WallClock = time.time) -> None:
         self._connection = connection
         self._clock = WorldClock(connection, wall)
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
 
     @classmethod
@@ -73,7 +73,7 @@ class Database:
 
     @classmethod
     def from_bytes(cls, content: bytes, *, wall: WallClock = time.time) -> Self:
-        """Create a database in memory that holds what `to_bytes` gave."""
+        """Create a database in memory that holds what `to_bytes` returned."""
         return cls(connections.from_image(content), wall=wall)
 
     def copy(self) -> Self:
@@ -87,15 +87,16 @@ class Database:
             return connections.image(self._connection)
 
     def replace_with(self, content: bytes) -> None:
-        """Go back to what `to_bytes` gave."""
+        """Go back to what `to_bytes` returned."""
         with self._lock:
             self._refuse_while_writing("replaced")
+            # Not by deserialization, which would turn a connection to a file into one in memory.
             source = connections.from_image(content)
             source.backup(self._connection)
             source.close()
 
     def close(self) -> None:
-        """Let go of the file or memory."""
+        """Close the connection."""
         with self._lock:
             self._connection.close()
 
@@ -117,13 +118,13 @@ class Database:
             return self._clock.policy
 
     def set_clock(self, policy: ClockPolicy) -> None:
-        """Let each transaction (`ticking`) or the real time (`wall`) move the clock; copies inherit it."""
+        """Set what moves the clock: each transaction (`ticking`) or the real time (`wall`); copies inherit it."""
         with self._lock:
             self._clock.set_policy(policy)
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a transaction of this thread is open."""
+        """Return whether a transaction of this thread is open."""
         return self._writing is not None and self._writing.thread == threading.get_ident()
 
     @contextmanager
@@ -172,7 +173,7 @@ class Database:
         return [row_to_record(model, row) for row in self.rows(model, rest, values)]
 
     def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return what `select` finds as rows of the table, for those who look at many and want few."""
+        """Return what `select` finds as rows, for callers who look at many and need few as records."""
         with self._lock:
             return self._connection.execute(
                 f'SELECT {select_list(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
@@ -230,17 +231,17 @@ class Database:
         self._remember(record.table, record.id, None, (canonical_json(stored), None))
 
     def note(self, table: str, identity: int, field: str, before: Cell, after: Cell) -> None:
-        """Remember a change of something that lives elsewhere (a git ref), so that a diff knows who made it."""
+        """Remember a change outside the tables (of a git ref), so that a diff knows who made it."""
         self._held().noted = True
         self._remember(table, identity, field, (before, after))
 
     @property
     def has_notes(self) -> bool:
-        """Tell whether the open transaction has noted a change of something that lives elsewhere."""
+        """Return whether the open transaction has noted a change outside the tables."""
         return self._held().noted
 
     def changes(self, *, after: int = 0) -> list[Change]:
-        """Return what was changed after that sequence number, oldest first."""
+        """Return the changes after a sequence number, oldest first."""
         return [_change(row) for row in self.change_rows(after=after)]
 
     def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
@@ -253,7 +254,7 @@ class Database:
         return {identity: seq for identity, seq in rows if identity in identities}
 
     def changes_of(self, record: Record, field: str) -> list[Change]:
-        """Return how a field of a record was changed, oldest first."""
+        """Return the changes of a field of a record, oldest first."""
         with self._lock:
             rows = self._connection.execute(
                 f'SELECT seq, {_CHANGE} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
@@ -275,7 +276,7 @@ class Database:
             return self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
-        """Store where git's refs are at the end of a transaction: after a crash they are put back there."""
+        """Store the refs of git at the end of a transaction: after a crash they are put back."""
         self._held()
         stored, wanted = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
         for identity in stored.keys() - wanted.keys():
@@ -308,6 +309,7 @@ class Database:
         return self._writing
 
     def _refuse_while_writing(self, deed: str) -> None:
+        # A copy in the middle of a transaction would hold half an act, and no git refs that fit.
         if self._writing is not None:
             raise RuntimeError(f"a database cannot be {deed} in the middle of a transaction")
 
