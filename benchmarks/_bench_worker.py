@@ -13,10 +13,10 @@ import anyio
 from ghx_bench.profiler.config import Execution, Output, ProfileConfig
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode
-from ghx_bench.profiler.instruments import Instruments
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.profile import Profile
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.trace import SessionTrace

@@ -16,7 +16,7 @@ from typing import Any
 
 from ghx_bench.eval.cli.evaluating import AS_WRITTEN
 from ghx_bench.eval.cli.run import run
-from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.project.config import EvalConfig
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -18,10 +18,10 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import NoLifecycle, SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode, Stage
 from ghx_bench.profiler.failures import fate_of
-from ghx_bench.profiler.instruments import Instruments
-from ghx_bench.profiler.iteration import Task, measure
 from ghx_bench.profiler.outcome import Completed, Failed
 from ghx_bench.profiler.reports.material import CONTROLS
+from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.scorers import AnswerScorer
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell, sample_scenario
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, TextOutputEvent, TurnBoundaryEvent

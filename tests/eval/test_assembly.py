@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ghx_bench.eval.assembly import assembled
-from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.config import EvalConfig
-from ghx_bench.eval.modes import Modes
-from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.eval.modes.resolver import Modes
+from ghx_bench.eval.project.catalogue import Catalogue
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.evidence import Mode
 
 pytestmark = pytest.mark.anyio

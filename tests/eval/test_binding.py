@@ -21,7 +21,7 @@ from ghx_bench.eval import (
     evaluate_condition,
     load_eval_scenarios,
 )
-from ghx_bench.eval.examination import find_errors
+from ghx_bench.eval.checking.scenario_rules import find_errors
 
 MANIFEST = FixtureManifest.model_validate(
     {

@@ -9,11 +9,11 @@ import pytest
 
 from ghx_bench._base.errors import GhxBenchError, InputError
 from ghx_bench.documents import DocumentError
-from ghx_bench.eval.catalogue import BUILT_IN, Catalogue
-from ghx_bench.eval.config import EvalConfig, project_config
 from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.loader import load_scenario_files
-from ghx_bench.eval.mode_definitions import BUILT_IN as BUILT_IN_MODES
+from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
+from ghx_bench.eval.project.catalogue import BUILT_IN, Catalogue
+from ghx_bench.eval.project.config import EvalConfig, project_config
+from ghx_bench.eval.project.loader import load_scenario_files
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.testing import ScenarioLoaderContract
 

@@ -10,16 +10,15 @@ import pytest
 import yaml
 from bench_command import rows_of, run_in
 
-from ghx_bench.eval import project
-from ghx_bench.eval.catalogue import BUILT_IN
+from ghx_bench.eval.checking.project_files import inspect_files
+from ghx_bench.eval.checking.scenario_rules import doubts_about_paths
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.conditions import FieldEquals
-from ghx_bench.eval.inspection import inspect_files
-from ghx_bench.eval.kinds import kind_of
-from ghx_bench.eval.loader import load_scenario_files
-from ghx_bench.eval.outputs import doubts_about_paths
+from ghx_bench.eval.project.catalogue import BUILT_IN
+from ghx_bench.eval.project.file_kinds import kind_of
+from ghx_bench.eval.project.loader import load_scenario_files
+from ghx_bench.eval.scenario.conditions import FieldEquals
 
-TEMPLATE = Path(project.__file__).parent
+TEMPLATE = BUILT_IN.parent / "starters" / "project"
 CONFIG = "eval.config.yaml"
 SCENARIO = "scenarios/issue-answer-001.yaml"
 SOLUTION = "scenarios/issue-answer-001.solution.yaml"

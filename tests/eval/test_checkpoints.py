@@ -26,17 +26,16 @@ from profiler_fakes import FakeProvider
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.retries import RetryPolicy
-from ghx_bench.eval.allowance import KINDS, fits, mistakes_in_allowance
-from ghx_bench.eval.binding import BindingError
-from ghx_bench.eval.checkpoints import CheckpointScorer, UnreadableStateError
-from ghx_bench.eval.collateral import CHECKPOINT_ID
-from ghx_bench.eval.examination import Known, find_doubts, find_errors
-from ghx_bench.eval.staging import TwinLifecycle
+from ghx_bench.eval.checking.scenario_rules import Known, find_doubts, find_errors
+from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.extensions import KINDS, fits, mistakes_in_allowance
+from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID, CheckpointScorer, UnreadableStateError
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.evidence import Stage
-from ghx_bench.profiler.instruments import Instruments
-from ghx_bench.profiler.iteration import Task, measure
 from ghx_bench.profiler.outcome import Failed
+from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.faults import Fault

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.eval.classification import CATEGORIES, GitHubToolClassifier, resolve_github_command
+from ghx_bench.eval.scoring.tool_categories import CATEGORIES, GitHubToolClassifier, resolve_github_command
 from ghx_bench.profiler.shell import names_of, parse_shell
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ghx_bench.eval.classification import CATEGORIES, GitHubToolClassifier
-from ghx_bench.eval.collectors import CategoryCollector, JournalCollector, eval_collectors
+from ghx_bench.eval.scoring.github_collectors import CategoryCollector, JournalCollector, eval_collectors
+from ghx_bench.eval.scoring.tool_categories import CATEGORIES, GitHubToolClassifier
 from ghx_bench.profiler.contracts import Collector
 from ghx_bench.profiler.evidence import Evidence, Stage
 from ghx_bench.profiler.metrics import ToolCallSummary
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.testing import CollectorContract, sample_evidence, sample_scenario, unknown_evidence
-from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.twin.journal import Entry, Journal
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 
-from ghx_bench.eval.config import load_eval_config
+from ghx_bench.eval.project.config import load_eval_config
 
 IDS = {"issue-to-pr-lifecycle-wf-001", "issue-triage-and-assign-wf-001", "pr-reply-threads-wf-001"}
 

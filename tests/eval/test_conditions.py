@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.eval.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
-from ghx_bench.eval.evaluation import BadConditionError
+from ghx_bench.eval.scenario.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
+from ghx_bench.eval.scenario.evaluation import BadConditionError
 from ghx_bench.profiler.errors import UnknownNameError
 
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)

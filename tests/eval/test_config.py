@@ -5,7 +5,7 @@ from typing import get_origin
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
-from ghx_bench.eval.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
+from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
 
 
 def load(folder: Path, text: str) -> EvalConfig:

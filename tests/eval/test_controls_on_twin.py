@@ -11,10 +11,10 @@ from node_packages import NotObtainableError, node_modules
 from ghx_bench.agents.reference import ReferenceProvider
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.agents.solution import Solution
-from ghx_bench.eval.classification import GitHubToolClassifier
-from ghx_bench.eval.collectors import JournalCollector
-from ghx_bench.eval.mode_definitions import PRESETS, ModeDefinition
-from ghx_bench.eval.modes import open_modes
+from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
+from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.scoring.github_collectors import JournalCollector
+from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.testing import sample_cell, sample_evidence, sample_scenario

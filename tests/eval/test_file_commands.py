@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.eval import load_eval_scenarios
+from ghx_bench.eval.checking.project_files import inspect_files
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.inspection import inspect_files
-from ghx_bench.eval.kinds import kind_of
-from ghx_bench.eval.scenario import Category
-from ghx_bench.eval.starter import Format, starter_text
+from ghx_bench.eval.project.file_kinds import kind_of
+from ghx_bench.eval.project.starter import Format, starter_text
+from ghx_bench.eval.scenario.eval_scenario import Category
 
 CATEGORIES = get_args(Category)
 FORMATS = get_args(Format)

@@ -7,8 +7,8 @@ from report_runs import a_row
 
 from ghx_bench._base.errors import FlagError
 from ghx_bench.eval.cli.exits import exit_code
-from ghx_bench.eval.config import EvalConfig
-from ghx_bench.eval.gates import Verdict, judge
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.gates import Verdict, judge
 from ghx_bench.profiler.row import ProfileRow
 
 

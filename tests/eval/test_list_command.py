@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from bench_command import write_files
 
-from ghx_bench.eval.catalogue import BUILT_IN
 from ghx_bench.eval.cli.columns import in_columns
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.project.catalogue import BUILT_IN
 
 LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
 SCENARIO = """

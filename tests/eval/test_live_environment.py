@@ -10,7 +10,7 @@ import pytest
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.environment import connection_from_environment
-from ghx_bench.eval.live_environment import hub_from_environment, live_environment, with_host
+from ghx_bench.eval.stages.github_environment import hub_from_environment, live_environment, with_host
 from ghx_bench.twin.commands import repositories, users
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 

@@ -12,13 +12,13 @@ from pydantic import JsonValue
 
 from ghx_bench.agents.shell import run_in_shell
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
-from ghx_bench.eval.config import FixtureChoice
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, embedded_world
-from ghx_bench.eval.live import LiveLifecycle
-from ghx_bench.eval.mode_definitions import BUILT_IN, ModeDefinition
-from ghx_bench.eval.modes import Modes, open_modes
-from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.staging import TwinLifecycle
+from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
+from ghx_bench.eval.modes.resolver import Modes, open_modes
+from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.stages.github_stage import LiveLifecycle
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.contracts import Lifecycle
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.testing import sample_cell

@@ -18,12 +18,12 @@ from labelling_project import SCENARIO
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.scratch import PREFIX
 from ghx_bench.agents.toolset import ToolSet
-from ghx_bench.eval.config import EvalConfig, load_eval_config
-from ghx_bench.eval.inspection import inspect_files
-from ghx_bench.eval.mode_definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
-from ghx_bench.eval.modes import Modes, ToolServerError, definitions_of, open_modes
-from ghx_bench.eval.schemas import json_schema
-from ghx_bench.eval.toolbox import COMMON, MissingToolError, find_tool
+from ghx_bench.eval.checking.project_files import inspect_files
+from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
+from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, find_tool
+from ghx_bench.eval.modes.resolver import Modes, ToolServerError, definitions_of, open_modes
+from ghx_bench.eval.project.config import EvalConfig, load_eval_config
+from ghx_bench.eval.project.json_schemas import json_schema
 from ghx_bench.profiler.contracts import ModeResolver
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Mode

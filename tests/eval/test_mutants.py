@@ -13,10 +13,10 @@ from pydantic import JsonValue
 from solved_in_process import MODE, Ground, not_at_all, seeded_for
 
 from ghx_bench.agents.solution import SUFFIX, Solution, load_solution_file
-from ghx_bench.eval.catalogue import BUILT_IN
-from ghx_bench.eval.collateral import CHECKPOINT_ID
-from ghx_bench.eval.loader import load_eval_scenarios
-from ghx_bench.eval.scenario import EvalScenario
+from ghx_bench.eval.project.catalogue import BUILT_IN
+from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
 from ghx_bench.twin.world import World
 

@@ -11,10 +11,10 @@ import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval import own_agents
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.config import load_eval_config
-from ghx_bench.eval.own_agents import agent_at, installed_agent
+from ghx_bench.eval.project import user_agents as own_agents
+from ghx_bench.eval.project.config import load_eval_config
+from ghx_bench.eval.project.user_agents import agent_at, installed_agent
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
 IDLE = """

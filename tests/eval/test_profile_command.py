@@ -10,7 +10,7 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.project.config import EvalConfig
 
 AGENT = """
 from contextlib import asynccontextmanager

@@ -7,7 +7,7 @@ import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.recordings import recordings_of
+from ghx_bench.eval.project.user_agents import recordings_of
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace

@@ -13,7 +13,7 @@ from report_runs import a_row, write_run
 
 from ghx_bench._base.scratch import PREFIX
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.config import EvalConfig
+from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.profiler.config import ProfileConfig
 
 ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")

@@ -10,11 +10,11 @@ from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_fi
 from labelling_project import PROJECT
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.catalogue import BUILT_IN
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show
-from ghx_bench.eval.collateral import CHECKPOINT_ID
-from ghx_bench.eval.loader import load_eval_scenarios
+from ghx_bench.eval.project.catalogue import BUILT_IN
+from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ghx_bench.eval import Checkpoint, EvalScenario, FixtureRequirements, load_eval_scenarios
-from ghx_bench.eval.conditions import CountGte, NonEmpty
-from ghx_bench.eval.scenario import Assertions
+from ghx_bench.eval.scenario.conditions import CountGte, NonEmpty
+from ghx_bench.eval.scenario.eval_scenario import Assertions
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 NAMES = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=8)

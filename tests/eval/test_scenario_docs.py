@@ -27,8 +27,8 @@ from ghx_bench.eval import (
     evaluate_condition,
     load_eval_scenarios,
 )
+from ghx_bench.eval.checking.scenario_rules import find_errors
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.examination import find_errors
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval import load_scorers, scorers
-from ghx_bench.eval.scorers import BadScorerError, scorer_names
+from ghx_bench.eval import load_scorers
+from ghx_bench.eval.project import custom_scorers as scorers
+from ghx_bench.eval.project.custom_scorers import BadScorerError, scorer_names
 from ghx_bench.profiler.errors import UnknownNameError
 
 PROJECT = """

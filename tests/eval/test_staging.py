@@ -12,10 +12,10 @@ import pytest
 from eval_stage import agent_on, folders_in, handles_of, lifecycle_for, scenario, staged
 
 from ghx_bench.agents.shell import run_in_shell
-from ghx_bench.eval.binding import BindingError
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO
-from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.staging import TwinLifecycle, keep_path, required_fixtures
+from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle, keep_path, required_fixtures
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.git.program import home

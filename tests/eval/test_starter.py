@@ -9,11 +9,11 @@ from solved_in_process import MODE, seeded_for
 
 from ghx_bench.agents.solution import SUFFIX, load_solution_file
 from ghx_bench.eval.cli.founding import PROJECT
-from ghx_bench.eval.collateral import CHECKPOINT_ID
 from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.loader import load_eval_scenarios
-from ghx_bench.eval.scenario import Category
-from ghx_bench.eval.starter import write_starter
+from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.project.starter import write_starter
+from ghx_bench.eval.scenario.eval_scenario import Category
+from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
 
 IDS = [f"{category}-task-001" for category in get_args(Category)]

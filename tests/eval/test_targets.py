@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench.eval.targets import TargetError, load_from_file, load_target
+from ghx_bench.eval.project.python_objects import TargetError, load_from_file, load_target
 
 
 @pytest.fixture
@@ -64,7 +64,8 @@ def test_a_module_of_the_current_folder_is_found_by_the_installed_command(folder
     (folder / "my_module.py").write_text("it = {'n': 1}\n")
     code = (
         "import sys; sys.path.remove('')\n"
-        "from ghx_bench.eval.targets import load_target; print(load_target('my_module:it', dict, default='x'))"
+        "from ghx_bench.eval.project.python_objects import load_target\n"
+        "print(load_target('my_module:it', dict, default='x'))"
     )
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=folder).strip() == "{'n': 1}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.eval.turns import Turns, TurnTaking
+from ghx_bench.eval.stages.turns import Turns, TurnTaking
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Executor
 from ghx_bench.profiler.executors import LocalExecutor

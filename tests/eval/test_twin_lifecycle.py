@@ -2,8 +2,8 @@
 
 from eval_stage import lifecycle_for, scenario
 
-from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.staging import TwinLifecycle
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.testing import LifecycleContract
 
 

@@ -19,8 +19,8 @@ from ghx_bench.profiler.collectors import (
 from ghx_bench.profiler.evidence import Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import BaseScenario
-from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary
 
 

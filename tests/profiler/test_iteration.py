@@ -13,10 +13,10 @@ from profiler_fakes import FakeLifecycle, FakeProvider, FakeSession, answers_thr
 from ghx_bench.profiler.causes import AgentError, Cause, TransientError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.iteration import Task, iterate, measure
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed
-from ghx_bench.profiler.phases import Limits
+from ghx_bench.profiler.runner.deadlines import Limits
+from ghx_bench.profiler.runner.iteration import Task, iterate, measure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_backends]
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.profiler.metrics import Cost, TokenUsage
-from ghx_bench.profiler.pricing import cost_of, price_of
+from ghx_bench.profiler.runner.pricing import cost_of, price_of
 from ghx_bench.profiler.trace import SessionTrace, TraceSummary
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
@@ -185,7 +185,7 @@ def test_counts_beyond_belief_are_no_ground_for_a_price() -> None:
 def test_the_price_table_is_not_loaded_for_a_reported_cost() -> None:
     program = (
         "import sys\n"
-        "from ghx_bench.profiler.pricing import cost_of\n"
+        "from ghx_bench.profiler.runner.pricing import cost_of\n"
         "from ghx_bench.profiler.trace import SessionTrace, TraceSummary\n"
         "cost_of(SessionTrace(session_id='s', summary=TraceSummary(total_cost_usd=1)), 'openai/gpt-5')\n"
         "sys.exit('genai_prices' in sys.modules)\n"

@@ -18,8 +18,8 @@ from ghx_bench.profiler.causes import EnvironmentFailure, TransientError
 from ghx_bench.profiler.contracts import NoLifecycle
 from ghx_bench.profiler.errors import CanaryError
 from ghx_bench.profiler.events import Event
-from ghx_bench.profiler.instruments import Backoff, Instruments
-from ghx_bench.profiler.redaction import SHORTEST, STAND_IN, Redaction
+from ghx_bench.profiler.runner.instruments import Backoff, Instruments
+from ghx_bench.profiler.runner.redaction import SHORTEST, STAND_IN, Redaction
 from ghx_bench.profiler.score import CheckpointDetail
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 

@@ -44,7 +44,7 @@ from ghx_bench.profiler.events import (
     RunStarted,
 )
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode
-from ghx_bench.profiler.modes import ModeTable
+from ghx_bench.profiler.profile import ModeTable
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.scorers import CompositeScorer

@@ -10,9 +10,9 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_bench.profiler.instruments import Backoff, Instruments
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.profile import Profile
+from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary, Turn

@@ -8,8 +8,8 @@ from pydantic import Field, JsonValue, Strict, StringConstraints, model_validato
 
 from ghx_bench.agents.variables import PATH, VARIABLE, names_in
 from ghx_bench.documents import RefusedError, read_document, validate_document
+from ghx_bench.documents.section import Flag, Name, Section, Text
 from ghx_bench.profiler.causes import Cause, MeasurementError
-from ghx_bench.profiler.section import Flag, Name, Section, Text
 
 SUFFIX = ".solution.yaml"
 """How the file of a scenario's solution ends, behind the scenario's id."""

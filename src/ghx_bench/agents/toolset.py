@@ -7,9 +7,9 @@ from typing import Self, cast
 from pydantic import Field, JsonValue, model_validator
 
 from ghx_bench.documents import RefusedError
+from ghx_bench.documents.section import Flag, Name, Section, Text
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.section import Flag, Name, Section, Text
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, ended
+from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, run_to_exit_code
 from ghx_bench._base.problems import did_you_mean, shortened
 
 PURPOSE = "Typed GitHub operations for AI agents: one call in, one JSON envelope out."
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever a user can cause is one line on standard error."""
     try:
-        return ended(lambda: _command(arguments))
+        return run_to_exit_code(lambda: _command(arguments))
     except SystemExit as asked_for_help:
         return int(asked_for_help.code or 0)
 

@@ -3,27 +3,27 @@
 What is offered here is imported when it is asked for: the command must start without loading any of it.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ghx_bench._base.lazy import lazy_exports
+
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, name by name
-    from ghx_bench.eval.binding import BindingError, bind_fixture_variables
-    from ghx_bench.eval.conditions import CheckpointCondition
-    from ghx_bench.eval.config import EvalConfig, load_eval_config
-    from ghx_bench.eval.evaluation import CustomScorer, describe_condition, evaluate_condition
-    from ghx_bench.eval.examination import Known
-    from ghx_bench.eval.expectations import expectation_findings
-    from ghx_bench.eval.loader import load_eval_scenarios, scenario_loader
-    from ghx_bench.eval.manifest import (
+    from ghx_bench.eval.checking.scenario_rules import Known
+    from ghx_bench.eval.project.config import EvalConfig, load_eval_config
+    from ghx_bench.eval.project.custom_scorers import load_scorers
+    from ghx_bench.eval.project.loader import load_eval_scenarios, load_scenario_sets, scenario_loader
+    from ghx_bench.eval.scenario.binding import BindingError, bind_fixture_variables
+    from ghx_bench.eval.scenario.checkpoint_references import bind_references
+    from ghx_bench.eval.scenario.conditions import CheckpointCondition
+    from ghx_bench.eval.scenario.eval_scenario import Assertions, Checkpoint, EvalScenario, FixtureRequirements
+    from ghx_bench.eval.scenario.evaluation import CustomScorer, describe_condition, evaluate_condition
+    from ghx_bench.eval.scenario.expectations import expectation_findings
+    from ghx_bench.eval.scenario.manifest import (
         FixtureManifest,
         FixtureResource,
         load_fixture_manifest,
         write_fixture_manifest,
     )
-    from ghx_bench.eval.references import bind_references
-    from ghx_bench.eval.scenario import Assertions, Checkpoint, EvalScenario, FixtureRequirements
-    from ghx_bench.eval.scorers import load_scorers
-    from ghx_bench.eval.sets import load_scenario_sets
 
 __all__ = [
     "Assertions",
@@ -51,31 +51,19 @@ __all__ = [
     "write_fixture_manifest",
 ]
 
-_HOMES = {
-    "binding": "BindingError bind_fixture_variables",
-    "conditions": "CheckpointCondition",
-    "config": "EvalConfig load_eval_config",
-    "evaluation": "CustomScorer describe_condition evaluate_condition",
-    "examination": "Known",
-    "expectations": "expectation_findings",
-    "loader": "load_eval_scenarios scenario_loader",
-    "manifest": "FixtureManifest FixtureResource load_fixture_manifest write_fixture_manifest",
-    "references": "bind_references",
-    "scenario": "Assertions Checkpoint EvalScenario FixtureRequirements",
-    "scorers": "load_scorers",
-    "sets": "load_scenario_sets",
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "checking.scenario_rules": "Known",
+        "project.config": "EvalConfig load_eval_config",
+        "project.custom_scorers": "load_scorers",
+        "project.loader": "load_eval_scenarios load_scenario_sets scenario_loader",
+        "scenario.binding": "BindingError bind_fixture_variables",
+        "scenario.checkpoint_references": "bind_references",
+        "scenario.conditions": "CheckpointCondition",
+        "scenario.eval_scenario": "Assertions Checkpoint EvalScenario FixtureRequirements",
+        "scenario.evaluation": "CustomScorer describe_condition evaluate_condition",
+        "scenario.expectations": "expectation_findings",
+        "scenario.manifest": "FixtureManifest FixtureResource load_fixture_manifest write_fixture_manifest",
+    },
+)

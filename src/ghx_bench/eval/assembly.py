@@ -9,26 +9,25 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.reference import ReferenceProvider
 from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.checkpoints import CheckpointScorer
-from ghx_bench.eval.classification import GitHubToolClassifier, resolve_github_command
-from ghx_bench.eval.collectors import eval_collectors
-from ghx_bench.eval.config import EvalConfig
-from ghx_bench.eval.live import LiveLifecycle
-from ghx_bench.eval.modes import Modes, definitions_of, open_modes
-from ghx_bench.eval.own_agents import BadAgentError, agent_at, installed_agent, installed_agents
-from ghx_bench.eval.recordings import recordings_of
-from ghx_bench.eval.scenario import EvalScenario
-from ghx_bench.eval.staging import TwinLifecycle
-from ghx_bench.eval.targets import is_target
-from ghx_bench.eval.turns import TurnTaking
+from ghx_bench.eval.modes.resolver import Modes, definitions_of, open_modes
+from ghx_bench.eval.project.catalogue import Catalogue
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.python_objects import is_target
+from ghx_bench.eval.project.user_agents import BadAgentError, agent_at, installed_agent, installed_agents, recordings_of
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
+from ghx_bench.eval.scoring.github_collectors import eval_collectors
+from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
+from ghx_bench.eval.stages.github_stage import LiveLifecycle
+from ghx_bench.eval.stages.turns import TurnTaking
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.instruments import Instruments
+from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
 

@@ -27,7 +27,6 @@ from ghx_bench.profiler.contracts import (
 )
 from ghx_bench.profiler.events import Event, Observer
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
-from ghx_bench.profiler.instruments import Backoff, Instruments
 from ghx_bench.profiler.metrics import (
     Cost,
     CustomMetric,
@@ -37,11 +36,11 @@ from ghx_bench.profiler.metrics import (
     ToolCallRecord,
     ToolCallSummary,
 )
-from ghx_bench.profiler.modes import ModeTable
-from ghx_bench.profiler.phases import Limits
-from ghx_bench.profiler.profile import Profile
+from ghx_bench.profiler.profile import ModeTable, Profile
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.row import Attempt, ProfileRow
+from ghx_bench.profiler.runner.deadlines import Limits
+from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.score import CheckpointDetail, Judgement, PartialScoreError, Score
 from ghx_bench.profiler.scorers import AnswerScorer, CompositeScorer, PredicateScorer

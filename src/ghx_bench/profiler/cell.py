@@ -40,6 +40,23 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One side of a comparison: a mode, of one agent with one model, in one run.
+
+    `None` means pooled: over all agents, over all models, or where only one run is looked at.
+    """
+
+    mode: str
+    agent: str | None = None
+    model: str | None = None
+    run: str | None = None
+
+    def __str__(self) -> str:
+        factors = " / ".join(part for part in (self.agent, self.model, self.mode) if part)
+        return f"{factors} @ {self.run}" if self.run else factors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
     """Every cell of a run: models x modes x scenarios x repetitions, in a reproducible order."""
 

@@ -19,8 +19,8 @@ from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import in_words
 from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
+from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
 from ghx_bench.profiler.cell import NO_MODEL, Order
-from ghx_bench.profiler.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[

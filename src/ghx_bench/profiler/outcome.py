@@ -14,8 +14,8 @@ from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_tran
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.redaction import Redaction
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
+from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.score import PartialScoreError, Score
 
 

@@ -1,4 +1,4 @@
-"""A whole profile in one object: an agent, its tasks, its modes, and whoever looks at it."""
+"""A whole profile in one object: an agent, its tasks, its modes and its observers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,30 @@ from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.instruments import Instruments
-from ghx_bench.profiler.modes import ModeTable
+from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
 from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_profile_suite
+
+
+class ModeTable:
+    """A `ModeResolver` over a fixed list of modes."""
+
+    def __init__(self, modes: Sequence[Mode]) -> None:
+        check_names("mode", [mode.name for mode in modes])
+        self._modes = {mode.name: mode for mode in modes}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the order given."""
+        return tuple(self._modes)
+
+    async def resolve(self, name: str) -> Mode:
+        """Return the mode of that name."""
+        mode = self._modes.get(name)
+        if mode is None:
+            raise UnknownNameError("mode", name, known=self._modes)
+        return mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from ghx_bench.profiler.contracts import Executor, ModeResolver
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.instruments import Instruments
-from ghx_bench.profiler.redaction import Redaction
-from ghx_bench.profiler.running import Running
+from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.runner.running import Running
 from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import MatrixRecord, ModeDetails, RunRecord, host_here, versions_here

@@ -10,8 +10,9 @@ with World.create() as world, Server() as server:
 The names below are imported on first use (PEP 562): a diff loads no web server.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behind a name loads with its first use
     from ghx_bench.twin.difference import Difference, diff
@@ -50,31 +51,20 @@ __all__ = [
     "served",
 ]
 
-_HOMES = {
-    "difference": "Difference diff",
-    "faults": "Fault primary_rate_limit secondary_rate_limit",
-    "journal": "Entry Journal",
-    "seed.document": "WorldSeed",
-    "seed.harvesting": "harvest",
-    "seed.loading": "load_seed seed_text",
-    "seed.planting": "plant",
-    "server.app": "TwinApp",
-    "server.environment": "ClientEnvironment",
-    "server.running": "Server served",
-    "viewer": "Viewer",
-    "world": "Act Snapshot World",
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "difference": "Difference diff",
+        "faults": "Fault primary_rate_limit secondary_rate_limit",
+        "journal": "Entry Journal",
+        "seed.document": "WorldSeed",
+        "seed.harvesting": "harvest",
+        "seed.loading": "load_seed seed_text",
+        "seed.planting": "plant",
+        "server.app": "TwinApp",
+        "server.environment": "ClientEnvironment",
+        "server.running": "Server served",
+        "viewer": "Viewer",
+        "world": "Act Snapshot World",
+    },
+)

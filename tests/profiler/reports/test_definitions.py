@@ -5,8 +5,8 @@ from pathlib import Path
 
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.classification import CATEGORIES
-from ghx_bench.eval.collectors import SURFACES
+from ghx_bench.eval.scoring.github_collectors import SURFACES
+from ghx_bench.eval.scoring.tool_categories import CATEGORIES
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.definitions import DEFINITIONS, defined, definition_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.inspection import Inspection, inspect_files
+from ghx_bench.eval.checking.project_files import Inspection, inspect_files
 
 FOUND_PROBLEMS = 2
 

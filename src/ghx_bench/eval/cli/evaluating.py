@@ -17,13 +17,13 @@ from ghx_bench._base.commandline import INTERRUPTED
 from ghx_bench._base.errors import FlagError, OperationError, ungrouped
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.eval.assembly import assembled
-from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.cli.exits import exit_code
 from ghx_bench.eval.cli.measuring import measure, show
 from ghx_bench.eval.cli.resuming import evaluation_settings, home_of
-from ghx_bench.eval.config import EvalConfig, project_config
-from ghx_bench.eval.gates import judge
-from ghx_bench.eval.staging import required_fixtures
+from ghx_bench.eval.project.catalogue import Catalogue
+from ghx_bench.eval.project.config import EvalConfig, project_config
+from ghx_bench.eval.project.gates import judge
+from ghx_bench.eval.stages.twin_stage import required_fixtures
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record

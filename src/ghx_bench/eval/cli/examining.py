@@ -15,17 +15,17 @@ import anyio
 
 from ghx_bench._base.errors import GhxBenchError
 from ghx_bench.capabilities.environment import Connection, connection_from_environment
-from ghx_bench.eval.config import FixtureChoice, load_eval_config, project_file
-from ghx_bench.eval.fixtures.drafts import Actor
+from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.identities import live_clients
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.manager import FixtureManager
-from ghx_bench.eval.fixtures.territory import Person
-from ghx_bench.eval.folders import CONFIG_FILE
-from ghx_bench.eval.live_environment import hub_from_environment, with_host
-from ghx_bench.eval.mode_definitions import Definitions, ModeDefinition
-from ghx_bench.eval.modes import definitions_of
-from ghx_bench.eval.toolbox import GHX, find_tool
+from ghx_bench.eval.fixtures.repository_access import Person
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes.program_path import GHX, find_tool
+from ghx_bench.eval.modes.resolver import definitions_of
+from ghx_bench.eval.project.config import FixtureChoice, load_eval_config, project_file
+from ghx_bench.eval.project.folders import CONFIG_FILE
+from ghx_bench.eval.stages.github_environment import hub_from_environment, with_host
 
 _OLDEST_PYTHON = (3, 11)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_bench._base.commandline import FAILED
-from ghx_bench.eval.gates import Verdict
+from ghx_bench.eval.project.gates import Verdict
 
 NOT_ALL_MEASURED = 3
 

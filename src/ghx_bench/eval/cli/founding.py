@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ghx_bench._base.errors import InputError, OperationError
 
-PROJECT = Path(__file__).parent.parent / "project"
+PROJECT = Path(__file__).parents[1] / "starters" / "project"
 
 
 def found(directory: Path) -> int:

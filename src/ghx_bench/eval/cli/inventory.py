@@ -7,19 +7,19 @@ from typing import Any
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean
-from ghx_bench.eval import catalogue
-from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.checking.scenario_rules import Known
 from ghx_bench.eval.cli.columns import BUILT_IN, in_columns
 from ghx_bench.eval.cli.flags import Listing, Narrowing
-from ghx_bench.eval.config import project_config, project_file
-from ghx_bench.eval.examination import Known
-from ghx_bench.eval.fixtures.document import FixtureDocument
+from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.loader import LoadedScenario, load_scenario_files, narrow
-from ghx_bench.eval.mode_definitions import Definitions
-from ghx_bench.eval.modes import definitions_of
-from ghx_bench.eval.targets import is_target
+from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.modes.resolver import definitions_of
+from ghx_bench.eval.project import catalogue
+from ghx_bench.eval.project.catalogue import Catalogue
+from ghx_bench.eval.project.config import project_config, project_file
+from ghx_bench.eval.project.loader import LoadedScenario, load_scenario_files, narrow
+from ghx_bench.eval.project.python_objects import is_target
 
 Entry = Mapping[str, Any]
 """One thing, as `--json` prints it; the table is made of the same."""
@@ -91,7 +91,7 @@ def show_modes(listing: Listing) -> int:
 def show_agents(listing: Listing) -> int:
     """Print the agents, and what each does; of others' agents, where they are."""
     from ghx_bench.eval.assembly import AGENTS
-    from ghx_bench.eval.own_agents import installed_agents
+    from ghx_bench.eval.project.user_agents import installed_agents
 
     chosen = project_config(listing.config).provider.id
     known = {name: (agent.description, agent.is_control) for name, agent in AGENTS.items()}

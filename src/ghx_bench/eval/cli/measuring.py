@@ -14,7 +14,7 @@ from rich.console import Console
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.eval.cli.glance import SHOWN_METRICS, glance_table
 from ghx_bench.eval.cli.interruption import interruptible
-from ghx_bench.eval.gates import Verdict
+from ghx_bench.eval.project.gates import Verdict
 from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.progress import JsonLog, choose_observer
 from ghx_bench.profiler.reports.controls import ControlTally, alarms

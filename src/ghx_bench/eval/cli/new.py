@@ -27,7 +27,7 @@ def new_scenario(
     format
         YAML has comments that explain each part; JSON has none.
     """
-    from ghx_bench.eval.starter import write_starter
+    from ghx_bench.eval.project.starter import write_starter
 
     path = write_starter(id, directory, category=category, format_=format)
     said = f"{path} written, and its solution beside it; edit them, then run: ghx-bench check {directory}"

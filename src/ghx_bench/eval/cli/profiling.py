@@ -13,14 +13,14 @@ from pydantic import Field
 
 from ghx_bench._base.commandline import INTERRUPTED
 from ghx_bench._base.errors import InputError
+from ghx_bench.documents.section import Distinct, Name
 from ghx_bench.eval.cli.exits import exit_code
 from ghx_bench.eval.cli.measuring import measure, show
 from ghx_bench.eval.cli.resuming import made_by_evaluation, settings_of
-from ghx_bench.eval.targets import load_target
+from ghx_bench.eval.project.python_objects import load_target
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.profile import Profile
-from ghx_bench.profiler.section import Distinct, Name
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RunRecord, read_record
 from ghx_bench.profiler.suite import SuiteResult

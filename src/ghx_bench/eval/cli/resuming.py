@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ghx_bench.eval.config import EvalConfig
-from ghx_bench.eval.recordings import replayed_run
-from ghx_bench.eval.targets import file_of
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.python_objects import file_of
+from ghx_bench.eval.project.user_agents import replayed_run
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.store.directory import RunDirectory

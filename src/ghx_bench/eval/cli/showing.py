@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, one_line
-from ghx_bench.eval.recordings import recorded_session
+from ghx_bench.eval.project.user_agents import recorded_session
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
 from ghx_bench.profiler.store.directory import RunDirectory

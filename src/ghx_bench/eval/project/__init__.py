@@ -1,1 +1,1 @@
-"""The project that `ghx-bench init` writes; every file of it but this one."""
+"""The files of a project: configuration, scenarios, sets, custom scorers and agents."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.failures import Fate, fate_of
+from ghx_bench.profiler.runner.toolcalls import request_of
 from ghx_bench.profiler.shell import CommandResolver, label_of, names_of
-from ghx_bench.profiler.toolcalls import request_of
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     SessionTrace,

@@ -9,9 +9,9 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.score import Score
-from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent
 
 _NOT_RECORDED = "(not recorded)"

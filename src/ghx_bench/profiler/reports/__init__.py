@@ -3,8 +3,9 @@
 The names below are found when they are asked for (PEP 562): a run that only prints its last lines loads no charts.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # charts and numpy cost start-up time: the modules behind these names load with the first use
     from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
@@ -12,19 +13,10 @@ if TYPE_CHECKING:  # charts and numpy cost start-up time: the modules behind the
 
 __all__ = ["NothingToReportError", "ReportDirectoryError", "ReportResult", "generate_report"]
 
-_HOMES = {
-    "NothingToReportError": "errors",
-    "ReportDirectoryError": "errors",
-    "ReportResult": "report",
-    "generate_report": "report",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "errors": "NothingToReportError ReportDirectoryError",
+        "report": "ReportResult generate_report",
+    },
+)

@@ -17,8 +17,8 @@ from ghx_bench.profiler.reports.page import page, way_back
 from ghx_bench.profiler.reports.tally import why_failed
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, metric_name
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.toolcalls import has_succeeded
 from ghx_bench.profiler.store.credible import known_metrics
-from ghx_bench.profiler.toolcalls import has_succeeded
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     ReasoningEvent,

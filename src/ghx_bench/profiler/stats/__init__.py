@@ -3,8 +3,9 @@
 The names below are found when they are asked for (PEP 562): commands that only read a plan start without numpy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names load with the first use
     from ghx_bench.profiler.stats.bootstrap import bootstrap_ci, bootstrap_reduction_ci
@@ -70,31 +71,23 @@ __all__ = [
     "wilson_interval",
 ]
 
-_MODULES = {
-    "bootstrap": ("bootstrap_ci", "bootstrap_reduction_ci"),
-    "comparison": ("compare_all_modes", "compare_modes"),
-    "descriptive": ("clustered_mean", "clustered_standard_error", "compute_descriptive", "median_interval"),
-    "drift": ("drift_over_run",),
-    "effects": ("cliffs_delta", "cohens_d", "hedges_g"),
-    "multiplicity": ("benjamini_hochberg", "holm"),
-    "noise": ("assumed_amounts", "assumed_rates", "pilot_components"),
-    "observations": ("Observations", "observe"),
-    "permutation": ("permutation_test",),
-    "plan": ("AnalysisPlan",),
-    "records": ("ModeComparison", "ModeSummary"),
-    "sample_size": ("plan_sample_size",),
-    "spend": ("cost_per_success",),
-    "success": ("clustered_wilson_interval", "pass_at_k", "pass_curve", "pass_hat_k", "wilson_interval"),
-    "summary": ("summarize_metric", "summarize_modes", "summarize_success"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "bootstrap": "bootstrap_ci bootstrap_reduction_ci",
+        "comparison": "compare_all_modes compare_modes",
+        "descriptive": "clustered_mean clustered_standard_error compute_descriptive median_interval",
+        "drift": "drift_over_run",
+        "effects": "cliffs_delta cohens_d hedges_g",
+        "multiplicity": "benjamini_hochberg holm",
+        "noise": "assumed_amounts assumed_rates pilot_components",
+        "observations": "Observations observe",
+        "permutation": "permutation_test",
+        "plan": "AnalysisPlan",
+        "records": "ModeComparison ModeSummary",
+        "sample_size": "plan_sample_size",
+        "spend": "cost_per_success",
+        "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
+        "summary": "summarize_metric summarize_modes summarize_success",
+    },
+)

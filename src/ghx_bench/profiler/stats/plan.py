@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ghx_bench._base.wire import Count
-from ghx_bench.profiler.section import Distinct, Real, Section, Text
+from ghx_bench.documents.section import Distinct, Real, Section, Text
 
 Target = Literal["suite", "population"]
 """What a verdict is about: `suite` is "on these scenarios", `population` is "on tasks like these"."""

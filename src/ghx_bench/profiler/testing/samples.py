@@ -9,9 +9,9 @@ from ghx_bench._base.clock import timestamp
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.score import CheckpointDetail, Score
-from ghx_bench.profiler.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     ReasoningEvent,

@@ -1,0 +1,45 @@
+"""The base model and the field types of configuration files."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
+
+from ghx_bench._base.wire import StrictInt
+from ghx_bench.documents import RefusedError
+
+Flag = Annotated[bool, Strict()]
+Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+AtLeastOne = Annotated[StrictInt, Field(ge=1)]
+Text = Annotated[str, Strict(), StringConstraints(min_length=1)]
+Name = Annotated[
+    str, Strict(), StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"), Field(examples=["name-001"])
+]
+"""A name that can also name a file."""
+
+
+def refuse_duplicates(names: Sequence[str]) -> None:
+    """Refuse a name given twice, also in another case: names become files, and not every disk tells cases apart."""
+    seen: dict[str, str] = {}
+    for index, name in enumerate(names):
+        first = seen.setdefault(name.casefold(), name)
+        if len(seen) == index + 1:
+            continue
+        if first == name:
+            raise RefusedError(f"{name!r} is given twice", at=(index,), suggestion="name it once")
+        raise RefusedError(f"{name!r} differs from {first!r} only in case", at=(index,), suggestion="rename one")
+
+
+class Section(BaseModel):
+    """A part of a configuration file; unknown keys are refused, nothing is converted quietly."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    refuse_duplicates(names)
+    return names
+
+
+Distinct = AfterValidator(_distinct)
+"""Marks a list in which no name may stand twice."""

@@ -1,0 +1,80 @@
+"""What is wrong with modes, in a configuration and in files of their own, as far as it can be seen without a start."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ghx_bench._base.errors import DocumentError, InputError
+from ghx_bench._base.problems import Problem, pointer_of
+from ghx_bench.documents import Document, problem, read_document
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
+from ghx_bench.eval.modes.program_path import absence, find_tool
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.scenario.templates import Tokens
+
+
+def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
+    """Yield what is wrong with files of modes, with paths in them, with what they extend, and with unknown names."""
+    filed, problems = _filed(config, document.path.parent)
+    yield from problems
+    if problems:
+        return  # the modes of these files would only seem to be unknown
+    try:
+        definitions = Definitions((*config.mode_definitions, *filed))
+    except InputError as error:
+        yield problem(document, "/modes", str(error))
+        return
+    described = [each.described_in(document.path) for each in config.mode_definitions]
+    for each, place in zip(described, _places(document, len(described)), strict=True):
+        yield from _problems_in(each, document, place)
+    for each, file in zip(filed, config.mode_files, strict=True):
+        yield from _problems_in(each, read_document(document.path.parent / file), ())
+    for index, name in enumerate(config.modes):
+        try:
+            definitions.lineage(name)
+        except InputError as error:
+            yield problem(document, f"/modes/{index}", str(error))
+
+
+def mode_file_problems(document: Document) -> Iterator[Problem]:
+    """Yield what is wrong with a mode in a file of its own, whoever may name it."""
+    try:
+        yield from _problems_in(load_mode_definition(document.path), document, ())
+    except DocumentError as error:
+        yield from error.problems
+
+
+def _problems_in(mode: ModeDefinition, document: Document, place: Tokens) -> Iterator[Problem]:
+    """Yield the paths of a mode that lead nowhere, and those of programs that cannot be run."""
+    yield from mode.lost
+    commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
+    programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
+    for tokens, program in programs.items():
+        if program and _is_there(program) and find_tool(program, {}) is None:
+            yield problem(document, pointer_of((*place, *tokens)), absence(program, "install it"))
+
+
+def _is_there(program: str) -> bool:
+    """Say whether a program is named by a whole path, and the path leads somewhere; other names are asked of a run."""
+    path = os.path.expanduser(program)  # noqa: PTH111 - Path raises for a user who is not there
+    return os.path.isabs(path) and os.path.exists(path)  # noqa: PTH110, PTH117 - Path raises for too long a name
+
+
+def _places(document: Document, count: int) -> Sequence[Tokens]:
+    """Return where the modes of a configuration are described: in their own list first, then among the modes to run."""
+    value = document.value if isinstance(document.value, dict) else {}
+    listed, modes = value.get("mode_definitions"), value.get("modes")
+    own: list[Tokens] = [("mode_definitions", index) for index in range(len(listed) if isinstance(listed, list) else 0)]
+    entries = enumerate(modes if isinstance(modes, list) else ())
+    return [*own, *(("modes", index) for index, each in entries if isinstance(each, dict))][:count]
+
+
+def _filed(config: EvalConfig, folder: Path) -> tuple[list[ModeDefinition], list[Problem]]:
+    definitions: list[ModeDefinition] = []
+    problems: list[Problem] = []
+    for file in config.mode_files:
+        try:
+            definitions.append(load_mode_definition(folder / file))
+        except DocumentError as error:
+            problems += error.problems
+    return definitions, problems

@@ -1,0 +1,138 @@
+"""What is wrong with solutions beyond their form: unknown variables, unknown modes, and modes that lack one."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ghx_bench._base.errors import DocumentError, InputError
+from ghx_bench._base.problems import did_you_mean, listed, shortened
+from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
+from ghx_bench.agents.variables import names_in
+from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
+from ghx_bench.eval.checking.known_names import Configured, definitions_in
+from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.scenario.templates import Tokens
+from ghx_bench.eval.scenario.variables import REPO
+
+REFERENCE = "reference"
+"""The agent that follows solutions."""
+
+
+def solved_by(path: Path) -> str:
+    """Return the id of the scenario whose solution is in a file of this name."""
+    return path.name.removesuffix(SUFFIX)
+
+
+def mistakes_in_solution(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
+    """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
+    bound = frozenset({*variables, REPO})
+    in_all_modes: frozenset[str] | None = None
+    for mode, steps in solution.modes.items():
+        known = set(bound)
+        yield from _mistakes_in_steps(steps, ("modes", mode), known)
+        in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
+    yield from _unknown([solution.answer], ("answer",), in_all_modes or bound)
+
+
+def _mistakes_in_steps(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
+    """Yield what steps use that is not `known`, to which is added what they save."""
+    for index, step in enumerate(steps):
+        place = (*at, index)
+        if step.shell is not None:
+            yield from _unknown([step.shell], (*place, "shell"), known)
+        if step.mcp is not None:
+            yield from _unknown([step.mcp.arguments], (*place, "mcp", "arguments"), known)
+        if step.for_each is not None:
+            yield from _unknown([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
+            inside = {*known, step.as_}
+            yield from _mistakes_in_steps(step.do or (), (*place, "do"), inside)
+            known |= inside - {step.as_}
+        if step.saved_as is not None:
+            known.add(step.saved_as)
+
+
+def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
+    for name in dict.fromkeys(names_in(texts)):
+        if name not in known:
+            hint = did_you_mean(name, sorted(known))
+            yield Finding(tokens=tokens, reason=f"nothing is called {shortened(name)} here", suggestion=hint)
+
+
+def doubts_about_modes(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
+    """Yield the modes of a solution that nobody knows."""
+    for mode in solution.modes:
+        if mode not in modes:
+            yield Finding(
+                tokens=("modes", mode),
+                reason=f"there is no mode {shortened(mode)}",
+                suggestion=did_you_mean(mode, sorted(modes)),
+                at_key=True,
+            )
+
+
+def modes_without(solution: SolutionFile | None, modes: Iterable[str], definitions: Definitions) -> list[str]:
+    """Return the modes for which a solution says nothing, neither in their name nor in that of one they extend."""
+    solved = frozenset(solution.modes) if solution else frozenset[str]()
+    return [mode for mode in modes if (line := _lineage(mode, definitions)) and solved.isdisjoint(line)]
+
+
+def _lineage(mode: str, definitions: Definitions) -> list[str]:
+    try:
+        return [each.name for each in definitions.lineage(mode)]
+    except InputError:
+        return []  # what is wrong with the mode is told where it is described
+
+
+class Solutions:
+    """The solutions among the files that are checked, and what is wrong with them.
+
+    `places` are the files of the scenarios there are, `variables` those that each of them binds.
+    """
+
+    def __init__(self, places: Mapping[str, Path], variables: Mapping[str, Collection[str]]) -> None:
+        self._places, self._variables = places, variables
+        self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
+
+    def inspect(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
+        """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
+        id_ = solved_by(document.path)
+        self._found[id_] = document, None
+        try:
+            solution = validate_document(document, SolutionFile)
+        except DocumentError as error:
+            return list(error.problems), []
+        self._found[id_] = document, solution
+        problems, doubts = list[Problem](), list[Problem]()
+        if id_ in self._variables:
+            problems = problems_of(document, mistakes_in_solution(solution, self._variables[id_]))
+        elif id_ not in self._places:
+            hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
+            said = f"there is no scenario {id_!r} that this could be a solution of"
+            doubts.append(problem(document, "", said, hint))
+        if modes is not None:
+            doubts += problems_of(document, doubts_about_modes(solution, modes))
+        return problems, doubts
+
+    def missing(self, configured: Configured, ids: Iterable[str]) -> Iterator[Problem]:
+        """Yield in which modes of a configuration the reference agent would find nothing to follow."""
+        config = configured.placed
+        if config.provider.id != REFERENCE:
+            return
+        definitions = definitions_in(config)
+        for id_ in ids:
+            path = self._places[id_]
+            document, solution = self._found.get(id_, (None, None))
+            is_unknown = solution is None and (document is not None or path.with_name(f"{id_}{SUFFIX}").is_file())
+            without = [] if is_unknown else modes_without(solution, config.modes, definitions)
+            if without:
+                yield _lacking(without, configured.document.path, document, path)
+
+
+def _lacking(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
+    which = "mode" if len(modes) == 1 else "modes"
+    said = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
+    if document is not None:
+        return problem(document, "/modes", said, f"write one, or leave the {which} out", at_key=True)
+    name = f"{scenario.stem}{SUFFIX}"
+    return Problem(file=str(scenario), reason=said, suggestion=f"write {name} beside it, or choose another agent")

@@ -1,0 +1,279 @@
+"""Modes as they are written down: those that come with the bench, and those of users."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar, cast
+
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import Problem, did_you_mean
+from ghx_bench.agents.toolset import McpServer
+from ghx_bench.documents import (
+    DocumentError,
+    RefusedError,
+    explain,
+    problem,
+    read_document,
+    validate_document,
+)
+from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
+from ghx_bench.profiler.errors import UnknownNameError
+
+V = TypeVar("V")
+
+ORIGIN_SWAP = Path(__file__).parent / "github_origin.cjs"
+
+_FROM_HERE = ("./", "../")
+_TOKEN = {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"}
+
+PRESETS: Mapping[str, McpServer] = {
+    # GitHub's own server, a Go program. It takes any address for github.com, plain http on loopback only.
+    "github": McpServer(
+        command="github-mcp-server",
+        args=("stdio",),
+        environment={**_TOKEN, "GITHUB_HOST": "${GITHUB_SERVER_URL}"},
+    ),
+    # The reference server, which has api.github.com built in.
+    "npm": McpServer(
+        command="npx",
+        args=("-y", "@modelcontextprotocol/server-github"),
+        environment={**_TOKEN, "NODE_OPTIONS": f'--require "{ORIGIN_SWAP}"'},
+    ),
+    # Ours. `-P`: what lies in the agent's folder must not be taken for a module.
+    "ghx": McpServer(command=sys.executable, args=("-P", "-m", "ghx_bench.cli.main", "mcp")),
+}
+"""MCP servers that can be named instead of described."""
+
+
+def _server_or_preset(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value not in PRESETS:
+        raise RefusedError(f"no preset {value!r}", suggestion=did_you_mean(value, PRESETS))
+    return PRESETS[value]
+
+
+Server = Annotated[McpServer, BeforeValidator(_server_or_preset)]
+
+
+class ModeDefinition(Section):
+    """A tool set to compare: what its agents find on their path, which MCP servers they get, what they are told."""
+
+    name: Name = Field(description="The name of the mode.", examples=["mine"])
+    extends: Name | None = Field(
+        default=None, description="A mode to start from; tools, servers and variables are added.", examples=["baseline"]
+    )
+    tools: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(),
+        description="Programs on the path beside the common ones: by name, or as the path of a file.",
+        examples=[["gh"]],
+    )
+    instructions: Text | None = Field(
+        default=None, description="What the agent is told about its tools, beside the scenario's own prompt."
+    )
+    environment: dict[Text, str] = Field(
+        default={}, description="Variables of its sessions; ${NAME} stands for one of the bench's own environment."
+    )
+    mcp_servers: dict[Name, Server] = Field(
+        default={}, description="MCP servers by name: a description, or the name of a preset."
+    )
+    shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
+
+    _file: Path | None = PrivateAttr(default=None)
+
+    def described_in(self, file: Path) -> "ModeDefinition":
+        """Return this definition with what it names by a path taken from the folder of the file that it stands in.
+
+        Sessions and servers run elsewhere. A path that leads nowhere stays as it is, and is among the `lost`.
+        """
+        folder = file.parent
+        servers = {name: _server_beside(server, folder) for name, server in self.mcp_servers.items()}
+        changes = {
+            "tools": tuple(_placed(_program(tool), folder) for tool in self.tools),
+            "environment": _all_placed(self.environment, folder),
+            "mcp_servers": servers,
+        }
+        placed = self.model_copy(update=changes)
+        placed._file = file  # noqa: SLF001 - of its own class
+        return placed
+
+    @property
+    def lost(self) -> tuple[Problem, ...]:
+        """The paths in it that lead nowhere from the folder of its file."""
+        if self._file is None:
+            return ()
+        file, remedy = str(self._file), "a path that begins with ./ or ../ is taken from the folder of this file"
+        return tuple(
+            Problem(file=file, reason=f"mode {self.name!r} names {text}, which is not there", suggestion=remedy)
+            for text in self._texts()
+            if text.startswith(_FROM_HERE)
+        )
+
+    def _texts(self) -> Iterator[str]:
+        yield from self.tools
+        yield from self.environment.values()
+        for server in self.mcp_servers.values():
+            yield from (*server.words, *server.environment.values())
+
+
+def _server_beside(server: McpServer, folder: Path) -> McpServer:
+    changes = {
+        "command": server.command and _placed(_program(server.command), folder),
+        "args": tuple(_placed(text, folder) for text in server.args),
+        "environment": _all_placed(server.environment, folder),
+    }
+    return server.model_copy(update=changes)
+
+
+def _program(text: str) -> str:
+    """Return what names a program, so that a path from here is seen to be one: nothing else has a slash in it."""
+    is_from_here = os.sep in text and not text.startswith((*_FROM_HERE, os.sep, "~"))
+    return f"./{text}" if is_from_here else text
+
+
+def _all_placed(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
+    return {name: _placed(text, folder) for name, text in texts.items()}
+
+
+def _placed(text: str, folder: Path) -> str:
+    path = str((folder / text).absolute())
+    is_there = text.startswith(_FROM_HERE) and os.path.exists(path)  # noqa: PTH110 - Path raises for too long a name
+    return path if is_there else text
+
+
+BUILT_IN: Mapping[str, ModeDefinition] = {
+    definition.name: definition
+    for definition in (
+        ModeDefinition(name="baseline", tools=("gh",), instructions="Use the `gh` command to work with GitHub."),
+        ModeDefinition(
+            name="ghx",
+            tools=("ghx",),
+            instructions=(
+                "Use the `ghx` command to work with GitHub. `ghx capabilities search WORDS` finds an operation, "
+                "`ghx capabilities explain ID` tells its inputs, `ghx run ID --input JSON` runs it, and "
+                "`ghx chain --steps JSON` runs several at once."
+            ),
+        ),
+        ModeDefinition(
+            name="ghx-mcp",
+            mcp_servers={"ghx": PRESETS["ghx"]},
+            instructions="Use the tools of the MCP server `ghx` to work with GitHub.",
+        ),
+        ModeDefinition(
+            name="mcp",
+            mcp_servers={"github": PRESETS["github"]},
+            instructions="Use the tools of the MCP server `github` to work with GitHub.",
+        ),
+    )
+}
+"""The modes that come with the bench."""
+
+_REDEFINABLE = frozenset({"mcp"})
+
+
+class Definitions:
+    """All modes that are known, with what each inherits."""
+
+    def __init__(self, own: Sequence[ModeDefinition] = ()) -> None:
+        for each in own:
+            if each.name in BUILT_IN and each.name not in _REDEFINABLE:
+                raise InputError(
+                    f"mode {each.name!r} is built in; give yours another name, with `extends: {each.name}` if it adds"
+                )
+        self._known = {**BUILT_IN, **{each.name: each for each in own}}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all modes."""
+        return tuple(self._known)
+
+    def lineage(self, name: str) -> tuple[ModeDefinition, ...]:
+        """Return a mode and what it extends, itself first."""
+        line: list[ModeDefinition] = []
+        wanted: str | None = name
+        while wanted is not None:
+            if wanted not in self._known:
+                raise UnknownNameError("mode", wanted, known=self._known)
+            if any(each.name == wanted for each in line):
+                raise InputError(f"mode {name!r} extends itself: {' extends '.join([*(e.name for e in line), wanted])}")
+            line.append(self._known[wanted])
+            wanted = line[-1].extends
+        return tuple(line)
+
+    def whole(self, name: str) -> ModeDefinition:
+        """Return a mode with all that it inherits, and nothing left to inherit."""
+        oldest_first = self.lineage(name)[::-1]
+        told = [each.instructions for each in oldest_first if each.instructions is not None]
+        shells = [each.shell for each in oldest_first if each.shell is not None]
+        return ModeDefinition(
+            name=name,
+            tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
+            instructions=told[-1] if told else None,
+            environment=_merged(each.environment for each in oldest_first),
+            mcp_servers=_merged(each.mcp_servers for each in oldest_first),
+            shell=shells[-1] if shells else True,
+        )
+
+
+def _merged(parts: Iterable[Mapping[str, V]]) -> dict[str, V]:
+    return {name: value for part in parts for name, value in part.items()}
+
+
+FILE_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
+
+
+def take_modes_apart(values: Mapping[str, object]) -> dict[str, object]:
+    """Return a configuration whose `modes` are names; what stood there is in `mode_definitions` and `mode_files`."""
+    entries = values.get("modes")
+    if not isinstance(entries, list | tuple):
+        return dict(values)
+    names: list[object] = []
+    described: list[object] = []
+    files: list[object] = []
+    for index, entry in enumerate(cast("Sequence[object]", entries)):
+        match entry:
+            case dict() | ModeDefinition():
+                definition = _definition(cast("object", entry), index)
+                names.append(definition.name)
+                described.append(definition)
+            case str() if Path(entry).suffix in FILE_SUFFIXES:
+                names.append(Path(entry).stem)
+                files.append(entry)
+            case _:
+                names.append(entry)
+    return {
+        **values,
+        "modes": names,
+        **_longer(values, "mode_definitions", described),
+        **_longer(values, "mode_files", files),
+    }
+
+
+def load_mode_definition(path: Path) -> ModeDefinition:
+    """Read a mode from a file of its own; raise `DocumentError` with everything wrong with it."""
+    document = read_document(path)
+    definition = validate_document(document, ModeDefinition)
+    if definition.name != path.stem:
+        said = f"the file is called {path.name!r} and the mode {definition.name!r}"
+        raise DocumentError([problem(document, "/name", said, "call both the same")])
+    return definition.described_in(path)
+
+
+def _longer(values: Mapping[str, object], key: str, more: list[object]) -> dict[str, object]:
+    given = values.get(key, ())
+    if not more or not isinstance(given, list | tuple):
+        return {}
+    return {key: [*cast("Sequence[object]", given), *more]}
+
+
+def _definition(entry: object, index: int) -> ModeDefinition:
+    try:
+        return ModeDefinition.model_validate(entry)
+    except ValidationError as error:
+        first = explain(error, ModeDefinition, entry)[0]
+        raise RefusedError(
+            first.reason, at=("modes", index, *first.tokens), suggestion=first.suggestion, at_key=first.at_key
+        ) from None

@@ -1,0 +1,213 @@
+"""The modes of a run: each with a path of its own, its MCP servers, and what is written about them on rows."""
+
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import ClassVar
+
+import anyio
+import anyio.to_thread
+from pydantic import JsonValue
+
+from ghx_bench._base.errors import DocumentError, InputError, OperationError
+from ghx_bench._base.problems import one_line
+from ghx_bench._base.scratch import ScratchFolder, sweep
+from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
+from ghx_bench.eval.modes.program_path import (
+    GHX,
+    VERSIONED,
+    MissingToolError,
+    absence,
+    fill_folder,
+    find_tool,
+    version_of,
+)
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.runner.redaction import Redaction
+
+_STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
+_LONGEST_START_S = 120.0
+_NOBODY = "http://127.0.0.1:9"  # the discard port: a server that is only asked for its name needs no GitHub
+_PLACEHOLDERS = {
+    "GITHUB_TOKEN": "placeholder",
+    "GH_TOKEN": "placeholder",
+    "GITHUB_API_URL": _NOBODY,
+    "GITHUB_GRAPHQL_URL": f"{_NOBODY}/graphql",
+    "GITHUB_SERVER_URL": _NOBODY,
+}
+_NO_SECRETS = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
+_SECRETIVE = re.compile(r"(?i)key|token|secret|pass|credential|auth|private")
+_PLAIN = re.compile(r"[A-Za-z]+(?:[ _-][A-Za-z]+)*|true|false|[\d.:+TZ -]+")
+_REMEDIES = {
+    "github-mcp-server": "install GitHub's MCP server, or name another one under `mcp_servers` of the mode",
+    "npx": "install Node.js",
+}
+
+
+class ToolServerError(OperationError):
+    """An MCP server that a mode needs cannot be started or reached."""
+
+    code: ClassVar[str] = "TOOL_SERVER"
+    exit_code: ClassVar[int] = 3
+
+
+class Modes:
+    """Resolves modes by name: each gets a folder with its programs, and its servers are asked who they are.
+
+    What is found out is kept: a mode stays the same as long as this object is used. Nothing of it is made for modes
+    that nobody asks for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
+    leads to that of another.
+    """
+
+    def __init__(self, definitions: Definitions, new_folder: Callable[[], Path], environ: Mapping[str, str]) -> None:
+        self._definitions, self._new_folder, self._environ = definitions, new_folder, environ
+        self._resolved: dict[str, Mode] = {}
+        self._versions: dict[Path, str | None] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All modes there are."""
+        return self._definitions.names
+
+    @property
+    def server_names(self) -> frozenset[str]:
+        """The names of the MCP servers of all modes, by which their tools are recognised."""
+        wholes = (self._definitions.whole(name) for name in self.names)
+        return frozenset(server for whole in wholes for server in whole.mcp_servers)
+
+    def lineage(self, name: str) -> tuple[str, ...]:
+        """Name a mode and what it extends, itself first: where it has no solution, that of an ancestor will do."""
+        return tuple(each.name for each in self._definitions.lineage(name))
+
+    async def resolve(self, name: str) -> Mode:
+        """Return the mode of that name."""
+        if name not in self._resolved:
+            if lost := [path for each in self._definitions.lineage(name) for path in each.lost]:
+                raise DocumentError(lost)
+            self._resolved[name] = await self._make(self._definitions.whole(name))
+        return self._resolved[name]
+
+    async def _make(self, whole: ModeDefinition) -> Mode:
+        programs = self._new_folder() / "bin"
+        try:
+            fill_folder(programs, whole.tools, self._environ)
+        except MissingToolError as error:
+            raise MissingToolError(f"mode {whole.name!r}: {error}") from None
+        tools = ToolSet(
+            shell=whole.shell is not False,
+            tools=tuple(Path(tool).name for tool in whole.tools),
+            mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
+        )
+        environment = {**self._filled(whole), "PATH": str(programs)}
+        secrets = self._secrets_of(whole)
+        facts: dict[str, JsonValue] = {"tools": await self._tools_told(tools, programs)}
+        if tools.mcp_servers:
+            facts["mcp_servers"] = {
+                name: await self._identity(whole.name, name, server, environment, Redaction.of(secrets))
+                for name, server in tools.mcp_servers.items()
+            }
+        return Mode(
+            name=whole.name,
+            environment=environment,
+            instructions=whole.instructions,
+            settings=tools.settings(),
+            facts=facts,
+            secrets=secrets,
+        )
+
+    def _filled(self, whole: ModeDefinition) -> dict[str, str]:
+        try:
+            return {name: fill_variables(value, self._environ) for name, value in whole.environment.items()}
+        except KeyError as missing:
+            raise InputError(
+                f"mode {whole.name!r} needs the environment variable {missing.args[0]}, which is not set"
+            ) from None
+
+    def _secrets_of(self, whole: ModeDefinition) -> frozenset[str]:
+        """Return the values of the user's own variables that the mode gives to its sessions, but for plain ones.
+
+        A word or a date is no secret unless its name says so: both are in every record.
+        """
+        names = frozenset[str]().union(*map(variables_in, whole.environment.values())) - _NO_SECRETS
+        values = {name: self._environ[name] for name in names}
+        return frozenset(v for name, v in values.items() if _SECRETIVE.search(name) or not _PLAIN.fullmatch(v))
+
+    def _startable(self, mode: str, server: McpServer) -> McpServer:
+        """Return a server whose command is found wherever it is started, though its agents' path does not have it."""
+        if server.command is None:
+            return server
+        found = find_tool(server.command, self._environ)
+        if found is None:
+            remedy = _REMEDIES.get(server.command, "install it, or correct the command")
+            raise MissingToolError(f"mode {mode!r}: {absence(server.command, remedy)}")
+        # Only folders that are the same tomorrow: a run is resumed with the servers it was started with.
+        given = {"PATH": ":".join(dict.fromkeys((str(found.parent), *_STANDARD_FOLDERS)))}
+        if found.name == "npx" and "HOME" in self._environ:
+            # A session has a home of its own; without this it would download the server anew.
+            given["npm_config_cache"] = str(Path(self._environ["HOME"], ".npm"))
+        return server.model_copy(
+            update={"command": str(found), "environment": {**given, **server.environment}},
+        )
+
+    async def _tools_told(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
+        """Name the programs that make the mode, with their versions, and git, which every mode has."""
+        return [
+            {"name": tool, "version": await self._version(tool, programs)}
+            for tool in dict.fromkeys((*tools.tools, "git"))
+        ]
+
+    async def _version(self, tool: str, programs: Path) -> str | None:
+        if tool == GHX:
+            return version("ghx-bench")  # of this very installation, whichever way it is started
+        if tool not in VERSIONED:
+            return None
+        link = programs / tool
+        real = link.readlink() if link.is_symlink() else link
+        if real not in self._versions:
+            with ScratchFolder() as home:
+                environment = {"PATH": str(programs), "HOME": str(home), "NO_COLOR": "1"}
+                self._versions[real] = await version_of(real, environment)
+        return self._versions[real]
+
+    async def _identity(
+        self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
+    ) -> dict[str, JsonValue]:
+        """Ask a server for its name and version, without a token or a GitHub of anybody's."""
+        from ghx_bench.agents.toolserver import connected  # noqa: PLC0415 - loads the MCP SDK, see there
+
+        try:
+            with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
+                nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
+                async with connected(name, server, environment=nowhere, directory=home) as opened:
+                    told: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
+                    return {key: redaction.value(value) for key, value in told.items()}
+        except EnvironmentFailure as error:
+            raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
+        except TimeoutError:
+            seconds = f"{_LONGEST_START_S:g} s"
+            raise ToolServerError(f"mode {mode!r}: the MCP server {name!r} did not answer within {seconds}") from None
+
+
+def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:
+    """Return the modes that a configuration brings, those in files of their own among them."""
+    return (*config.mode_definitions, *map(load_mode_definition, config.mode_files))
+
+
+@asynccontextmanager
+async def open_modes(
+    definitions: Sequence[ModeDefinition] = (), *, environ: Mapping[str, str]
+) -> AsyncGenerator[Modes]:
+    """Hold the modes of a run; their folders are private, and gone when the block is left.
+
+    What runs that were killed have left of theirs is removed first.
+
+    `environ` is the bench's own environment: where programs are looked for, and what `${NAME}` in definitions means.
+    """
+    await anyio.to_thread.run_sync(sweep)
+    with ExitStack() as held:
+        yield Modes(Definitions(definitions), lambda: held.enter_context(ScratchFolder()), environ)

@@ -1,0 +1,216 @@
+"""Which scenarios there are: those of the project, and those that come with the package."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean, listed
+from ghx_bench.agents.solution import SUFFIX, Solution, SolutionFile, load_solution_file
+from ghx_bench.documents import DocumentError, Problem
+from ghx_bench.eval.checking.scenario_rules import Known
+from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.custom_scorers import custom_conditions_in, load_scorers, scorer_names
+from ghx_bench.eval.project.loader import (
+    LoadedScenario,
+    UnknownScenariosError,
+    load_scenario_files,
+    load_scenario_sets,
+    narrow,
+    sets_file,
+)
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.evaluation import CustomScorer
+from ghx_bench.eval.scenario.extensions import targets_of
+from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
+from ghx_bench.profiler.scenario import ScenarioSets
+from ghx_bench.profiler.selection import DEFAULT_SET
+
+BUILT_IN = Path(__file__).parents[1] / "scenarios"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSet:
+    """A set of scenarios, and the file it is from; the folder, where a set is simply all that is in it."""
+
+    name: str
+    ids: tuple[str, ...]
+    path: Path
+
+
+class Catalogue:
+    """The scenarios a configuration may choose from, and what belongs to those that were loaded.
+
+    A project's own scenarios come first; one with the id of a built-in scenario stands in for it, and so does a set.
+    """
+
+    def __init__(self, config: EvalConfig) -> None:
+        self._config = config
+        self._known = Known(scorers=partial(scorer_names, config.scorers))
+        self._loaded: dict[str, LoadedScenario] = {}
+        self.scorers: dict[str, CustomScorer] = {}
+        """The custom scorers that the loaded scenarios name; filled by loading."""
+
+    @cached_property
+    def library(self) -> FixtureLibrary:
+        """The fixtures that scenarios may require."""
+        return load_fixtures(self._config.fixtures.folders)
+
+    @property
+    def sets(self) -> ScenarioSets:
+        """The named sets, as a run takes them."""
+        return ScenarioSets({name: each.ids for name, each in self.named_sets.items()})
+
+    @property
+    def written_sets(self) -> ScenarioSets:
+        """The sets as files have them, and a `default` in any case; no scenario is read for it."""
+        named = {each.name: each.ids for folder in (BUILT_IN, *self._config.scenario_dirs) for each in _sets_in(folder)}
+        return ScenarioSets({DEFAULT_SET: (), **named})
+
+    @cached_property
+    def named_sets(self) -> Mapping[str, NamedSet]:
+        """The sets by name; `default` is all of a project's own scenarios, unless it says otherwise."""
+        folders = self._config.scenario_dirs
+        own = {each.name: each for folder in folders for each in _sets_in(folder)}
+        if folders and DEFAULT_SET not in own:
+            everything = tuple(each.scenario.id for each in self._own())
+            own[DEFAULT_SET] = NamedSet(name=DEFAULT_SET, ids=everything, path=folders[0])
+        return {**{each.name: each for each in _sets_in(BUILT_IN)}, **own}
+
+    def every(self) -> list[LoadedScenario]:
+        """Return every scenario there is, the project's own first; whether their scorers exist is not asked."""
+        own = self._own()
+        ids = {each.scenario.id for each in own}
+        built_in = load_scenario_files(BUILT_IN, known=Known(scorers=None))
+        return [*own, *(each for each in built_in if each.scenario.id not in ids)]
+
+    def scenarios(self) -> Sequence[EvalScenario]:
+        """Return the scenarios that were loaded."""
+        return [each.scenario for each in self._loaded.values()]
+
+    async def load(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
+        """Return the scenarios with these ids; this is the run's `ScenarioLoader`."""
+        return await anyio.to_thread.run_sync(self.take, ids)
+
+    def take(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
+        """Load scenarios with what they name: custom scorers, and fixtures that there are."""
+        self._loaded = self._look_up(ids)
+        self._check_targets()
+        self._check_fixtures()
+        self.scorers |= load_scorers(self._scorer_names(), self._config.scorers)
+        return self.scenarios()
+
+    def select(self, *, category: Sequence[str], difficulty: Sequence[str]) -> EvalConfig:
+        """Return the configuration narrowed to scenarios of these categories and difficulties, named one by one."""
+        if not category and not difficulty:
+            return self._config
+        choice = self._config.scenarios
+        name = choice.set or DEFAULT_SET
+        ids = choice.ids or self.sets.get(name)
+        if ids is None:
+            raise UnknownNameError("scenario set", name, known=self.sets.names())
+        scenarios = [each.scenario for each in self._look_up(ids).values()]
+        chosen = narrow(scenarios, category=category or None, difficulty=difficulty or None)
+        if not chosen:
+            wanted = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
+            raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
+        return self._config.with_overrides({"--scenario": [each.id for each in chosen]})
+
+    def solutions(self, lineage: Callable[[str], Sequence[str]]) -> Callable[[str, str], Solution | None]:
+        """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
+        files: dict[str, SolutionFile | None] = {}
+
+        def solution(scenario_id: str, mode: str) -> Solution | None:
+            if scenario_id not in files:
+                path = self.solution_path(scenario_id)
+                files[scenario_id] = load_solution_file(path) if path.is_file() else None
+            file = files[scenario_id]
+            found = (file.solution_for(name) for name in lineage(mode)) if file else ()
+            return next((each for each in found if each is not None), None)
+
+        return solution
+
+    def solution_path(self, scenario_id: str) -> Path:
+        """Return where the solution of a loaded scenario is, or would be."""
+        return self._loaded[scenario_id].path.with_name(f"{scenario_id}{SUFFIX}")
+
+    def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
+        """Return the scenarios with these ids, in that order."""
+        own = self._found(self._config.scenario_dirs, ids)
+        built_in = self._found([BUILT_IN], [each for each in ids if each not in own])
+        available = {**built_in, **own}
+        missing = [each for each in ids if each not in available]
+        if missing:
+            raise UnknownScenariosError(missing, known=[each.scenario.id for each in self.every()])
+        return {each: available[each] for each in ids}
+
+    def _own(self) -> list[LoadedScenario]:
+        """Return the project's own scenarios; whether their scorers exist is not asked."""
+        folders = self._config.scenario_dirs
+        return load_scenario_files(folders, known=Known(scorers=None)) if folders else []
+
+    def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> list[LoadedScenario]:
+        return load_scenario_files(folders, ids=ids, known=self._known)
+
+    def _found(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
+        """Return those of the scenarios that are in the folders; what is wrong with others is not in the way."""
+        if not folders or not ids:
+            return {}
+        try:
+            found = self._read(folders, ids)
+        except UnknownScenariosError as error:
+            there = [each for each in ids if each not in error.names]
+            found = self._read(folders, there) if there else []
+        return {each.scenario.id: each for each in found}
+
+    def _check_targets(self) -> None:
+        target = self._config.target
+        for each in self.scenarios():
+            if target not in targets_of(each):
+                only = " and ".join(targets_of(each))
+                raise InputError(f"scenario {each.id} can be run on {only} only; leave it out, or choose that --target")
+
+    def _check_fixtures(self) -> None:
+        """Refuse fixtures that nobody can make; on github.com a manifest may have others, which were made by hand."""
+        if self._config.target != "twin":
+            return
+        problems = [
+            Problem(
+                file=str(each.path),
+                pointer=f"/fixture/requires/{index}",
+                reason=f"there is no fixture {name!r}",
+                suggestion=did_you_mean(name, self.library.names, otherwise=self._where_fixtures_are()),
+            )
+            for each in self._loaded.values()
+            for index, name in enumerate(each.scenario.fixture.requires if each.scenario.fixture else ())
+            if name not in self.library.names
+        ]
+        if problems:
+            raise DocumentError(problems)
+
+    def _where_fixtures_are(self) -> str:
+        folders = [str(each) for each in self._config.fixtures.folders]
+        place = f"add a file for it to {folders[0]!r}" if folders else "name a folder with it in fixtures.folders"
+        return f"{place}; known: {listed(self.library.names)}"
+
+    def _scorer_names(self) -> set[str]:
+        return {
+            custom.scorer
+            for scenario in self.scenarios()
+            for checkpoint in scenario.assertions.checkpoints
+            for _, custom in custom_conditions_in(checkpoint.condition)
+        }
+
+
+def _sets_in(folder: Path) -> list[NamedSet]:
+    path = sets_file(folder)
+    sets = {} if path is None else load_scenario_sets(path).root
+    return [NamedSet(name=name, ids=tuple(ids), path=path or folder) for name, ids in sets.items()]
+
+
+def _in_words(kind: str, names: Sequence[str]) -> str:
+    return f"{kind} {' or '.join(names)}" if names else ""

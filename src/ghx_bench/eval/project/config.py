@@ -1,0 +1,228 @@
+"""The configuration of an evaluation: the profiler's settings, and those about GitHub and the agent."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar, Self, cast
+
+from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
+
+from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
+from ghx_bench._base.wire import StrictInt
+from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
+from ghx_bench.documents.section import Flag, Section, Text
+from ghx_bench.eval.modes.definitions import ModeDefinition, take_modes_apart
+from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
+from ghx_bench.eval.project.gates import Gate
+from ghx_bench.eval.project.python_objects import is_target, target_beside
+from ghx_bench.eval.scenario.extensions import Target
+from ghx_bench.eval.scenario.manifest import RepositoryName
+from ghx_bench.profiler.config import Folder, ProfileConfig
+
+
+def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
+    """Yield the folders under a key of a configuration that are not there, seen from the folder of its file."""
+    for index, folder in enumerate(folders):
+        path = document.path.parent / folder
+        if not os.path.exists(path):  # noqa: PTH110 - Path raises for too long a name
+            meant = nearest(path.name, _folders_in(path.parent))
+            hint = f"did you mean {str(folder.with_name(meant))!r}?" if meant else "it is taken from this file's folder"
+            yield problem(document, pointer_of((*key, index)), f"there is no folder {shortened(str(folder))}", hint)
+
+
+def _folders_in(folder: Path) -> list[str]:
+    try:
+        return sorted(each.name for each in folder.iterdir() if each.is_dir())
+    except OSError:
+        return []
+
+
+SCENARIO_DIRS = ("scenario_dirs",)
+"""The key of the folders with scenarios, without which a run would know only half of them."""
+
+DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
+"""The modes of a run without a configuration."""
+
+_TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
+
+Port = Annotated[StrictInt, Field(ge=1, le=65535)]
+VariableName = Annotated[
+    str, Strict(), StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), Field(examples=["AUTHOR_TOKEN"])
+]
+
+
+class ProviderChoice(Section):
+    """Which agent is evaluated."""
+
+    id: Text = Field(
+        default="reference",
+        description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
+        "as in ./my_agent.py:MyAgent.",
+        examples=["./my_agent.py:MyAgent"],
+    )
+    port: Port | None = Field(default=None, description="The port of the agent's own server, for agents that have one.")
+    options: dict[str, JsonValue] = Field(default={}, description="Settings of the agent's own, passed on unchanged.")
+
+
+class FixtureChoice(Section):
+    """Which GitHub resources the scenarios work on.
+
+    On the embedded server every iteration starts from a fresh copy of the seeded world, so that the two seeding flags
+    hold by construction; on github.com they act.
+    """
+
+    repo: Annotated[RepositoryName | None, BeforeValidator(lambda repo: None if repo == "" else repo)] = Field(
+        default=None, description="The repository that holds the fixtures, as owner/name."
+    )
+    manifest: Folder = Field(
+        default=Path("fixtures/latest.json"), description="The file that says where each fixture is."
+    )
+    folders: tuple[Folder, ...] = Field(
+        default=(), description="Folders with fixture files of the project's own.", examples=[["fixtures"]]
+    )
+    seed_if_missing: Flag = Field(default=False, description="Create the fixtures if there is no manifest yet.")
+    reseed_between_modes: Flag = Field(default=False, description="Reset the fixtures before each mode.")
+    author_token_env: VariableName | None = Field(
+        default=None,
+        description="The environment variable with the token of a second identity, which authors what is reviewed.",
+    )
+
+    @field_validator("author_token_env", mode="before")
+    @classmethod
+    def _names_a_variable(cls, value: object) -> object:
+        if isinstance(value, str) and value.startswith(_TOKEN_BEGINNINGS):
+            raise RefusedError(
+                "this is a token, not the name of a variable",
+                suggestion="put the token into an environment variable, and write the variable's name here",
+                at_key=True,
+            )
+        return value
+
+
+class EvalConfig(ProfileConfig):
+    """What an evaluation is to do: `eval.config.yaml`."""
+
+    FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **ProfileConfig.FLAGS,
+        "--agent": ("provider", "id"),
+        "--replay": ("provider", "options", "run"),
+        "--port": ("provider", "port"),
+        "--repo": ("fixtures", "repo"),
+        "--manifest": ("fixtures", "manifest"),
+        "--seed-if-missing": ("fixtures", "seed_if_missing"),
+        "--reseed-between-modes": ("fixtures", "reseed_between_modes"),
+        "--author-token-env": ("fixtures", "author_token_env"),
+        "--scorers": ("scorers",),
+        "--scenario-dir": ("scenario_dirs",),
+        "--target": ("target",),
+        "--analysis-target": ("analysis", "target"),
+        "--fail-on": ("fail_on",),
+    }
+
+    schema_url: str | None = Field(
+        default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
+    )
+    provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
+    fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
+    target: Target = Field(default="twin", description="Where agents work: on the embedded server, or on github.com.")
+    mode_definitions: tuple[ModeDefinition, ...] = Field(
+        default=(),
+        description="Modes of the project's own that can be named; one described under modes is not repeated here.",
+    )
+    mode_files: tuple[Folder, ...] = Field(
+        default=(),
+        description="Files with modes of the project's own, each called as its mode is.",
+        examples=[["modes/mine.yaml"]],
+    )
+    scenario_dirs: tuple[Folder, ...] = Field(
+        default=(),
+        description="Folders with scenarios of the project's own, beside those that come with the package.",
+        examples=[["scenarios"]],
+    )
+    scorers: Folder | None = Field(
+        default=None,
+        description="A Python file with the project's own scorers for `custom` conditions, in a dict called SCORERS.",
+        examples=["scorers.py"],
+    )
+    fail_on: tuple[Gate, ...] = Field(
+        default=(),
+        description="What must not come of a run: 'wrong' or 'right' cells, or a rate as in 'success<0.8'; then it "
+        "ends with exit code 1.",
+        examples=[["wrong"]],
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_modes_apart(cls, values: object) -> object:
+        return take_modes_apart(cast("dict[str, object]", values)) if isinstance(values, dict) else values
+
+    def with_overrides(self, flags: Mapping[str, object]) -> Self:
+        """Return this configuration with flags applied; options are of the agent they stand beside, and of no other."""
+        agent = flags.get("--agent")
+        if agent is None or agent == self.provider.id:
+            return super().with_overrides(flags)
+        return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).with_overrides(flags)
+
+    def beside(self, file: Path) -> Self:
+        """Return this configuration with the files and folders it names taken from the folder of its own file."""
+        folder = file.parent
+        changes: dict[str, object] = {}
+        if self.mode_definitions:
+            changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
+        if self.mode_files:
+            changes["mode_files"] = tuple(folder / each for each in self.mode_files)
+        if is_target(self.provider.id):
+            own = target_beside(self.provider.id, folder)
+            changes["provider"] = self.provider.model_copy(update={"id": own})
+        if self.scorers is not None:
+            changes["scorers"] = folder / self.scorers
+        if self.scenario_dirs:
+            changes["scenario_dirs"] = tuple(folder / each for each in self.scenario_dirs)
+        fixtures = {"manifest": folder / self.fixtures.manifest}
+        if self.fixtures.folders:
+            changes["fixtures"] = self.fixtures.model_copy(
+                update={**fixtures, "folders": tuple(folder / each for each in self.fixtures.folders)}
+            )
+        else:
+            changes["fixtures"] = self.fixtures.model_copy(update=fixtures)
+        return self.model_copy(update=changes)
+
+
+def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
+    """Read an evaluation's configuration; raise `DocumentError` with everything wrong with it.
+
+    Files and folders that it names are looked for beside it, except for where results go.
+    """
+    document = read_document(path)
+    config = validate_document(document, EvalConfig)
+    absent = list(absent_folders(document, SCENARIO_DIRS, config.scenario_dirs))
+    if absent:
+        raise DocumentError(absent)
+    return config.beside(Path(path))
+
+
+def project_config(path: Path | None = None) -> EvalConfig:
+    """Return the configuration in a file, or in that of the current folder; without any, the built-in modes.
+
+    The folders `scenarios` and `fixtures` beside it are looked into as well, unless it names others.
+    """
+    file = project_file(path)
+    config = EvalConfig(modes=DEFAULT_MODES) if file is None else load_eval_config(file)
+    return with_own_folders(config, Path() if file is None else file.parent)
+
+
+def project_file(path: Path | None = None) -> Path | None:
+    """Return the configuration file that counts: the one named, or that of the current folder, if it has one."""
+    here = Path(CONFIG_FILE)
+    return path or (here if here.is_file() else None)
+
+
+def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
+    """Return a configuration with the folders `scenarios` and `fixtures` beside it, unless it names others."""
+    changes: dict[str, object] = {}
+    scenarios, fixtures = folder / SCENARIOS_FOLDER, folder / FIXTURES_FOLDER
+    if "scenario_dirs" not in config.model_fields_set and scenarios.is_dir():
+        changes["scenario_dirs"] = (scenarios,)
+    if "folders" not in config.fixtures.model_fields_set and fixtures.is_dir():
+        changes["fixtures"] = config.fixtures.model_copy(update={"folders": (fixtures,)})
+    return config.model_copy(update=changes)

@@ -1,0 +1,96 @@
+"""The scorers that `custom` conditions may name: those of installed packages, and those of a project's own file."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import ClassVar, cast
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval.project.python_objects import explain_import, load_from_file
+from ghx_bench.eval.scenario.conditions import (
+    AllOf,
+    AnyOf,
+    CheckpointCondition,
+    ContainsItem,
+    Custom,
+    Not,
+)
+from ghx_bench.eval.scenario.evaluation import CustomScorer
+from ghx_bench.eval.scenario.templates import Tokens
+from ghx_bench.profiler.errors import UnknownNameError
+
+ENTRY_POINTS = "ghx_bench.scorers"
+"""The group under which packages register scorers: `name = "module:function"`."""
+
+IN_PROJECT_FILE = "SCORERS"
+"""The object in a project's file: a dict from names to functions."""
+
+
+class BadScorerError(InputError):
+    """A registered scorer cannot be imported, or is no function."""
+
+    code: ClassVar[str] = "BAD_SCORER"
+
+
+def scorer_names(project_file: Path | None = None) -> frozenset[str]:
+    """Return the names of all registered scorers; of all code, only the project's file is executed for it."""
+    return frozenset([*_installed(), *_of_project(project_file)])
+
+
+def load_scorers(names: Iterable[str], project_file: Path | None = None) -> dict[str, CustomScorer]:
+    """Import the scorers with these names; the project's own go before installed ones of the same name."""
+    own, installed = _of_project(project_file), _installed()
+    scorers: dict[str, CustomScorer] = {}
+    for name in names:
+        if name in own:
+            scorers[name] = own[name]
+        elif name in installed:
+            scorers[name] = _import(installed[name])
+        else:
+            raise UnknownNameError("custom scorer", name, known={*own, *installed})
+    return scorers
+
+
+def custom_conditions_in(condition: CheckpointCondition, at: Tokens = ()) -> Iterator[tuple[Tokens, Custom]]:
+    """Yield the `custom` conditions in a condition, and where they are."""
+    match condition:
+        case Custom():
+            yield at, condition
+        case AllOf(conditions=conditions) | AnyOf(conditions=conditions):
+            for index, each in enumerate(conditions):
+                yield from custom_conditions_in(each, (*at, "conditions", index))
+        case Not(condition=inner):
+            yield from custom_conditions_in(inner, (*at, "condition"))
+        case ContainsItem(where=inner) if inner is not None:
+            yield from custom_conditions_in(inner, (*at, "where"))
+        case _:
+            pass
+
+
+@cache
+def _installed() -> Mapping[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _import(entry: EntryPoint) -> CustomScorer:
+    try:
+        scorer = entry.load()
+    except (Exception, SystemExit) as error:
+        # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
+        reason = explain_import(error)
+        raise BadScorerError(f"scorer {entry.name!r} ({entry.value}) cannot be imported: {reason}") from error
+    return _checked(entry.name, scorer, entry.value)
+
+
+def _of_project(path: Path | None) -> Mapping[str, CustomScorer]:
+    if path is None:
+        return {}
+    found = cast("dict[object, object]", load_from_file(path, IN_PROJECT_FILE, dict))
+    return {str(name): _checked(str(name), scorer, str(path)) for name, scorer in found.items()}
+
+
+def _checked(name: str, scorer: object, place: str) -> CustomScorer:
+    if not callable(scorer):
+        raise BadScorerError(f"scorer {name!r} ({place}) is a {type(scorer).__name__}, not a function")
+    return cast("CustomScorer", scorer)

@@ -1,0 +1,239 @@
+"""Scenarios and scenario sets read from files and checked; every problem is reported at once."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import anyio.to_thread
+
+from ghx_bench._base.problems import listed, shortened
+from ghx_bench.documents import (
+    Document,
+    DocumentError,
+    Finding,
+    Problem,
+    problem,
+    problems_of,
+    read_document,
+    validate_document,
+)
+from ghx_bench.eval.checking.scenario_rules import Known, find_errors
+from ghx_bench.eval.project.folders import SETS_NAME, SUFFIXES, PathLike, scenario_files
+from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty, EvalScenario
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.scenario import ScenarioLoader, ScenarioSets
+
+SCHEMA_KEY = "$schema"
+"""Names the JSON Schema of the file, for editors; every other key is a set."""
+
+
+def load_scenario_sets(path: PathLike) -> ScenarioSets:
+    """Read the sets from a file, or from the `scenario-sets` file of a folder; raise `DocumentError` if it is wrong."""
+    path = Path(path)
+    return read_sets(read_document(_require_file(path) if path.is_dir() else path))
+
+
+def sets_file(folder: Path) -> Path | None:
+    """Return the file with the sets of a folder's scenarios, if it has one."""
+    files = (folder / f"{SETS_NAME}{suffix}" for suffix in SUFFIXES)
+    return next((file for file in files if file.is_file()), None)
+
+
+def read_sets(document: Document) -> ScenarioSets:
+    """Make sets of a document."""
+    value = document.value
+    if isinstance(value, dict):
+        value = {name: ids for name, ids in value.items() if name != SCHEMA_KEY}
+    sets = validate_document(replace(document, value=value), ScenarioSets)
+    problems = problems_of(document, _repetitions(sets))
+    if problems:
+        raise DocumentError(problems)
+    return sets
+
+
+def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
+    for name, ids in sets.root.items():
+        seen = set[str]()
+        for index, each in enumerate(ids):
+            if each in seen:
+                reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
+                yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
+            seen.add(each)
+
+
+def _require_file(folder: Path) -> Path:
+    if found := sets_file(folder):
+        return found
+    raise DocumentError(
+        [
+            Problem(
+                file=str(folder),
+                reason=f"there is no {SETS_NAME}.json in this folder",
+                suggestion='write one: {"default": ["pr-review-001"]}',
+            )
+        ]
+    )
+
+
+Names = str | Iterable[str] | None
+"""One name, or several; `None` asks for nothing in particular, an empty list for nothing at all."""
+
+
+class UnknownScenariosError(UnknownNameError):
+    """Scenarios were asked for that are not there; the message names all of them."""
+
+    def __init__(self, names: Sequence[str], *, known: Collection[str]) -> None:
+        super().__init__("scenario", names[0], known=known)
+        self.names, self.known = tuple(names), frozenset(known)
+        if len(names) > 1:
+            self.args = (f"no scenarios {listed(names)}; known: {listed(sorted(known)) or 'none'}",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedScenario:
+    """A scenario, and the file it came from."""
+
+    path: Path
+    scenario: EvalScenario
+
+
+def load_eval_scenarios(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    ids: Names = None,
+    tags: Names = None,
+    category: Names = None,
+    difficulty: Names = None,
+    known: Known | None = None,
+) -> tuple[EvalScenario, ...]:
+    """Read scenarios from files and folders (for which files of a folder those are, see `folders`).
+
+    They come in the order of `ids`, else of the files; `tags` keeps those that have one of these, `category` and
+    `difficulty` those of one of these. An id or tag that no scenario has raises `UnknownNameError`. `None` leaves a
+    choice open, an empty list chooses nothing.
+
+    Everything wrong with any file is raised together, as one `DocumentError`. Where `ids` are given, files that hold
+    other scenarios are not looked into any further, and cannot be in the way.
+    """
+    loaded = load_scenario_files(paths, ids=ids, known=known)
+    scenarios = [each.scenario for each in loaded]
+    return narrow(scenarios, tags=tags, category=category, difficulty=difficulty)
+
+
+def scenario_loader(
+    paths: PathLike | Iterable[PathLike], *, known: Known | None = None
+) -> ScenarioLoader[EvalScenario]:
+    """Return the loader that `run_profile_suite` calls with the ids of a run."""
+    places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+    async def load(ids: Sequence[str]) -> Sequence[EvalScenario]:
+        return await anyio.to_thread.run_sync(partial(load_eval_scenarios, places, ids=ids, known=known))
+
+    return load
+
+
+def load_scenario_files(
+    paths: PathLike | Iterable[PathLike], *, ids: Names = None, known: Known | None = None
+) -> list[LoadedScenario]:
+    """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
+    wanted = _listed(ids)
+    reading = _Reading(wanted=None if wanted is None else frozenset(wanted), known=known or Known())
+    for file in scenario_files(paths):
+        reading.read(file)
+    found = reading.finish()
+    return list(found.values()) if wanted is None else [found[each] for each in dict.fromkeys(wanted)]
+
+
+def read_scenario(document: Document, known: Known) -> EvalScenario:
+    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
+    scenario = validate_document(document, EvalScenario)
+    problems = problems_of(document, find_errors(scenario, known))
+    if problems:
+        raise DocumentError(problems)
+    return scenario
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """Reads file after file, and remembers what is wrong until the end."""
+
+    wanted: frozenset[str] | None
+    known: Known
+    found: dict[str, LoadedScenario] = field(default_factory=dict[str, LoadedScenario])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    elsewhere: list[Problem] = field(default_factory=list[Problem])
+    """What is wrong with files that are probably not among the wanted."""
+    others: set[str] = field(default_factory=set[str])
+
+    def read(self, file: Path) -> None:
+        try:
+            document = read_document(file)
+        except DocumentError as error:
+            is_wanted = self.wanted is None or file.stem in self.wanted
+            (self.problems if is_wanted else self.elsewhere).extend(error.problems)
+            return
+        if self._is_wanted(document):
+            try:
+                self._add(document, read_scenario(document, self.known))
+            except DocumentError as error:
+                self.problems.extend(error.problems)
+
+    def finish(self) -> Mapping[str, LoadedScenario]:
+        missing = [each for each in self.wanted or () if each not in self.found]
+        if missing and self.elsewhere:
+            self.problems += self.elsewhere  # one of these may be what is missing
+        if self.problems:
+            raise DocumentError(self.problems)
+        if missing:
+            raise UnknownScenariosError(sorted(missing), known={*self.found, *self.others})
+        return self.found
+
+    def _is_wanted(self, document: Document) -> bool:
+        id_ = document.value.get("id") if isinstance(document.value, dict) else None
+        if self.wanted is None or not isinstance(id_, str) or id_ in self.wanted:
+            return True
+        self.others.add(id_)
+        return False
+
+    def _add(self, document: Document, scenario: EvalScenario) -> None:
+        loaded = LoadedScenario(path=document.path, scenario=scenario)
+        first = self.found.setdefault(scenario.id, loaded)
+        if first is not loaded:
+            self.problems.append(repeated_id(document, scenario.id, first.path))
+
+
+def repeated_id(document: Document, id_: str, first: Path) -> Problem:
+    """Say that another file has a scenario with the same id."""
+    reason = f"scenario id {id_!r} is also that of {first}"
+    return problem(document, "/id", reason, "give each scenario an id of its own")
+
+
+def narrow(
+    scenarios: Sequence[EvalScenario], *, tags: Names = None, category: Names = None, difficulty: Names = None
+) -> tuple[EvalScenario, ...]:
+    """Keep the scenarios that have one of the tags, and are of one of the categories and difficulties."""
+    wanted_tags = _known("tag", _listed(tags), {tag for each in scenarios for tag in each.tags})
+    categories = _known("category", _listed(category), get_args(Category))
+    difficulties = _known("difficulty", _listed(difficulty), get_args(Difficulty))
+    return tuple(
+        each
+        for each in scenarios
+        if (wanted_tags is None or not wanted_tags.isdisjoint(each.tags))
+        and (categories is None or each.category in categories)
+        and (difficulties is None or each.difficulty in difficulties)
+    )
+
+
+def _listed(names: Names) -> list[str] | None:
+    """Return the names asked for; `None` where nothing was asked."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def _known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError(kind, name, known=known)
+    return None if names is None else frozenset(names)

@@ -1,0 +1,125 @@
+"""Agents of others: those of installed packages, and those in a Python file of the user's own."""
+
+import traceback
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import ClassVar, cast
+
+from pydantic import JsonValue
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import listed, one_line
+from ghx_bench.agents.replay import ReplayProvider
+from ghx_bench.eval.project.config import ProviderChoice
+from ghx_bench.eval.project.python_objects import explain_import, load_object
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.contracts import SessionProvider
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
+from ghx_bench.profiler.trace import SessionTrace
+
+ENTRY_POINTS = "ghx_bench.agents"
+"""The group under which packages register agents: `name = "module:Class"`."""
+
+DEFAULT_NAME = "Agent"
+"""What an agent is called in a file or module where no name is given."""
+
+
+class BadAgentError(InputError):
+    """Somebody's agent cannot be imported or made, or is none."""
+
+    code: ClassVar[str] = "BAD_AGENT"
+
+
+@cache
+def installed_agents() -> Mapping[str, EntryPoint]:
+    """Return the agents that installed packages bring, by name; none of them is imported."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def agent_at(target: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+    """Import the agent at a place in somebody's code, and make it with its options."""
+    return _made(load_object(target, default=DEFAULT_NAME), target, options)
+
+
+def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
+    """Import an agent of an installed package, and make it with its options."""
+    place = f"agent {entry.name!r} ({entry.value})"
+    try:
+        found = cast("object", entry.load())
+    except (Exception, SystemExit) as error:
+        # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
+        raise BadAgentError(one_line(f"{place}: cannot be imported ({explain_import(error)})")) from error
+    return _made(found, place, options)
+
+
+def _made(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+    """Call a class or a function with the options; an agent that is there already takes none."""
+    if isinstance(found, type) or not hasattr(found, "session"):
+        if not callable(found):
+            raise BadAgentError(f"{place}: is a {type(found).__name__}, neither an agent nor a class of one")
+        found = _called(found, place, options)
+    elif options:
+        reason = "is made already and takes no provider.options; name its class, or leave them out"
+        raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
+    return _checked(found, place)
+
+
+def _called(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
+    try:
+        return make(**options)
+    except (Exception, SystemExit) as error:
+        # Plugin call: the user's own constructor.
+        given = f" with provider.options {listed(options)}" if options else " without provider.options"
+        where = _line_of(error)
+        raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
+
+
+def _line_of(error: BaseException) -> str:
+    """Say where in the user's code an error was raised, if it was raised there and not by the call itself."""
+    _ours, *theirs = traceback.extract_tb(error.__traceback__)
+    return f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
+
+
+def _checked(found: object, place: str) -> SessionProvider:
+    if not callable(getattr(found, "session", None)):
+        raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: it has no method `session`")
+    name = cast("object", getattr(found, "name", None))
+    if not isinstance(name, str) or not name.strip():
+        raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: give it a `name`, which goes on its rows")
+    return cast("SessionProvider", found)
+
+
+RUN = "run"
+"""The key of `provider.options` that names the run whose sessions are made again."""
+
+
+def replayed_run(choice: ProviderChoice) -> Path | None:
+    """Return the folder of the run that is replayed, if the agent is the one that does so."""
+    named = choice.options.get(RUN)
+    return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None
+
+
+def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionTrace | None]:
+    """Return how the replaying agent finds the session of a cell: the same cell of another run."""
+    named = options.get(RUN)
+    if not isinstance(named, str):
+        raise InputError(f"provider.options.{RUN}: name the run whose sessions are to be replayed, as --replay does")
+    directory = RunDirectory(Path(named))
+    if not directory.record.is_file():
+        raise InputError(f"provider.options.{RUN}: {named} is not the folder of a run")
+
+    return partial(recorded_session, directory)
+
+
+def recorded_session(directory: RunDirectory, cell: Cell) -> SessionTrace | None:
+    """Return the trace of a cell of a run, where one was kept; raise `InputError` with its file if it is none."""
+    path = directory.session(cell)
+    if not path.is_file():
+        return None
+    try:
+        return parse_trace(path.read_bytes())
+    except NoTraceError as error:
+        raise InputError(f"{path}: {error}") from error

@@ -1,0 +1,1 @@
+"""Scenarios as records: conditions, variables, binding, the fixture manifest."""

@@ -1,0 +1,158 @@
+"""Outputs of earlier checkpoints in later ones: `{{checkpoints.pr-created.items.0.number}}`."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from pydantic import JsonValue, ValidationError
+
+from ghx_bench._base.problems import did_you_mean
+from ghx_bench.documents import Finding, explain
+from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.eval_scenario import Checkpoint, Origin
+from ghx_bench.eval.scenario.paths import MISSING, follow
+from ghx_bench.eval.scenario.slots import PROMPT, Slot, Use, Values, filled, references_in
+from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens
+
+_LONGEST_CIRCLE = 8
+
+
+class Reference(NamedTuple):
+    """A placeholder for an earlier output: whose, and the path into it."""
+
+    checkpoint_id: str
+    steps: tuple[str, ...]
+
+
+def reference_of(name: str, ids: Collection[str]) -> Reference | None:
+    """Read the name of a placeholder as a reference to one of these checkpoints, whose ids may contain dots."""
+    steps = name.removeprefix(CHECKPOINTS).split(".")
+    for end in range(len(steps), 0, -1):
+        if (meant := ".".join(steps[:end])) in ids:
+            return Reference(meant, tuple(steps[end:]))
+    return None
+
+
+def bind_references(checkpoint: Checkpoint, outputs: Mapping[str, JsonValue]) -> Checkpoint:
+    """Return a checkpoint with its references replaced by what earlier checkpoints returned, given by id.
+
+    Other placeholders stay, and so does what came into the checkpoint with the value of a variable. Raises
+    `BindingError` where an output has nothing at that path: the checkpoint cannot be made, and has not passed.
+    """
+    if not references_in(checkpoint):
+        return checkpoint
+    written, values = checkpoint.origin or Origin(checkpoint, {})
+    look_up = _LookUp(outputs, values)
+    wire = filled(written, look_up.values_for)
+    if wire is None:
+        return checkpoint
+    place = f"checkpoint {checkpoint.id}"
+    if look_up.findings:
+        raise BindingError.about(place, look_up.findings)
+    try:
+        return Checkpoint.model_validate(wire)
+    except ValidationError as error:
+        raise BindingError.about(place, explain(error, Checkpoint, wire)) from None
+
+
+class _LookUp:
+    """Finds the values of placeholders in the outputs of earlier checkpoints, and collects what is not there."""
+
+    def __init__(self, outputs: Mapping[str, JsonValue], values: Mapping[str, JsonValue]) -> None:
+        self.findings: list[Finding] = []
+        self._outputs = outputs
+        self._values = values
+
+    def values_for(self, slot: Slot) -> Values:
+        def value_of(name: str) -> JsonValue:
+            if not name.startswith(CHECKPOINTS):
+                return self._values[name]
+            found = self._find(name, slot.tokens)
+            if found is None and not slot.takes_anything:
+                self._miss(slot.tokens, f"{{{{{name}}}}} is null, which cannot be put into a text")
+            return found
+
+        return value_of
+
+    def _find(self, name: str, tokens: Tokens) -> JsonValue:
+        reference = reference_of(name, self._outputs)
+        if reference is None:
+            return self._miss(tokens, f"nothing is known of {{{{{name}}}}}")
+        found = follow(self._outputs[reference.checkpoint_id], reference.steps)
+        if found is MISSING:
+            whose, path = reference.checkpoint_id, ".".join(reference.steps)
+            return self._miss(tokens, f"checkpoint {whose!r} returned nothing at {path!r}")
+        return found
+
+    def _miss(self, tokens: Tokens, reason: str) -> None:
+        if not any(each.tokens == tokens for each in self.findings):
+            self.findings.append(Finding(tokens=tokens, reason=reason))
+
+
+def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> Iterator[Finding]:
+    """Yield what is wrong with references: to no checkpoint, to a later one, to itself, or in a circle."""
+    order = {checkpoint.id: index for index, checkpoint in enumerate(checkpoints)}
+    references = [
+        (checkpoints[cast("int", use.tokens[2])].id, use, reference_of(use.name, order))
+        for use in uses
+        if use.tokens != PROMPT and use.name.startswith(CHECKPOINTS)
+    ]
+    targets: dict[str, set[str]] = {}
+    for source, _, reference in references:
+        if reference:
+            targets.setdefault(source, set()).add(reference.checkpoint_id)
+    for source, use, reference in references:
+        if reference is None:
+            yield unknown_checkpoint(use.name, use.tokens, order)
+        elif order[reference.checkpoint_id] >= order[source]:
+            yield _too_early(source, reference.checkpoint_id, use.tokens, targets)
+
+
+def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Finding:
+    """Say that a placeholder names a checkpoint that the scenario does not have."""
+    rest = name.removeprefix(CHECKPOINTS)
+    hint = did_you_mean(rest.partition(".")[0], ids)
+    return Finding(tokens=tokens, reason=f"{{{{{name}}}}} names no checkpoint of this scenario", suggestion=hint)
+
+
+def _too_early(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Finding:
+    if source == target:
+        return Finding(
+            tokens=tokens,
+            reason=f"checkpoint {source!r} refers to its own output",
+            suggestion="refer to an earlier checkpoint",
+        )
+    circle = _way(target, source, targets)
+    if circle:
+        shown = " -> ".join(_without_middle([source, *circle]))
+        return Finding(
+            tokens=tokens, reason=f"checkpoints refer to each other in a circle: {shown}", suggestion="break the circle"
+        )
+    return Finding(
+        tokens=tokens,
+        reason=f"checkpoint {target!r} comes after {source!r}",
+        suggestion=f"move {target!r} up: checkpoints are made in order",
+    )
+
+
+def _way(start: str, end: str, targets: Mapping[str, Collection[str]]) -> list[str] | None:
+    """Return a way from one checkpoint to another along their references."""
+    before: dict[str, str | None] = {start: None}
+    reached = [start]
+    for each in reached:
+        if each == end:
+            break
+        onward = [target for target in sorted(targets.get(each, ())) if target not in before]
+        before.update(dict.fromkeys(onward, each))
+        reached += onward
+    else:
+        return None
+    way: list[str] = []
+    at: str | None = end
+    while at is not None:
+        way.append(at)
+        at = before[at]
+    return way[::-1]
+
+
+def _without_middle(ids: list[str]) -> list[str]:
+    return ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]]

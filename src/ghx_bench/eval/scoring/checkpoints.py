@@ -1,0 +1,209 @@
+"""The scorer of scenarios: checkpoints verified on GitHub after the session, and changes beyond the task."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.envelope import Envelope, Failure
+from ghx_bench.capabilities.errors import ErrorCode
+from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.checkpoint_references import bind_references
+from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
+from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
+from ghx_bench.eval.scenario.evaluation import (
+    NO_SCORERS,
+    BadConditionError,
+    CustomScorer,
+    describe_condition,
+    evaluate_condition,
+)
+from ghx_bench.eval.scenario.extensions import REFS, allowed_changes, fits
+from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST
+from ghx_bench.eval.stages.twin_stage import StageHandles
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.evidence import Evidence
+from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
+from ghx_bench.twin.difference import Difference, diff
+from ghx_bench.twin.world import World
+
+CHECKPOINT_ID = "no-collateral-damage"
+
+_INCIDENTAL = frozenset({"events", "tokens"})  # written down by GitHub itself when something else happens
+_MOST_SHOWN = 20
+
+
+def collateral_damage(before: World, after: World, *, agent: str, allowed: Sequence[str]) -> tuple[Difference, ...]:
+    """Return what the agent changed and was not allowed to; for the patterns, see `allowance.fits`."""
+    return tuple(
+        each
+        for each in diff(before, after)
+        if each.by == agent and not _is_incidental(each) and not _is_allowed(each, allowed)
+    )
+
+
+def as_checkpoint(damage: Iterable[Difference]) -> CheckpointDetail:
+    """Return the check that nothing else was changed."""
+    told = [_told(each) for each in damage]
+    shown = told if len(told) <= _MOST_SHOWN else [*told[:_MOST_SHOWN], f"and {len(told) - _MOST_SHOWN} more"]
+    return CheckpointDetail(
+        id=CHECKPOINT_ID,
+        description="Nothing but what the task asks for was changed",
+        passed=not told,
+        actual=list(shown),
+        expected="no other change",
+    )
+
+
+def _told(difference: Difference) -> str:
+    """Say what was changed, in the words of a pattern that would allow it."""
+    return f"{difference.change} {_what(difference)} {difference.name}"
+
+
+def _what(difference: Difference) -> str:
+    field = None if difference.kind == REFS else difference.field  # the name of a ref is in its name already
+    return difference.kind if field is None else f"{difference.kind}.{field}"
+
+
+def _is_allowed(difference: Difference, allowed: Sequence[str]) -> bool:
+    return any(fits(pattern, difference.change, _what(difference), difference.name) for pattern in allowed)
+
+
+def _is_incidental(difference: Difference) -> bool:
+    if difference.kind in _INCIDENTAL or difference.is_bookkeeping:
+        return True
+    # GitHub wraps every reply in a review of its own, without a word in it.
+    return difference.kind == "reviews" and difference.change == "created" and _is_wrapping(difference.after)
+
+
+def _is_wrapping(review: object) -> bool:
+    match review:
+        case {"state": "COMMENTED", "body": "" | None}:
+            return True
+        case _:
+            return False
+
+
+_STATE_STATUSES = frozenset({405, 409, 410, 422})
+_STATE_TYPES = frozenset({"UNPROCESSABLE"})
+"""Refusals that say something about what the agent left behind; any other says that we could not look."""
+
+
+class UnreadableStateError(PartialScoreError):
+    """GitHub's state could not be read, so whether the task was done is not known; it has what was found before."""
+
+    code = "UNREADABLE_STATE"
+
+
+class _ObstacleError(Exception):
+    """Why a checkpoint could not be made, by no fault of the agent."""
+
+
+class CheckpointScorer:
+    """Asks GitHub about every checkpoint; a later one may use what an earlier one returned.
+
+    Checkpoints look and change nothing: a scenario with one that would is refused before any is made. One that cannot
+    be made because an earlier one returned too little has failed. One that GitHub could not be asked about (a broken
+    connection, a refused token) leaves the whole cell unscored. Where the scenario says what the agent may change and
+    the world is ours, whatever else it changed is one more failed checkpoint.
+    """
+
+    def __init__(self, scorers: Mapping[str, CustomScorer] = NO_SCORERS) -> None:
+        self._scorers = scorers
+
+    async def score(self, evidence: Evidence[EvalScenario]) -> Score:
+        """Judge the state the agent left behind."""
+        handles = _handles(evidence)
+        _refuse_changes(evidence.scenario)
+        outputs: dict[str, JsonValue] = {}
+        details: list[CheckpointDetail] = []
+        async with handles.observer() as client:
+            for checkpoint in evidence.scenario.assertions.checkpoints:
+                try:
+                    details.append(await self._check(checkpoint, client, outputs))
+                except _ObstacleError as error:
+                    reason = f"checkpoint {checkpoint.id}: {error}"
+                    raise UnreadableStateError(reason, checkpoints=tuple(details)) from error.__cause__
+        return Score.of((*details, *await anyio.to_thread.run_sync(_collateral, evidence, handles, outputs)))
+
+    async def _check(
+        self, checkpoint: Checkpoint, client: GitHubClient, outputs: dict[str, JsonValue]
+    ) -> CheckpointDetail:
+        try:
+            bound = bind_references(checkpoint, outputs)
+        except BindingError as error:
+            return _failed(checkpoint, str(error))
+        envelope = await execute_task(client, bound.task, bound.input)
+        if envelope.error is not None:
+            return _refused(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
+        outputs[checkpoint.id] = envelope.data
+        try:
+            passed = evaluate_condition(bound.condition, envelope.data, scorers=self._scorers)
+        except (BadConditionError, UnknownNameError) as error:
+            raise _ObstacleError(str(error)) from error
+        return CheckpointDetail(
+            id=checkpoint.id,
+            description=checkpoint.description,
+            passed=passed,
+            actual=envelope.data,
+            expected=describe_condition(bound.condition),
+        )
+
+
+def _handles(evidence: Evidence[EvalScenario]) -> StageHandles:
+    handles = evidence.stage.handles
+    if not isinstance(handles, StageHandles):
+        raise TypeError("checkpoints need a stage that was prepared by a lifecycle of eval.staging")
+    return handles
+
+
+def _refuse_changes(scenario: EvalScenario) -> None:
+    """Refuse to score with a checkpoint that would change what it is to judge; made in Python, nobody else saw it."""
+    tasks = [
+        (each.task, (*CHECKPOINT_LIST, index, "task")) for index, each in enumerate(scenario.assertions.checkpoints)
+    ]
+    changing = [found for task, tokens in tasks if (found := changing_task(task, tokens))]
+    if changing:
+        raise BindingError.about(f"scenario {scenario.id}", changing)
+
+
+def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
+    return CheckpointDetail(
+        id=checkpoint.id,
+        description=checkpoint.description,
+        passed=False,
+        expected=describe_condition(checkpoint.condition),
+        error=reason,
+    )
+
+
+def _refused(
+    checkpoint: Checkpoint, envelope: Envelope, error: Failure, *, depends_on_others: bool
+) -> CheckpointDetail:
+    """Tell what is not there from what could not be looked at."""
+    # An input that nobody can use is the scenario's mistake, unless it came out of what the agent left behind.
+    is_unusable = envelope.meta.reason == "INPUT_VALIDATION"
+    if depends_on_others if is_unusable else _is_about_the_state(error):
+        return _failed(checkpoint, f"{error.code}: {error.message}")
+    raise _ObstacleError(f"{checkpoint.task}: {error.code}: {error.message}")
+
+
+def _is_about_the_state(error: Failure) -> bool:
+    """Say whether a refusal is about what is there, and not about the way in which we asked."""
+    if error.code is not ErrorCode.VALIDATION:
+        return error.code is ErrorCode.NOT_FOUND
+    # GraphQL refuses a document of ours without a type, REST a body of ours with 400.
+    details = error.details or {}
+    return details.get("status") in _STATE_STATUSES or details.get("type") in _STATE_TYPES
+
+
+def _collateral(
+    evidence: Evidence[EvalScenario], handles: StageHandles, outputs: Mapping[str, JsonValue]
+) -> tuple[CheckpointDetail, ...]:
+    allowed = allowed_changes(evidence.scenario, handles.bindings, outputs)
+    if allowed is None or handles.world is None or handles.seeded is None:
+        return ()
+    damage = collateral_damage(handles.seeded, handles.world, agent=handles.agent, allowed=allowed)
+    return (as_checkpoint(damage),)

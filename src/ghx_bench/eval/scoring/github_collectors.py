@@ -1,0 +1,89 @@
+"""Numbers of an evaluation: tool calls by category, and what was asked of GitHub."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from ghx_bench.eval.scoring.tool_categories import CATEGORIES
+from ghx_bench.profiler.collectors import CostCollector, LatencyCollector, TokenCollector
+from ghx_bench.profiler.contracts import Collector
+from ghx_bench.profiler.evidence import Evidence
+from ghx_bench.profiler.metrics import CustomMetric
+from ghx_bench.twin.journal import Entry
+
+SURFACES = ("rest", "graphql", "git")
+"""The ways in which GitHub is asked."""
+
+_UNITS = {"calls": "calls", "errors": "calls", "mutations": "calls", "bytes": "bytes"}
+
+
+@runtime_checkable
+class JournalHolder(Protocol):
+    """What the stage's handles have: what was asked of GitHub, where the bench sees it, as on the embedded server."""
+
+    @property
+    def journal(self) -> Iterable[Entry] | None:
+        """The requests of the session's world, the bench's own among them; `None` where nobody sees them."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The login of the agent, whose requests are counted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCollector:
+    """Tool calls as the profiler counts them, with a zero for each category that the session had no call of."""
+
+    def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
+        """Return the counted tool calls of the session."""
+        calls = evidence.tool_calls
+        yield from calls.metrics()
+        # An agent may tell how many calls it made without telling which.
+        absent = 0 if calls.total is not None and len(calls.records) == calls.total else None
+        for category in CATEGORIES:
+            if category not in calls.by_category:
+                yield CustomMetric(f"tool_calls_category_{category}", absent, "calls")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalCollector:
+    """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_mutations`, `api_bytes`, in all and by surface.
+
+    Bytes are those of requests and answers without their headers. Where nobody wrote a journal, nothing is known. A
+    request is counted by its token, which says whose world is meant: one without a valid token (401) is in no journal.
+    """
+
+    def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
+        """Return the counted requests of the session."""
+        handles = evidence.stage.handles
+        entries = _of_the_agent(handles) if isinstance(handles, JournalHolder) else None
+        yield from _counted("api", entries)
+        for surface in SURFACES:
+            part = None if entries is None else [entry for entry in entries if entry.surface == surface]
+            yield from _counted(f"api_{surface}", part)
+
+
+def eval_collectors() -> tuple[Collector[Any], ...]:
+    """Return what every evaluation collects."""
+    return (TokenCollector(), LatencyCollector(), CostCollector(), CategoryCollector(), JournalCollector())
+
+
+def _of_the_agent(handles: JournalHolder) -> list[Entry] | None:
+    if handles.journal is None:
+        return None
+    return [entry for entry in handles.journal if entry.actor == handles.agent]
+
+
+def _counted(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:
+    for what, unit in _UNITS.items():
+        yield CustomMetric(f"{prefix}_{what}", None if entries is None else sum(map(_AMOUNTS[what], entries)), unit)
+
+
+_AMOUNTS: dict[str, Callable[[Entry], int]] = {
+    "calls": lambda _: 1,
+    "errors": lambda entry: int(entry.failed),
+    "mutations": lambda entry: int(entry.mutation),
+    "bytes": lambda entry: entry.request_bytes + entry.response_bytes,
+}

@@ -1,0 +1,218 @@
+"""What agents work in on github.com: fixtures in one configured repository, reset or made anew as scenarios ask."""
+
+import hashlib
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.fixtures.fixture_document import Actor
+from ghx_bench.eval.fixtures.identities import author_token, live_clients
+from ghx_bench.eval.fixtures.library import FixtureLibrary
+from ghx_bench.eval.fixtures.manager import FixtureManager
+from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
+from ghx_bench.eval.fixtures.repository_claims import claim_repository
+from ghx_bench.eval.fixtures.seeding import sample_resource
+from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.scenario.binding import bind
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
+from ghx_bench.eval.scenario.extensions import is_independent
+from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
+from ghx_bench.eval.scenario.variables import RUN_ID
+from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
+from ghx_bench.eval.stages.turns import Turns
+from ghx_bench.eval.stages.twin_stage import Scenarios, StageHandles, keep_path, private_folder, required_fixtures
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.evidence import Mode, Stage
+
+_NOT_IN_A_SEED_ID = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_SEED_ID = 120
+
+
+@dataclass(slots=True, kw_only=True)
+class _Running:
+    """A run's access to GitHub and where its fixtures are."""
+
+    run_id: str
+    clients: Mapping[Actor, GitHubClient]
+    login: str
+    manager: FixtureManager
+    manifest: FixtureManifest
+    used_by: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The mode that last worked on each of the shared fixtures; None after a warm-up."""
+    begun: set[Cell] = field(default_factory=set[Cell])
+    """The cells that were attempted: another attempt gets shared fixtures that no earlier one has changed."""
+
+
+class LiveLifecycle:
+    """Works in one repository of a real GitHub, and touches only what carries the fixtures' label there.
+
+    A scenario that asks for fixtures of its own gets them, with their own branches, and they are closed afterwards.
+    All others share the run's fixtures and therefore take turns, whatever concurrency was asked for. Scenarios that do
+    not say that they are independent are alone in the repository while they run, since their agents may come across
+    what is another's. Whoever runs cells concurrently has to hold `turn` for each.
+    """
+
+    def __init__(
+        self, choice: FixtureChoice, scenarios: Scenarios, library: FixtureLibrary, environ: Mapping[str, str]
+    ) -> None:
+        if choice.repo is None:
+            raise InputError("name the repository that a run on github.com may work in: --repo, or fixtures.repo")
+        author_token(environ, choice)  # refuses what is missing before anything is done
+        self._repo, self._choice = choice.repo, choice
+        self._scenarios, self._library, self._environ = scenarios, library, with_host(environ)
+        self._hub: LiveHub = hub_from_environment(self._environ)
+        self._turns, self._sharing = Turns(), anyio.Lock()
+        self._running: _Running | None = None
+
+    @asynccontextmanager
+    async def turn(self, cell: Cell) -> AsyncGenerator[None]:
+        """Hold the right to work on a cell: nobody in the repository is in its way, nor is it in theirs."""
+        scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
+        company = self._turns.together() if is_independent(scenario) else self._turns.alone()
+        async with company, self._sharing if _shares(scenario) else nullcontext():
+            yield
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        """Find the fixtures, or make them if the configuration says so; nothing is removed at the end."""
+        self._require_fitting()
+        with claim_repository(self._repo, by=directory.name):
+            async with live_clients(self._environ, self._choice) as clients:
+                manager = FixtureManager(self._repo, clients, self._library)
+                people = await manager.people()
+                self._running = _Running(
+                    run_id=directory.name,
+                    clients=clients,
+                    login=people["agent"].login,
+                    manager=manager,
+                    manifest=await self._shared(manager),
+                )
+                try:
+                    yield
+                finally:
+                    self._running = None
+
+    @asynccontextmanager
+    async def mode(self, mode: Mode) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+        """Hold nothing: all modes are open at once, so that what is to happen between them happens before cells."""
+        yield
+
+    @asynccontextmanager
+    async def cell(self, cell: Cell, scenario: EvalScenario, mode: Mode) -> AsyncGenerator[Stage[EvalScenario]]:
+        """Prepare the fixtures as the scenario asks, and give the agent an environment of its own."""
+        running = self._running
+        assert running is not None  # noqa: S101 - the contract: cells are inside the run
+        async with AsyncExitStack() as held:
+            manifest = await self._prepared(running, cell, scenario.fixture, held)
+            folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
+            bound = bind(scenario, manifest, {RUN_ID: running.run_id})
+            environment = live_environment(folder, self._hub, login=running.login)
+            keep_path(Path(environment["HOME"]), mode)
+            yield Stage(
+                scenario=bound.scenario,
+                environment=environment,
+                directory=folder / "work",
+                facts={"target": "github", "repo": self._repo, "bindings": dict(bound.values)},
+                secrets=frozenset({environment["GITHUB_TOKEN"], author_token(self._environ, self._choice)}),
+                handles=StageHandles(
+                    agent=running.login,
+                    observer=lambda: nullcontext(running.clients["author"]),
+                    bindings=bound.values,
+                ),
+            )
+
+    def _require_fitting(self) -> None:
+        """Refuse scenarios that do not fit the fixtures they will get, before anything is made."""
+        own = [each for each in self._scenarios() if _has_its_own(each)]
+        samples = {name: sample_resource(self._library.get(name), self._repo) for name in required_fixtures(own)}
+        manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
+        _bind_all(own, manifest)
+
+    async def _shared(self, manager: FixtureManager) -> FixtureManifest:
+        """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
+        path = self._choice.manifest
+        known = load_fixture_manifest(path) if path.is_file() else None
+        shared = [each for each in self._scenarios() if not _has_its_own(each)]
+        missing = [name for name in required_fixtures(shared) if known is None or name not in known.fixtures]
+        if missing and not self._choice.seed_if_missing:
+            raise InputError(
+                f"{path}: there is no fixture {missing[0]!r} yet; make it with `ghx-bench fixture seed`, or let the "
+                "run do it with fixtures.seed_if_missing"
+            )
+        _seeding_of(manager, known)  # refuses a manifest of another repository, before anything is touched
+        if known is not None and not missing:
+            _bind_all(shared, known)  # the same for what does not fit it
+        await manager.prepare(self._ours(required_fixtures(self._scenarios())))
+        manifest = await _seeding_of(manager, known).seed(missing)
+        if missing:
+            write_fixture_manifest(path, manifest)
+        _bind_all(shared, manifest)
+        return manifest
+
+    async def _prepared(
+        self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, held: AsyncExitStack
+    ) -> FixtureManifest:
+        if fixture is None or not fixture.requires:
+            return running.manifest
+        if fixture.seed_per_iteration:
+            manager = running.manager.seeding(_seed_id(running, cell))
+            held.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
+            return await manager.seed(fixture.requires)
+        dirty = self._dirty(running, cell, fixture)
+        running.begun.add(cell)
+        if dirty:
+            running.manifest = await _seeding_of(running.manager, running.manifest).reset(dirty)
+            write_fixture_manifest(self._choice.manifest, running.manifest)
+        running.used_by |= dict.fromkeys(fixture.requires, None if cell.is_canary else cell.mode)
+        return running.manifest
+
+    def _ours(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the fixtures that have files; those made by hand, only a manifest knows, and nobody can put back."""
+        return [name for name in names if name in self._library.names]
+
+    def _dirty(self, running: _Running, cell: Cell, fixture: FixtureRequirements) -> Sequence[str]:
+        """Return which of the shared fixtures have to be put back before this attempt."""
+        if fixture.reseed_per_iteration:
+            return fixture.requires
+        if cell in running.begun:
+            return self._ours(fixture.requires)
+        if not self._choice.reseed_between_modes:
+            return ()
+        return [name for name in fixture.requires if running.used_by.get(name) != cell.mode]
+
+
+def _has_its_own(scenario: EvalScenario) -> bool:
+    return scenario.fixture is not None and scenario.fixture.seed_per_iteration
+
+
+def _shares(scenario: EvalScenario) -> bool:
+    return scenario.fixture is not None and bool(scenario.fixture.requires) and not _has_its_own(scenario)
+
+
+def _bind_all(scenarios: Sequence[EvalScenario], manifest: FixtureManifest) -> None:
+    """Refuse what cannot be bound; of the values, nothing is kept."""
+    for scenario in scenarios:
+        bind(scenario, manifest, {RUN_ID: ""})
+
+
+def _seeding_of(manager: FixtureManager, known: FixtureManifest | None) -> FixtureManager:
+    return manager.seeding(DEFAULT_SEEDING if known is None else known.seed_id, known)
+
+
+def _seed_id(running: _Running, cell: Cell) -> str:
+    """Name the fixtures of one cell: readable, and different for every cell, warm-ups included."""
+    words = f"{running.run_id}-{cell.mode}-{cell.scenario_id}-{cell.iteration}"
+    digest = hashlib.sha256(f"{cell} {cell.is_canary}".encode()).hexdigest()[:8]
+    return f"{_NOT_IN_A_SEED_ID.sub('-', words)[:_LONGEST_SEED_ID]}-{digest}"
+
+
+async def _clean_up(manager: FixtureManager) -> None:
+    with anyio.CancelScope(shield=True):
+        await manager.cleanup()

@@ -1,0 +1,151 @@
+"""Holding one session: the prompt under its deadline, the export, and the evidence made of both."""
+
+from dataclasses import dataclass, field, replace
+from typing import Generic
+
+import anyio
+
+from ghx_bench.profiler.causes import Cause, OverranError
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.contracts import Session, SessionRequest
+from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
+from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
+from ghx_bench.profiler.runner.plugins import plugin_call, require
+from ghx_bench.profiler.runner.pricing import cost_of
+from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
+from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.trace import SessionTrace
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation(Generic[S]):
+    """One session as it goes on; what is known of it is here at every moment, also when it is cut off."""
+
+    cell: Cell
+    mode: Mode
+    stage: Stage[S]
+    instruments: Instruments[S]
+    phases: Phases
+    answer: Answer | None = None
+    trace: SessionTrace | None = None
+    error: Exception | None = None
+    timed_out: bool = False
+    wall_ms: int | None = None
+    problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
+    redaction: Redaction = field(init=False)
+    """Takes the session's secrets out of whatever is said about it."""
+
+    def __post_init__(self) -> None:
+        """Learn the secrets."""
+        self.redaction = Redaction.of(self.mode.secrets | self.stage.secrets)
+
+    async def hold(self) -> None:
+        """Open a session, prompt it, export it, close it."""
+        limits = self.instruments.limits
+        with anyio.CancelScope() as scope:
+            self.phases.enter("session")
+            allow(scope, limits.setup_s)
+            async with plugin_call(scope) as holding, self.instruments.provider.session(self._request()) as session:
+                allow(scope)
+                try:
+                    await self._converse(session)
+                finally:
+                    self.phases.enter("close")
+                    allow(scope, limits.cleanup_s, shielded=True)
+            self._take(holding.error)
+        if scope.cancelled_caught:
+            self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
+        self.phases.leave()
+
+    @property
+    def cause(self) -> Cause | None:
+        """The agent's own fault, if it was cut short by one."""
+        if self.timed_out:
+            return Cause.AGENT_TIMEOUT
+        return None if self.answer is None else _FAULTS.get(self.answer.reason)
+
+    def evidence(self) -> Evidence[S]:
+        """Return everything known so far."""
+        trace = self.trace
+        return Evidence(
+            cell=self.cell,
+            scenario=self.stage.scenario,
+            mode=self.mode,
+            stage=self.stage,
+            completion_reason=self._completion_reason(),
+            answer=self.answer,
+            trace=trace,
+            tokens=trace.summary.total_tokens if trace else TokenUsage(),
+            timing=Timing(wall_ms=self.wall_ms, segments=self.phases.segments),
+            tool_calls=self._tool_calls(),
+            cost=cost_of(trace, self.cell.model) if trace else Cost(),
+        )
+
+    async def _converse(self, session: Session) -> None:
+        """Prompt under the scenario's deadline; whatever becomes of it, ask for the trace."""
+        clock, scenario = self.instruments.clock, self.stage.scenario
+        self.phases.enter("prompt")
+        began = clock.monotonic()
+        try:
+            with anyio.move_on_after(scenario.timeout_ms / 1000) as deadline:
+                async with plugin_call() as prompting:
+                    answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                    self.answer = replace(answer, text=self.redaction.text(answer.text))
+                self.error = prompting.error
+            self.timed_out = deadline.cancel_called
+        finally:
+            self.wall_ms = round((clock.monotonic() - began) * 1000)
+            # An agent that keeps the bench itself from looking at the clock is late all the same.
+            self.timed_out = self.timed_out or self.wall_ms > scenario.timeout_ms
+            await self._export(session)
+
+    async def _export(self, session: Session) -> None:
+        """Ask for the trace, also while the run is being interrupted: what the agent spent is never forgotten."""
+        self.phases.enter("export")
+        with anyio.CancelScope(shield=True):
+            async with plugin_call() as exporting:
+                with anyio.fail_after(self.instruments.limits.export_s):
+                    trace = require(await session.trace(), SessionTrace, "Session.trace()").spelled_out()
+                    self.trace = self.redaction.record(trace, keeping=("sessionId",))
+            if exporting.error is not None:
+                # An agent that cannot tell what it did still did it.
+                self.problems.append(("trace", exporting.error))
+
+    def _request(self) -> SessionRequest:
+        environment = {**self.instruments.environment, **self.mode.environment, **self.stage.environment}
+        return SessionRequest(
+            cell=self.cell,
+            mode=self.mode,
+            environment=environment,
+            directory=self.stage.directory,
+            facts=self.stage.facts,
+        )
+
+    def _take(self, error: Exception | None) -> None:
+        """Take an error of the session's scope as the session's own, unless the agent had ended its turn before."""
+        if error is None:
+            return
+        if self.answer is None and not self.timed_out and self.error is None:
+            self.error = error
+        else:
+            self.problems.append(("session", error))
+
+    def _completion_reason(self) -> CompletionReason:
+        if self.timed_out:
+            return "timeout"
+        if self.answer is None:
+            return "error"
+        return "tool_limit" if self.answer.reason == "tool_limit" else "stop"
+
+    def _tool_calls(self) -> ToolCallSummary:
+        try:
+            return summarise_tool_calls(self.trace, self.instruments.classify)
+        except Exception as error:  # noqa: BLE001 - plugin call: the classifier's
+            self.problems.append(("classifier", error))
+            return summarise_tool_calls(self.trace, name_of_tool)
+
+
+_FAULTS = {"tool_limit": Cause.AGENT_BUDGET, "refusal": Cause.AGENT_REFUSAL}

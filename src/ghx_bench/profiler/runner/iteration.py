@@ -1,0 +1,167 @@
+"""One iteration: a cell is measured, again where that is worth it, and ends as one outcome."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Generic
+
+import anyio
+
+from ghx_bench.profiler.causes import (
+    Cause,
+    EnvironmentFailure,
+    OverranError,
+    cause_of,
+    is_transient,
+    pause_asked_for_s,
+)
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.evidence import Evidence, Mode, Stage
+from ghx_bench.profiler.metrics import Timing
+from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
+from ghx_bench.profiler.row import Attempt
+from ghx_bench.profiler.runner.conversation import Conversation
+from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.plugins import explain, plugin_call, require
+from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.score import Score
+
+Retrying = Callable[[int, str, float], None]
+"""Told of a failed attempt: its number, the error in words, and the pause before the next one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Task(Generic[S]):
+    """A cell with what it takes to measure it, and how far that has come.
+
+    The last two are for whoever has to say what an interrupted cell had spent.
+    """
+
+    cell: Cell
+    scenario: S
+    mode: Mode
+    instruments: Instruments[S]
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    conversation: Conversation[S] | None = None
+    started_at: datetime | None = None
+
+    def spent(self) -> tuple[Attempt, ...]:
+        """Return the attempts so far, with the one that goes on."""
+        if self.conversation is None or self.started_at is None:
+            return tuple(self.attempts)
+        going_on = interrupted_attempt(self.conversation.evidence(), len(self.attempts) + 1, self.started_at)
+        return (*self.attempts, going_on)
+
+
+async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome:
+    """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
+    dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
+    attempts = task.attempts
+    while True:
+        outcome = await measure(task)
+        attempts.append(attempt_of(outcome, len(attempts) + 1))
+        task.conversation = None
+        if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
+            return outcome
+        pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
+        pause_s = max(pause_s, pause_asked_for_s(outcome.error))
+        retrying(len(attempts), attempts[-1].error or "", pause_s)
+        await anyio.sleep(pause_s)
+
+
+async def measure(task: Task[S]) -> Outcome:
+    """Run the scenario once and say what happened.
+
+    Returns `Completed` if the agent had its turn, right or wrong; `Failed` if something stopped us from finding out.
+    Either carries whatever evidence there was: what the agent spent is never forgotten.
+    """
+    task.started_at = started_at = task.instruments.clock.now()
+    limits, phases = task.instruments.limits, Phases(task.instruments.clock)
+    outcome: Outcome | None = None
+    error: Exception | None = None
+    with anyio.CancelScope() as scope:
+        phases.enter("stage")
+        allow(scope, limits.setup_s)
+        lifecycle = task.instruments.lifecycle
+        async with plugin_call(scope) as staging, lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
+            allow(scope)
+            try:
+                require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
+                outcome = await _measure_on(stage, task, phases, started_at)
+            finally:
+                allow(scope, limits.cleanup_s, shielded=True)
+        error = staging.error
+    if scope.cancelled_caught:
+        error = OverranError("preparing" if outcome is None else "clearing away", "the stage")
+    if outcome is None:
+        return _without_outcome(task, started_at, error)
+    # A failing clean-up is noted beside the result, never over it.
+    return outcome if error is None else outcome.with_problem("cleanup", error)
+
+
+def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | None) -> Failed:
+    """Say that the stage gave way, with whatever the session had done by then."""
+    error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
+    cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
+    conversation = task.conversation
+    return Failed(
+        cell=task.cell,
+        started_at=started_at,
+        cause=cause,
+        error=error,
+        evidence=conversation.evidence() if conversation else None,
+        redaction=conversation.redaction if conversation else Redaction.of(task.mode.secrets),
+    )
+
+
+async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at: datetime) -> Outcome:
+    """Hold the session and score it inside its stage: checkpoints read the world the agent left behind."""
+    conversation = Conversation(
+        cell=task.cell, mode=task.mode, stage=stage, instruments=task.instruments, phases=phases
+    )
+    task.conversation = conversation
+    await conversation.hold()
+    evidence = conversation.evidence()
+    found = await _find_out(conversation, evidence)
+    timing = Timing(wall_ms=evidence.timing.wall_ms, segments=phases.segments)
+    evidence = replace(evidence, timing=timing, score=found if isinstance(found, Score) else None)
+    cell = task.cell
+    outcome: Outcome
+    match found:
+        case Score():
+            cause = conversation.cause
+            outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
+        case _Obstacle(cause=cause, error=error):
+            outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
+    outcome = replace(outcome, redaction=conversation.redaction)
+    for where, problem in conversation.problems:
+        outcome = outcome.with_problem(where, problem)
+    return explain(outcome, task.instruments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Obstacle:
+    """Why there is no score, and whose fault that is."""
+
+    cause: Cause
+    error: Exception
+
+
+async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
+    """Let the scorer speak, unless the session broke down before the agent was done."""
+    broke = conversation.error
+    if broke is not None and not conversation.timed_out:
+        unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH
+        return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
+    instruments, phases = conversation.instruments, conversation.phases
+    phases.enter("score")
+    found: list[Score] = []
+    async with plugin_call() as scoring:
+        with anyio.fail_after(instruments.limits.scoring_s):
+            found.append(require(await instruments.scorer.score(evidence), Score, "Scorer.score()"))
+    phases.leave()
+    # Without a score, trace and spend are kept, and the verdict is unknown.
+    return _Obstacle(cause=Cause.SCORER, error=scoring.error) if scoring.error else found[0]
