@@ -53,11 +53,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load the twin's GraphQL before any server does so in a thread; see `querying.load`."""
+    """Load the twin's GraphQL before any server does so in a thread; see `graphql.load`."""
     if any(SERVING.intersection(item.path.parts) for item in session.items):
-        from ghx_bench.twin.server import querying
+        from ghx_bench.twin.server import graphql
 
-        querying.load()
+        graphql.load()
 
 
 class NoSkips:

@@ -18,7 +18,7 @@ from ghx_bench.capabilities.envelope import Envelope
 from ghx_bench.capabilities.references import resolved
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 WIDGETS = {"owner": OWNER, "name": NAME}

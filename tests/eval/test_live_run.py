@@ -30,7 +30,7 @@ from ghx_bench.profiler.evidence import Mode
 from ghx_bench.twin.commands import users
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 REPO = "acme/playground"

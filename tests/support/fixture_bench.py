@@ -12,7 +12,7 @@ from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 LIBRARY = load_fixtures()

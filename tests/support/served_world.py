@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 from rest_world import Seeded
 
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 

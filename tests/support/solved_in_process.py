@@ -30,7 +30,7 @@ from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.testing import sample_cell, sample_evidence
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server, served
+from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
 MODE = "ghx-mcp"

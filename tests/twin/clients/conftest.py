@@ -12,8 +12,8 @@ from gh_client import BUNDLED, MISSING, SYSTEM, GhClient, bundled_gh, system_gh
 from ghx_bench.twin.commands import reviews
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.seed.opening import open_world
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.seed.worlds import open_world
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 

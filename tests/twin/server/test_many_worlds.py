@@ -16,11 +16,11 @@ from served_world import Served
 from ghx_bench.twin.commands import users
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server import running
+from ghx_bench.twin.server import loopback
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.server.running import Server
-from ghx_bench.twin.server.running import served as serving
+from ghx_bench.twin.server.loopback import Server
+from ghx_bench.twin.server.loopback import served as serving
 from ghx_bench.twin.state.records import Comment, Issue
 
 FORKS = 200
@@ -90,7 +90,7 @@ def test_a_world_is_removed_when_those_who_are_with_it_have_gone(parent: Seeded,
 def test_a_request_that_outstays_its_world_is_told_so(
     parent: Seeded, github_server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(running, "_LONGEST_VISIT_S", 0.01)
+    monkeypatch.setattr(loopback, "_LONGEST_WAIT_S", 0.01)
 
     assert asked_and_removed(parent, github_server, latency_ms=200) == (503, 0)
     assert caplog.records == []

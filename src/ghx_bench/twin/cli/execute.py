@@ -37,8 +37,8 @@ def execute(
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
-    from ghx_bench.twin.seed.opening import open_world, person
-    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.seed.worlds import open_world, person
+    from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
 
     if not command:

@@ -38,19 +38,19 @@ class _Query(Generic[RecordT]):
         return self
 
     def where(self, condition: str, *values: object) -> Self:
-        """Keep those for which this is true; the text is ours, the values may be anyone's."""
+        """Keep those for which this is true; never build `condition` from a client's text, pass it in `values`."""
         self._conditions.append(condition)
         self._values += values
         return self
 
-    def labelled(self, names: Sequence[str] | None) -> Self:
+    def with_labels(self, names: Sequence[str] | None) -> Self:
         """Keep those with any of these labels."""
         if names:
             self.where(_LABELLED.format(marks=", ".join("?" * len(names))), *names)
         return self
 
-    def ordered(self, order: dict[str, str] | None) -> Self:
-        """Put them into an order."""
+    def sort(self, order: dict[str, str] | None) -> Self:
+        """Sort them; ties by id, so that pages do not overlap."""
         if order:
             direction = "DESC" if order["direction"] == "DESC" else "ASC"
             self._order = f"{_ORDERS[order['field']]} {direction}, issues.id {direction}"
@@ -63,7 +63,10 @@ class _Query(Generic[RecordT]):
         return Rows(self.context.database, self.model, rest, self._values)
 
     def visible(self) -> list[RecordT]:
-        """Return what is left and the viewer may see, from all repositories."""
+        """Return what is left and the viewer may see, from all repositories.
+
+        Visibility is decided in Python, so these are fetched whole; `rows` is for lists within one repository.
+        """
         found: list[Any] = self.rows()[:]
         return [one for one in found if self.context.visible(self.context.repository(one.repository_id))]
 
@@ -74,7 +77,7 @@ class IssueQuery(_Query[Issue]):
     model: ClassVar[type[Any]] = Issue
     start: ClassVar[str] = ""
 
-    def filtered(
+    def filter(
         self,
         *,
         filter_by: dict[str, Any] | None = None,
@@ -83,9 +86,9 @@ class IssueQuery(_Query[Issue]):
         states: Sequence[str] | None = None,
     ) -> Self:
         """Apply the arguments of a field that lists issues."""
-        self.by(is_pull=0).labelled(labels).ordered(order_by).in_states(states)
+        self.by(is_pull=0).with_labels(labels).sort(order_by).in_states(states)
         chosen = filter_by or {}
-        self.labelled(chosen.get("labels")).in_states(chosen.get("states"))
+        self.with_labels(chosen.get("labels")).in_states(chosen.get("states"))
         for name, apply in _ISSUE_FILTERS.items():
             if name in chosen:
                 apply(self, chosen[name])
@@ -104,7 +107,7 @@ class PullQuery(_Query[Pull]):
     model: ClassVar[type[Any]] = Pull
     start: ClassVar[str] = "JOIN issues ON issues.id = pulls.issue_id "
 
-    def filtered(
+    def filter(
         self,
         *,
         base_ref_name: str | None = None,
@@ -120,7 +123,7 @@ class PullQuery(_Query[Pull]):
             self.where("pulls.head_ref = ?", head_ref_name)
         if states:
             self.where(f"({' OR '.join(_PULL_STATES[state] for state in sorted(set(states)))})")
-        return self.labelled(labels).ordered(order_by)
+        return self.with_labels(labels).sort(order_by)
 
 
 _PULL_STATES = {
@@ -130,7 +133,7 @@ _PULL_STATES = {
 }
 
 
-def _assignee(query: IssueQuery, login: str | None) -> None:
+def _by_assignee(query: IssueQuery, login: str | None) -> None:
     if login is None:
         query.where("NOT " + _ASSIGNED.format(join="", more=""))
     elif login == "*":
@@ -139,18 +142,18 @@ def _assignee(query: IssueQuery, login: str | None) -> None:
         query.where(_ASSIGNED.format(join="", more=f" AND assignees.user_id = {_LOGIN}"), login)
 
 
-def _author(query: IssueQuery, login: str | None) -> None:
+def _by_author(query: IssueQuery, login: str | None) -> None:
     if login is not None:
         query.where(f"issues.author_id = {_LOGIN}", login)
 
 
-def _mentioned(query: IssueQuery, login: str | None) -> None:
+def _by_mention(query: IssueQuery, login: str | None) -> None:
     if login is not None:
         events = "SELECT 1 FROM events WHERE events.issue_id = issues.id AND events.event = 'mentioned'"
         query.where(f"EXISTS ({events} AND events.actor_id = {_LOGIN})", login)
 
 
-def _milestone(column: str) -> Callable[[IssueQuery, str | None], None]:
+def _by_milestone(column: str) -> Callable[[IssueQuery, str | None], None]:
     def apply(query: IssueQuery, value: str | None) -> None:
         if value is None:
             query.where("issues.milestone_id IS NULL")
@@ -163,22 +166,22 @@ def _milestone(column: str) -> Callable[[IssueQuery, str | None], None]:
     return apply
 
 
-def _since(query: IssueQuery, moment: str | None) -> None:
+def _by_time(query: IssueQuery, moment: str | None) -> None:
     if moment is not None:
         query.where("issues.updated_at >= ?", moment)
 
 
 _ISSUE_FILTERS: dict[str, Callable[[IssueQuery, Any], None]] = {
-    "assignee": _assignee,
-    "created_by": _author,
-    "mentioned": _mentioned,
-    "milestone": _milestone("milestones.id"),
-    "milestone_number": _milestone("milestones.number"),
-    "since": _since,
+    "assignee": _by_assignee,
+    "created_by": _by_author,
+    "mentioned": _by_mention,
+    "milestone": _by_milestone("milestones.id"),
+    "milestone_number": _by_milestone("milestones.number"),
+    "since": _by_time,
 }
 
 
-def owned_repositories(
+def repositories_of(
     context: Context,
     owner: User,
     *,
@@ -191,15 +194,21 @@ def owned_repositories(
 
     `owner_affiliations` say how the account stands to them, `affiliations` how the viewer does.
     """
-    found = {one.id: one for way in owner_affiliations or ("OWNER",) for one in _affiliated(context, owner, way)}
+    found = {
+        one.id: one
+        for way in owner_affiliations or ("OWNER",)
+        for one in _repositories_by_affiliation(context, owner, way)
+    }
     if affiliations:
-        own = {one.id for way in affiliations for one in _affiliated(context, context.viewer.user, way)}
+        own = {
+            one.id for way in affiliations for one in _repositories_by_affiliation(context, context.viewer.user, way)
+        }
         found = {key: one for key, one in found.items() if key in own}
     visible = [one for one in found.values() if context.visible(one)]
-    return ordered_repositories([one for one in visible if _is_kept(one, **kept)], order_by)
+    return sort_repositories([one for one in visible if _matches_filters(one, **kept)], order_by)
 
 
-def ordered_repositories(found: list[Repository], order: dict[str, str] | None) -> list[Repository]:
+def sort_repositories(found: list[Repository], order: dict[str, str] | None) -> list[Repository]:
     """Return repositories in an order; none has any stars."""
     keys: dict[str, Callable[[Repository], Any]] = {
         "CREATED_AT": lambda one: one.created_at,
@@ -214,7 +223,7 @@ def ordered_repositories(found: list[Repository], order: dict[str, str] | None) 
     return found
 
 
-def _affiliated(context: Context, account: User, way: str | None) -> list[Repository]:
+def _repositories_by_affiliation(context: Context, account: User, way: str | None) -> list[Repository]:
     match way:
         case "OWNER":
             return context.database.all(Repository, owner_id=account.id)
@@ -229,7 +238,7 @@ def _affiliated(context: Context, account: User, way: str | None) -> list[Reposi
             return []
 
 
-def _is_kept(
+def _matches_filters(
     repository: Repository,
     *,
     has_issues_enabled: bool | None = None,

@@ -1,4 +1,4 @@
-"""The world that somebody wants to work in, and whom they work as."""
+"""Opens the world of a seed or a data directory, and picks the user to work as."""
 
 import tempfile
 from collections.abc import Callable
@@ -26,8 +26,8 @@ def open_world(seed: Path | None, data_dir: Path | None = None, *, clock: ClockP
         raise InputError(f"{data_dir} holds a world already; leave the seed {seed} out or name a new folder")
     planting = _planting(seed)
     if data_dir is not None and not (data_dir / DATABASE).exists():
-        _keep(planting, data_dir)
-    world = _made(planting, None) if data_dir is None else World.create(data_dir)
+        _create_in(planting, data_dir)
+    world = _create(planting, None) if data_dir is None else World.create(data_dir)
     if clock is not None:
         world.set_clock(clock)
     return world
@@ -45,7 +45,7 @@ def person(world: World, login: str | None) -> User:
 
 
 def _planting(seed: Path | None) -> Planting:
-    """Return what fills a world; a seed that is wrong is refused here, before there is any world."""
+    """Return the function that fills a world; a wrong seed is refused here, before there is any world."""
     if seed is None:
         return lambda _: None
     from ghx_bench.twin.seed.loading import load_seed  # noqa: PLC0415 - a world without a seed starts faster
@@ -61,7 +61,7 @@ def _planting(seed: Path | None) -> Planting:
     return planting
 
 
-def _made(planting: Planting, directory: Path | None) -> World:
+def _create(planting: Planting, directory: Path | None) -> World:
     world = World.create(directory)
     try:
         planting(world)
@@ -74,13 +74,14 @@ def _made(planting: Planting, directory: Path | None) -> World:
     return world
 
 
-def _keep(planting: Planting, directory: Path) -> None:
-    """Make a world in a folder of its own and give it its place when it is whole, so that no half of one is kept."""
+def _create_in(planting: Planting, directory: Path) -> None:
+    """Create a world in `directory`, whole or not at all."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}-") as growing:
+            # Planted beside its place and moved there: a seed refused midway must not leave a world that opens.
             whole = Path(growing) / "world"
-            _made(planting, whole).close()
+            _create(planting, whole).close()
             whole.replace(directory)
     except OSError as error:
         problem = f"no world can be kept in {directory}: {error.strerror or error}; name an empty or a new folder"

@@ -1,4 +1,4 @@
-"""Finding what a path names, or saying that it is not there."""
+"""Finds what a path names, or refuses it as not there."""
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, Role, may
@@ -27,7 +27,7 @@ from ghx_bench.twin.state.records import (
 
 
 def repository(request: RestRequest) -> Repository:
-    """Return the repository of `/repos/{owner}/{repo}`; under a name it had before, clients are sent on."""
+    """Return the repository of `/repos/{owner}/{repo}`; under a former name, redirect."""
     owner, name = request.text("owner"), request.text("repo")
     found = lookup.repository(request.world, request.viewer, owner, name)
     if (request.view.user(found.owner_id).login.lower(), found.name.lower()) != (owner.lower(), name.lower()):
@@ -36,7 +36,7 @@ def repository(request: RestRequest) -> Repository:
 
 
 def repository_with_commits(request: RestRequest) -> Repository:
-    """Return the repository, whose git database is closed to everyone until it has a first commit."""
+    """Return the repository; refuse one without a commit, where GitHub answers 409."""
     found = repository(request)
     if not request.world.git(found).refs():
         raise ConflictRefusal("Git Repository is empty.")
@@ -44,7 +44,7 @@ def repository_with_commits(request: RestRequest) -> Repository:
 
 
 def repository_for(request: RestRequest, needed: Role, message: str = NEEDS_ADMIN) -> Repository:
-    """Return the repository where the viewer has a role in it."""
+    """Return the repository; refuse a viewer whose role is too small."""
     found = repository(request)
     if not may(request.world, request.viewer, found, needed):
         raise ForbiddenRefusal(message)
@@ -77,7 +77,7 @@ def milestone(request: RestRequest) -> Milestone:
 
 
 def review(request: RestRequest) -> Review:
-    """Return the review of `.../pulls/{pull_number}/reviews/{review_id}`; what others still write is not there."""
+    """Return the review of `.../pulls/{pull_number}/reviews/{review_id}`; pending ones of others are hidden."""
     identity = request.number("review_id")
     for one in visible_reviews(request.world, request.viewer, pull(request)):
         if one.id == identity:
@@ -99,7 +99,7 @@ def review_comment(request: RestRequest) -> tuple[ReviewComment, Thread]:
 
 
 def account(request: RestRequest, login: str) -> User:
-    """Return the account with a login; an app's bot is found with and without its mark."""
+    """Return the account with a login; an app's bot is found with and without `[bot]`."""
     try:
         return lookup.account(request.world, login)
     except NotFoundRefusal:
@@ -109,7 +109,7 @@ def account(request: RestRequest, login: str) -> User:
 
 
 def accounts(request: RestRequest, logins: list[str]) -> list[User]:
-    """Return the accounts with these logins; those that nobody has are left out."""
+    """Return the accounts with these logins; unknown logins are left out."""
     found: list[User] = []
     for login in logins:
         try:

@@ -1,8 +1,8 @@
-"""Finds things by their global ids, as far as the viewer may know of them."""
+"""Finds records and other subjects by their global ids, as far as the viewer may see them."""
 
 from typing import Any, TypeVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
@@ -16,7 +16,6 @@ from ghx_bench.twin.state.records import (
     Pull,
     Reaction,
     Record,
-    Repository,
     Review,
     ReviewComment,
     Thread,
@@ -27,7 +26,7 @@ _REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Com
 
 
 def find(context: Context, identity: str) -> Any:
-    """Return the record or other subject with a global id, or refuse as GitHub does."""
+    """Return the record or other subject with a global id; refuse one that is not there or not visible."""
     git = parse_git_node_id(identity)
     found = _git_subject(context, git) if git else find_record(context.database, identity)
     if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
@@ -36,7 +35,7 @@ def find(context: Context, identity: str) -> Any:
 
 
 def find_as(context: Context, identity: str, *models: type[_T]) -> _T:
-    """Return what has a global id, if it is of the sort that is needed here."""
+    """Return the record or subject with a global id; refuse one that is of none of these sorts."""
     found = find(context, identity)
     if not isinstance(found, models):
         raise NotFoundRefusal(f"Could not resolve to {_article(models[0])} node with the global id of '{identity}'")
@@ -60,22 +59,20 @@ def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | Compa
         return None
     match node.kind:
         case "ref":
-            return None if node.name.startswith("refs/pull/") else gitaccess.ref(context, repository, node.name)
+            # Refs of pull requests are for git alone: GraphQL shows none of them.
+            return None if node.name.startswith("refs/pull/") else git_lookup.ref(context, repository, node.name)
         case "comparison":
-            return _comparison(context, repository, node.name)
+            base, _, head = node.name.partition("...")
+            both = (git_lookup.git_object(context, repository, base), git_lookup.git_object(context, repository, head))
+            exist = all(isinstance(one, CommitThing) for one in both)
+            return ComparisonThing(repository, base, head) if exist else None
         case "rollup" | "status":
             found = checks.rollup(context.world, repository, node.name)
             rollup = RollupOf(repository, node.name, found) if found else None
             return StatusOf(rollup) if rollup and node.kind == "status" else rollup
         case kind:
-            thing = gitaccess.git_object(context, repository, node.name)
+            thing = git_lookup.git_object(context, repository, node.name)
             return thing if thing and type(thing).__name__.lower() == f"{kind}thing" else None
-
-
-def _comparison(context: Context, repository: Repository, name: str) -> ComparisonThing | None:
-    base, _, head = name.partition("...")
-    both = (gitaccess.git_object(context, repository, base), gitaccess.git_object(context, repository, head))
-    return ComparisonThing(repository, base, head) if all(isinstance(one, CommitThing) for one in both) else None
 
 
 def _is_visible(context: Context, record: Record) -> bool:
@@ -91,7 +88,7 @@ def _is_visible(context: Context, record: Record) -> bool:
 
 
 def _is_unsubmitted(context: Context, record: Record) -> bool:
-    """Tell whether something belongs to a review that only its author may see yet."""
+    """Return whether something belongs to a review that only its author may see yet."""
     if isinstance(record, ReviewComment):
         review = context.database.get(Review, record.review_id)
     elif isinstance(record, Thread):

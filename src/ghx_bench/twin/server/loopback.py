@@ -1,4 +1,4 @@
-"""A server on loopback: TCP and, for `gh`, a unix socket that only its owner can open."""
+"""The server on loopback: TCP and, for `gh`, a unix socket that only its owner can open."""
 
 import itertools
 import os
@@ -18,22 +18,22 @@ from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Identity, client_environment
+from ghx_bench.twin.server.graphql import load_in_background
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.server.querying import warm
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 _BACKLOG = 1024
-_LONGEST_VISIT_S = 2.0
+_LONGEST_WAIT_S = 2.0
 _LONGEST_PLACE = 70  # bytes; the name of a socket has 104 on macOS and 108 on Linux
 
 
 class Server:
-    """Worlds behind real sockets, in a thread of its own, so that any kind of program can use it.
+    """Worlds behind real sockets, in a thread of its own, so that synchronous programs can use it too.
 
     `with Server() as server:` or `async with served() as server:`; leaving the block closes the sockets and removes
-    every private directory made for clients. The worlds stay: they belong to whoever made them.
+    every private directory made for clients. The worlds stay open: their makers close them.
     """
 
     def __init__(self, *, port: int = 0) -> None:
@@ -64,7 +64,9 @@ class Server:
 
     def start(self) -> None:
         """Open the sockets and serve until `stop`; clients may connect as soon as this returns."""
-        self._directory = _private_directory()
+        # The path of a unix socket is short: a long TMPDIR leaves no room for its name.
+        is_long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE
+        self._directory = ScratchFolder(SHORT_PLACE if is_long else None)
         try:
             self._sockets = [self._listen_on_tcp(), self._listen_on_unix()]
         except OSError as error:
@@ -86,7 +88,7 @@ class Server:
         thread = threading.Thread(target=server.run, args=(self._sockets,), name="ghx-twin", daemon=True)
         self._running = server, thread
         thread.start()
-        warm()
+        load_in_background()
 
     def stop(self) -> None:
         """Close the sockets and remove what was made for clients."""
@@ -112,13 +114,13 @@ class Server:
         self.hosting.add(world)
 
     def remove(self, world: World) -> None:
-        """Stop serving a world; when this returns it can be closed, since nobody is with it any more.
+        """Stop serving a world; when this returns it can be closed, since no request uses it any more.
 
         A request that takes very long, as scripted ones may, is not waited for: it finds the world closed.
         """
         hosted = self.hosting.remove(world)
         if hosted is not None:
-            hosted.visitors.wait_until_gone(_LONGEST_VISIT_S)
+            hosted.open_requests.wait_for_none(_LONGEST_WAIT_S)
 
     def client_environment(
         self,
@@ -144,7 +146,7 @@ class Server:
         return client_environment(place, url=self.url, socket_path=self.socket_path, identity=identity)
 
     def _listen_on_tcp(self) -> socket.socket:
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named: else Nagle stays on
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else Nagle stays on
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind(("127.0.0.1", self._port))
@@ -161,12 +163,6 @@ class Server:
         self.socket_path.chmod(0o600)
         listening.listen(_BACKLOG)
         return listening
-
-
-def _private_directory() -> ScratchFolder:
-    """Return a new directory of ours, with a path that is short enough for the name of a unix socket."""
-    long = len(os.fsencode(tempfile.gettempdir())) > _LONGEST_PLACE
-    return ScratchFolder(SHORT_PLACE if long else None)
 
 
 @asynccontextmanager

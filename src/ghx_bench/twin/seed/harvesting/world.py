@@ -1,4 +1,4 @@
-"""From a world to a seed: what `plant` needs to make a world like it again.
+"""Harvests a whole world: accounts, repositories with their settings, labels and milestones.
 
 Kept: people, settings, history to the commit, checks, workflow runs, conversations with their states, authors and
 times. Not kept: the entries of timelines (planting writes new ones), database ids (but those of workflow runs), former
@@ -10,11 +10,20 @@ from typing import Any
 
 from ghx_bench.twin.git.bundles import bundle
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.seed.accounts import SeedOrganization, SeedTeam, SeedToken, SeedUser
-from ghx_bench.twin.seed.document import SeedLabel, SeedMilestone, SeedProtection, SeedRepository, WorldSeed
-from ghx_bench.twin.seed.harvested_checks import harvest_checks, harvest_workflows
-from ghx_bench.twin.seed.harvested_conversations import harvest_issues, harvest_pulls
-from ghx_bench.twin.seed.talk import SeedPull
+from ghx_bench.twin.seed.conversations import SeedPull
+from ghx_bench.twin.seed.document import (
+    SeedLabel,
+    SeedMilestone,
+    SeedOrganization,
+    SeedProtection,
+    SeedRepository,
+    SeedTeam,
+    SeedToken,
+    SeedUser,
+    WorldSeed,
+)
+from ghx_bench.twin.seed.harvesting.checks import harvest_checks, harvest_workflows
+from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
 from ghx_bench.twin.state.records import (
     Collaborator,
     Label,
@@ -33,8 +42,8 @@ from ghx_bench.twin.world import World
 
 
 def harvest(world: World) -> WorldSeed:
-    """Write a world down, as it is at one moment."""
-    with world.database.held():
+    """Return the seed of a world."""
+    with world.database.held():  # or a request between two tables would tear the seed apart
         accounts = world.database.all(User)
         people = tuple(_user(world, account) for account in accounts if account.type != "Organization")
         groups = tuple(_organization(world, account) for account in accounts if account.type == "Organization")
@@ -98,7 +107,7 @@ def _repository(world: World, repository: Repository) -> SeedRepository:
             **_belongings(world, repository),
             "name": lookup.full_name(world, repository),
             "fork_of": None if parent is None else lookup.full_name(world, parent),
-            "exported": True,
+            "exported": True,  # planting then restores what has happened and asks for no role
             "bundle": base64.b64encode(history).decode() if history else None,
             "checks": checks,
             "workflows": workflows,
@@ -116,11 +125,17 @@ def _belongings(world: World, repository: Repository) -> dict[str, Any]:
     return {
         "collaborators": roles,
         "teams": {team.slug: role for team, role in teams if team},
-        "labels": tuple(_label(label) for label in database.all(Label, repository_id=home)),
+        "labels": tuple(
+            SeedLabel(name=label.name, color=label.color, description=label.description)
+            for label in database.all(Label, repository_id=home)
+        ),
         "milestones": tuple(
             _milestone(world, each) for each in database.all(Milestone, order="number", repository_id=home)
         ),
-        "protection": tuple(_protection(each) for each in database.all(Protection, repository_id=home)),
+        "protection": tuple(
+            SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
+            for rule in database.all(Protection, repository_id=home)
+        ),
         "gone_numbers": tuple(each.number for each in database.all(Tombstone, order="number", repository_id=home)),
     }
 
@@ -137,10 +152,6 @@ def _commits_of(pulls: tuple[SeedPull, ...]) -> set[str]:
     return {sha for sha in found if sha is not None}
 
 
-def _label(label: Label) -> SeedLabel:
-    return SeedLabel(name=label.name, color=label.color, description=label.description)
-
-
 def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
     same = ("number", "title", "description", "state", "due_on", "closed_at")
     return SeedMilestone.model_validate(
@@ -150,10 +161,6 @@ def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
             "at": milestone.created_at,
         }
     )
-
-
-def _protection(rule: Protection) -> SeedProtection:
-    return SeedProtection(**{name: getattr(rule, name) for name in SeedProtection.model_fields})
 
 
 def _login(world: World, identity: int) -> str:

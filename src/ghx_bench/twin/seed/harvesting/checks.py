@@ -1,12 +1,11 @@
-"""What tools and workflows reported on the commits of a world, written down."""
+"""Harvests what tools and workflows reported on commits."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from ghx_bench.twin.queries import lookup, workflow_runs
-from ghx_bench.twin.seed.checks import SeedCommitCheck
-from ghx_bench.twin.seed.workflows import SeedAttempt, SeedJob, SeedRun, SeedWorkflow
+from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status, Workflow, WorkflowRun
 from ghx_bench.twin.world import World
 
@@ -14,7 +13,7 @@ from ghx_bench.twin.world import World
 def harvest_checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:
     """Yield check runs that are no jobs, then statuses, each in the order they were reported."""
     for run in world.database.all(CheckRun, repository_id=repository.id, attempt_id=None):
-        yield SeedCommitCheck.model_validate({**_told(run), "commit": run.head_sha})
+        yield SeedCommitCheck.model_validate({**_check_run(run), "commit": run.head_sha})
     for status in world.database.all(Status, repository_id=repository.id):
         yield SeedCommitCheck(
             kind="status",
@@ -56,30 +55,30 @@ def _run(world: World, run: WorkflowRun) -> SeedRun:
 
 
 def _attempt(world: World, attempt: RunAttempt) -> dict[str, Any]:
-    jobs = tuple(SeedJob.model_validate(_told(job)) for job in workflow_runs.jobs(world, attempt))
+    jobs = tuple(SeedJob.model_validate(_check_run(job)) for job in workflow_runs.jobs(world, attempt))
     return {
         "actor": lookup.user_by_id(world, attempt.actor_id).login,
         "jobs": jobs,
-        "conclusion": None if jobs else attempt.conclusion,
+        "conclusion": None if jobs else attempt.conclusion,  # with jobs it follows from theirs
         "at": attempt.started_at,
         "updated_at": attempt.updated_at,
     }
 
 
-def _told(run: CheckRun) -> dict[str, Any]:
+def _check_run(run: CheckRun) -> dict[str, Any]:
     return {
         **{name: getattr(run, name) for name in ("name", "status", "conclusion", "title", "summary")},
         "url": run.details_url,
-        "at": _moment(run.started_at),
-        "completed_at": _moment(run.completed_at),
+        "at": _utc(run.started_at),
+        "completed_at": _utc(run.completed_at),
     }
 
 
-def _moment(text: str | None) -> str | None:
-    """Return a time that a tool gave, in GitHub's spelling; None where it is none."""
+def _utc(text: str | None) -> str | None:
+    """Return a time in GitHub's spelling; tools report times in any ISO 8601 form, and texts that are none."""
     try:
         given = datetime.fromisoformat(text or "")
-    except ValueError:
+        aware = given if given.tzinfo else given.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
         return None
-    aware = given if given.tzinfo else given.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

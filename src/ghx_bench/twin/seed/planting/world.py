@@ -1,22 +1,19 @@
-"""From a seed to a world: what it says is done by the commands that clients use too."""
+"""Plants a whole seed: accounts, repositories with their settings, labels and milestones."""
 
 from typing import Any
 
-from ghx_bench.twin.commands import kernel, labels, milestones, repositories, users
+from ghx_bench.twin.commands import labels, milestones, repositories, users
+from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.accounts import SeedOrganization, SeedUser
-from ghx_bench.twin.seed.conversations import date_conversations, plant_conversations, relate_issues
-from ghx_bench.twin.seed.document import SeedMilestone, SeedRepository, WorldSeed
-from ghx_bench.twin.seed.histories import plant_history
-from ghx_bench.twin.seed.mistakes import SeedError, within
-from ghx_bench.twin.seed.plot import Plot
-from ghx_bench.twin.seed.reporting import plant_checks
-from ghx_bench.twin.seed.running import plant_workflows
+from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
+from ghx_bench.twin.seed.mistakes import within
+from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
+from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
+from ghx_bench.twin.seed.planting.history import plant_history
+from ghx_bench.twin.seed.planting.repository import PlantedRepository
 from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
 from ghx_bench.twin.world import Act, World
-
-__all__ = ["SeedError", "plant"]
 
 
 def plant(world: World, seed: WorldSeed) -> None:
@@ -30,14 +27,16 @@ def plant(world: World, seed: WorldSeed) -> None:
     for organization in seed.organizations:
         with within(f"organizations: {organization.login}"):
             _plant_organization(world, organization)
-    plots: list[Plot] = []
+    planted: list[PlantedRepository] = []
     for repository in seed.repositories:
         with within(f"repositories: {repository.name}"):
-            plots.append(_plant_repository(world, repository))
-    for work in (plant_conversations, relate_issues, _finish, _date):
-        for plot in plots:
-            with within(f"repositories: {plot.seed.name}"):
-                work(plot)
+            planted.append(_plant_repository(world, repository))
+    # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
+    # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
+    for step in (plant_conversations, relate_issues, _apply_settings, _set_times_and_numbers):
+        for repo in planted:
+            with within(f"repositories: {repo.seed.name}"):
+                step(repo)
 
 
 def _plant_user(world: World, user: SeedUser) -> None:
@@ -49,8 +48,7 @@ def _plant_user(world: World, user: SeedUser) -> None:
 
 def _plant_organization(world: World, seed: SeedOrganization) -> None:
     with world.acting(None, at=seed.at) as act:
-        profile = seed.model_dump(exclude={"email", "members", "teams", "at"})
-        record = users.create_organization(act, **profile)
+        record = users.create_organization(act, **seed.model_dump(exclude={"email", "members", "teams", "at"}))
         if seed.email is not None:
             users.update_user(act, record, email=seed.email)
         for login, role in seed.members.items():
@@ -63,30 +61,31 @@ def _plant_organization(world: World, seed: SeedOrganization) -> None:
                     users.add_team_member(act, made, lookup.user(world, login))
 
 
-def _plant_repository(world: World, seed: SeedRepository) -> Plot:
+def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
     owner = lookup.account(world, seed.name.partition("/")[0])
     with world.acting(None, at=seed.at) as act:
-        plot = Plot(world, _create(act, owner, seed), seed)
+        repo = PlantedRepository(world, _create(act, owner, seed), seed)
         for login, role in seed.collaborators.items():
             with within(f"collaborators: {login}"):
-                repositories.add_collaborator(act, plot.record, lookup.user(world, login), role)
+                repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
         for slug, role in seed.teams.items():
             with within(f"teams: {slug}"):
                 team = lookup.team(world, lookup.organization(world, owner.login), slug)
-                users.add_team_repository(act, team, plot.record, role)
-        _plant_labels(act, plot)
-    plant_history(plot)
-    plant_workflows(plot)
-    plant_checks(plot)
+                users.add_team_repository(act, team, repo.record, role)
+        _plant_labels(act, repo)
+    plant_history(repo)
+    plant_workflows(repo)
+    plant_checks(repo)
     for milestone in seed.milestones:
         with within(f"milestones: {milestone.title!r}"):
-            _plant_milestone(plot, milestone)
-    return plot
+            _plant_milestone(repo, milestone)
+    return repo
 
 
 def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
     name = seed.name.partition("/")[2]
     parent = None if seed.fork_of is None else lookup.repository(act.world, None, *seed.fork_of.split("/"))
+    # An export carries the fork's own history and settings, which forking would overwrite with the parent's.
     if parent is not None and not seed.exported:
         made = repositories.fork(act, parent, owner=owner, name=name)
         if made.name != name:
@@ -105,39 +104,41 @@ def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
     return act.database.update(made, parent_id=parent.id) if parent else made
 
 
-def _plant_labels(act: Act, plot: Plot) -> None:
-    if plot.seed.labels is None:
+def _plant_labels(act: Act, repo: PlantedRepository) -> None:
+    if repo.seed.labels is None:
         return
-    for label in act.database.all(Label, repository_id=plot.record.id):  # a fork begins with GitHub's
+    for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
         labels.delete(act, label)
-    for label in plot.seed.labels:
+    for label in repo.seed.labels:
         with within(f"labels: {label.name!r}"):
-            labels.create(act, plot.record, name=label.name, color=label.color, description=label.description)
+            labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
 
 
-def _plant_milestone(plot: Plot, seed: SeedMilestone) -> None:
+def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
     if seed.number is not None:
-        with plot.world.acting(None) as act:
-            current = plot.current(act)
+        with repo.world.acting(None) as act:
+            current = repo.current(act)
             if seed.number < current.next_milestone_number:
                 raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
             act.database.update(current, next_milestone_number=seed.number)
-    with plot.speaking(seed.creator or plot.steward, at=seed.at) as act:
-        made = milestones.create(act, plot.record, title=seed.title, description=seed.description, due_on=seed.due_on)
+    with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
+        made = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
     if seed.state == "closed":
-        with plot.world.acting(None, at=seed.closed_at) as act:
+        with repo.world.acting(None, at=seed.closed_at) as act:
             milestones.update(act, made, state="closed")
 
 
-def _finish(plot: Plot) -> None:
-    """Set what would have stood in the way of planting: rules for branches, switched-off features, the archive."""
-    seed = plot.seed
-    with plot.world.acting(None) as act:
+def _apply_settings(repo: PlantedRepository) -> None:
+    """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
+    seed = repo.seed
+    with repo.world.acting(None) as act:
         for rule in seed.protection:
             with within(f"protection: {rule.pattern}"):
-                repositories.protect(act, plot.record, **rule.model_dump())
-        current = plot.current(act)
-        wanted = {name: getattr(seed, name) for name in _SETTINGS if _is_meant(seed, name)}
+                repositories.protect(act, repo.record, **rule.model_dump())
+        current = repo.current(act)
+        # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
+        stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS
+        wanted = {name: getattr(seed, name) for name in _SETTINGS if name in stated}
         changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
         if changes:
             repositories.update(act, current, **changes)
@@ -145,17 +146,12 @@ def _finish(plot: Plot) -> None:
             act.database.insert(Tombstone, repository_id=current.id, number=number)
 
 
-def _is_meant(seed: SeedRepository, setting: str) -> bool:
-    """Tell whether a seed says something about a setting; a fork takes from its parent what the seed leaves out."""
-    return seed.fork_of is None or seed.exported or setting in seed.model_fields_set
-
-
-def _date(plot: Plot) -> None:
-    """Set times and numbers that planting moves."""
-    date_conversations(plot)
-    seed = plot.seed
-    with plot.world.acting(None) as act:
-        current = kernel.reload(act, plot.record)
+def _set_times_and_numbers(repo: PlantedRepository) -> None:
+    """Set the times and numbers that planting itself moves."""
+    date_conversations(repo)
+    seed = repo.seed
+    with repo.world.acting(None) as act:
+        current = reload(act, repo.record)
         _refuse_taken(current, seed)
         given = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
         given["next_milestone_number"] = seed.next_milestone_number
