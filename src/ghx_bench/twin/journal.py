@@ -42,7 +42,7 @@ class Journal:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self.since(0))
+        return iter(self.since(0))  # of a copy: the server may add entries meanwhile
 
     def since(self, position: int) -> tuple[Entry, ...]:
         """Return the entries after the first `position` ones: what `len(journal)` was before."""

@@ -26,6 +26,7 @@ class Viewer:
         return scope in self.scopes or bool(self.scopes & _WIDER.get(scope, frozenset()))
 
 
+# GitHub's scopes contain each other: a token with `repo` may do what needs `public_repo`.
 _WIDER = {
     "public_repo": frozenset({"repo"}),
     "repo:status": frozenset({"repo"}),

@@ -1,4 +1,4 @@
-"""Git's packets: lines with their length in front, and the three bands that an answer is divided into."""
+"""Git's pkt-lines: lines with their length in front, and the side bands that an answer is divided into."""
 
 from collections.abc import Iterator
 from typing import BinaryIO

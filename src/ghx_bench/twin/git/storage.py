@@ -44,7 +44,7 @@ class _Folder:
         with _counting:
             self._users -= 1
             last = self._users == 0
-        if last:
+        if last:  # outside the lock: removing files takes time, and releasing a parent takes the lock again
             if self._temporary is not None:
                 self._temporary.remove()
             if self._needs is not None:

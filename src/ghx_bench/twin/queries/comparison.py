@@ -15,7 +15,7 @@ def git_of(world: World, pull: Pull) -> GitRepository:
 def base_tip(world: World, pull: Pull) -> str:
     """Return the tip of a pull request's base; for a closed one, the tip it had then."""
     if lookup.issue_of(world, pull).state != "open":
-        return pull.base_sha
+        return pull.base_sha  # else the diff of a merged pull request would become empty
     return git_of(world, pull).ref(f"refs/heads/{pull.base_ref}") or pull.base_sha
 
 

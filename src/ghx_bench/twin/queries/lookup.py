@@ -112,7 +112,7 @@ def full_name(world: World, repository: Repository) -> str:
 
 def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
     """Return the issue or pull request with a number; refuse a deleted or transferred one as GitHub does."""
-    found = _numbered(world, repository, number)
+    found = _find_numbered(world, repository, number)
     if found is None:
         _refuse_tombstone(world, repository, number)
         raise NotFoundRefusal(f"Could not resolve to an issue or pull request with the number of {number}.")
@@ -121,7 +121,7 @@ def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
 
 def issue(world: World, repository: Repository, number: int) -> Issue:
     """Return an issue that is no pull request."""
-    found = _numbered(world, repository, number)
+    found = _find_numbered(world, repository, number)
     if found is None:
         _refuse_tombstone(world, repository, number)
     if found is None or found.is_pull:
@@ -131,7 +131,7 @@ def issue(world: World, repository: Repository, number: int) -> Issue:
 
 def pull(world: World, repository: Repository, number: int) -> Pull:
     """Return a pull request."""
-    found = _numbered(world, repository, number)
+    found = _find_numbered(world, repository, number)
     beside = pull_of(world, found) if found else None
     if beside is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequest with the number of {number}.")
@@ -186,7 +186,7 @@ def _named_repository(world: World, owner: str, name: str) -> Repository | None:
     return found
 
 
-def _numbered(world: World, repository: Repository, number: int) -> Issue | None:
+def _find_numbered(world: World, repository: Repository, number: int) -> Issue | None:
     return world.database.one(Issue, repository_id=repository.id, number=number)
 
 

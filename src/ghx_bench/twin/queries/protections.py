@@ -27,7 +27,7 @@ def binds(world: World, protection: Protection, viewer: Viewer | None, repositor
 
 def may_push(world: World, viewer: Viewer | None, repository: Repository) -> bool:
     """Return whether a viewer may push to any branch of a repository, by role or as a maintainer of a pull request."""
-    return permissions.may(world, viewer, repository, "write") or bool(_maintained(world, viewer, repository))
+    return permissions.may(world, viewer, repository, "write") or bool(_maintained_branches(world, viewer, repository))
 
 
 def push_rule(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> RefRule:
@@ -36,13 +36,13 @@ def push_rule(world: World, viewer: Viewer | None, repository: Repository, updat
         return RefRule()
     if not permissions.may(world, viewer, repository, "write"):
         branch = update.ref.removeprefix("refs/heads/")
-        if branch == update.ref or update.new is None or branch not in _maintained(world, viewer, repository):
+        if branch == update.ref or update.new is None or branch not in _maintained_branches(world, viewer, repository):
             return RefRule(denied="permission denied")
     protected = _protection_rule(world, viewer, repository, update)
     return replace(protected, workflows_refused=not viewer.has_scope("workflow"))
 
 
-def _maintained(world: World, viewer: Viewer | None, repository: Repository) -> set[str]:
+def _maintained_branches(world: World, viewer: Viewer | None, repository: Repository) -> set[str]:
     """Return the branches of a fork that the viewer may push to, by `maintainer_can_modify` of their pull requests."""
     pulls = world.database.select(
         Pull,
@@ -67,7 +67,9 @@ def _protection_rule(world: World, viewer: Viewer | None, repository: Repository
         return RefRule() if rules.allow_deletions else RefRule(refused=("Cannot delete this protected branch",))
     forced = () if rules.allow_force_pushes else ("Cannot force-push to this protected branch",)
     held = binds(world, rules, viewer, repository)
-    return RefRule(refused=_missing(world, rules, repository, update.new) if held else (), force_push_refused=forced)
+    return RefRule(
+        refused=_push_requirements(world, rules, repository, update.new) if held else (), force_push_refused=forced
+    )
 
 
 def push_obstacle(world: World, viewer: Viewer | None, repository: Repository, update: RefUpdate) -> str | None:
@@ -80,7 +82,7 @@ def push_obstacle(world: World, viewer: Viewer | None, repository: Repository, u
     return reasons[0] if reasons else None
 
 
-def _missing(world: World, rules: Protection, repository: Repository, sha: str) -> tuple[str, ...]:
+def _push_requirements(world: World, rules: Protection, repository: Repository, sha: str) -> tuple[str, ...]:
     if rules.required_approvals is not None:
         return ("Changes must be made through a pull request.",)
     states = {name: checks.state_of_required(world, repository, sha, name) for name in rules.required_checks}

@@ -28,15 +28,15 @@ def moments(world: World, viewer: Viewer | None, issue: Issue) -> list[Moment]:
     """Return the entries that a viewer may see, oldest first."""
     database = world.database
     events = database.all(Event, issue_id=issue.id)
-    found = _dated(world, [one for one in events if _is_known_to(world, viewer, one)])
-    found += _dated(world, database.all(Comment, issue_id=issue.id))
+    found = _date_records(world, [one for one in events if _is_known_to(world, viewer, one)])
+    found += _date_records(world, database.all(Comment, issue_id=issue.id))
     if pull := lookup.pull_of(world, issue):
-        found += _dated(world, visible_reviews(world, viewer, pull))
-        found += _arrivals(world, issue, pull)
+        found += _date_records(world, visible_reviews(world, viewer, pull))
+        found += _date_commits(world, issue, pull)
     return sorted(found, key=lambda moment: (moment.at, moment.seq))
 
 
-def _dated(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:
+def _date_records(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:
     if not items:
         return []
     order = world.database.creations(type(items[0]), {one.id for one in items})
@@ -46,7 +46,7 @@ def _dated(world: World, items: Sequence[Event | Comment | Review]) -> list[Mome
     ]
 
 
-def _arrivals(world: World, issue: Issue, pull: Pull) -> list[Moment]:
+def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
     """Return the commits of a pull request by when it got them: when it was opened, or with a later push."""
     # Not by the times of the commits themselves, which are whatever their author's clock said.
     git, included = git_of(world, pull), commits(world, pull)

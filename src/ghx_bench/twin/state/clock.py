@@ -24,7 +24,7 @@ class WorldClock:
     @property
     def policy(self) -> ClockPolicy:
         """Return what moves the clock."""
-        return self._stored()[1]
+        return self._read()[1]
 
     def set_policy(self, policy: ClockPolicy) -> None:
         """Set what moves the clock from now on."""
@@ -34,19 +34,19 @@ class WorldClock:
 
     def now(self) -> int:
         """Return the present moment."""
-        last, policy = self._stored()
+        last, policy = self._read()
         return last if policy == "ticking" else max(last, int(self.wall()))
 
     def next(self) -> int:
         """Return the moment of a change that begins now."""
-        last, policy = self._stored()
+        last, policy = self._read()
         return last + 1 if policy == "ticking" else max(last, int(self.wall()))
 
     def advance(self, moment: int) -> None:
         """Store that a change happened at a moment."""
         self._connection.execute("UPDATE world SET now = max(now, ?)", (moment,))
 
-    def _stored(self) -> tuple[int, ClockPolicy]:
+    def _read(self) -> tuple[int, ClockPolicy]:
         return self._connection.execute("SELECT now, clock FROM world").fetchone()
 
 

@@ -190,7 +190,7 @@ class Database:
 
     def insert(self, model: type[RecordT], **values: Any) -> RecordT:
         """Add a record under the next free id (or the given one) and return it."""
-        self._held()
+        self._require_transaction()
         complete = {**defaults(model), **values}
         stored = {c.name: c.write(complete[c.name]) for c in columns(model) if c.name != "id" or "id" in complete}
         names, marks = ", ".join(f'"{name}"' for name in stored), ", ".join("?" * len(stored))
@@ -232,13 +232,13 @@ class Database:
 
     def note(self, table: str, identity: int, field: str, before: Cell, after: Cell) -> None:
         """Remember a change outside the tables (of a git ref), so that a diff knows who made it."""
-        self._held().noted = True
+        self._require_transaction().noted = True
         self._remember(table, identity, field, (before, after))
 
     @property
     def has_notes(self) -> bool:
         """Return whether the open transaction has noted a change outside the tables."""
-        return self._held().noted
+        return self._require_transaction().noted
 
     def changes(self, *, after: int = 0) -> list[Change]:
         """Return the changes after a sequence number, oldest first."""
@@ -277,7 +277,7 @@ class Database:
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
         """Store the refs of git at the end of a transaction: after a crash they are put back."""
-        self._held()
+        self._require_transaction()
         stored, wanted = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
         for identity in stored.keys() - wanted.keys():
             self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
@@ -303,7 +303,7 @@ class Database:
                     self._connection.execute(statement)
             raise
 
-    def _held(self) -> _Writing:
+    def _require_transaction(self) -> _Writing:
         if self._writing is None or not self.is_writing:
             raise RuntimeError("writes happen inside Database.transaction(), in the thread that began it")
         return self._writing
@@ -314,14 +314,14 @@ class Database:
             raise RuntimeError(f"a database cannot be {deed} in the middle of a transaction")
 
     def _current(self, record: RecordT) -> RecordT:
-        self._held()
+        self._require_transaction()
         current = self.get(type(record), record.id)
         if current is None:
             raise LookupError(f"{record.table} {record.id} is not there any more")
         return current
 
     def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
-        writing = self._held()
+        writing = self._require_transaction()
         self._connection.execute(
             f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
             (writing.at, writing.actor_id, table, identity, field, *values),

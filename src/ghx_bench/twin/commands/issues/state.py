@@ -29,7 +29,7 @@ def mark_closed(
     current = kernel.reload(act, issue)
     if reason is not None and reason not in CLOSE_REASONS:
         raise invalid("Issue", "state_reason", value=reason)
-    wanted = None if current.is_pull else reason or "completed"
+    wanted = None if current.is_pull else reason or "completed"  # GitHub knows no reason for pull requests
     if current.state == "closed" and (reason is None or wanted == current.state_reason):
         return current
     closer = {"commit_sha": commit_sha, "pull_id": pull_id}

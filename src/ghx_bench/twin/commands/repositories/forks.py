@@ -34,7 +34,7 @@ def fork(
         homepage=source.homepage,
         visibility=source.visibility,
         default_branch=source.default_branch,
-        has_issues=False,
+        has_issues=False,  # as on GitHub, where the issues of a fork must be switched on
         parent_id=source.id,
         created_at=act.now,
         updated_at=act.now,

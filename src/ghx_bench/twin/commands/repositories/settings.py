@@ -146,7 +146,7 @@ def _rename(act: Act, repository: Repository, name: str) -> Repository:
     if made == repository.name:
         return repository
     remove_redirect(act, owner, made)
-    if made.casefold() != repository.name.casefold():
+    if made.casefold() != repository.name.casefold():  # names differ by more than case, else it would lead to itself
         act.database.insert(Redirect, owner_id=owner.id, name=repository.name, repository_id=repository.id)
     return kernel.touch(act, repository, name=made)
 

@@ -103,7 +103,7 @@ class Qualifiers:
             "draft": lambda values: _compile_flag("draft", values, _STATES["draft"]),
             "archived": lambda values: _compile_flag("archived", values, _STATES["archived"]),
             "reason": _compile_reason,
-            "linked": self._linked,
+            "linked": self._compile_linked,
             "status": _compile_status,
             "sha": _compile_sha,
         }
@@ -120,9 +120,9 @@ class Qualifiers:
             raise NotImplementedRefusal(f"The twin cannot search issues by `{name}:` yet.")
         if name in PEOPLE:
             return compile_person(self._world, self._viewer, name, values)
-        return self._special[name](values) if name in self._special else self._compared(name, values)
+        return self._special[name](values) if name in self._special else self._compile_comparison(name, values)
 
-    def _compared(self, name: str, values: tuple[str, ...]) -> Predicate:
+    def _compile_comparison(self, name: str, values: tuple[str, ...]) -> Predicate:
         if name in _NUMBERS:
             numbers, number = [compile_number(value) for value in values], _NUMBERS[name]
             return lambda facts: any(fits(number(facts)) for fits in numbers)
@@ -137,7 +137,7 @@ class Qualifiers:
         chosen = [known[_normalize(value)] for value in values if _normalize(value) in known]
         return lambda facts: any(holds(facts) for holds in chosen)
 
-    def _linked(self, values: tuple[str, ...]) -> Predicate:
+    def _compile_linked(self, values: tuple[str, ...]) -> Predicate:
         kinds = {value.lower() for value in values}
 
         def is_linked(facts: Facts) -> bool:
