@@ -118,7 +118,7 @@ def read_push(request: BinaryIO) -> Push:
 
 
 def decide(push: Push, head: str, rules: Rules) -> Decisions:
-    """Decide on each update; the branch that HEAD names is never deleted."""
+    """Return which updates are refused; the branch that HEAD names is never deleted."""
     decisions = Decisions()
     for update in push.updates:
         if update.ref == head and update.new is None:
@@ -151,7 +151,8 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[byte
     lines = list(read_packets(io.BytesIO(report)))
     declined = {ref for line in lines if (ref := _declined_ref(line)) in decisions.declines}
     said = b"".join(packet(_reword_line(line, decisions)) for line in lines) + FLUSH
-    done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in {line.rstrip() for line in lines})
+    reported = {line.rstrip() for line in lines}
+    done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in reported)
     if not push.has_bands:
         return said, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
@@ -177,7 +178,7 @@ def _protected_decline(ref: str, reasons: Iterable[str]) -> _Decline:
 
 
 def _split_bands(output: bytes) -> tuple[bytes, bytes]:
-    """Divide an answer into the packets of progress, as they are, and the content of the report."""
+    """Return the packets of progress in an answer, as they are, and the content of its report."""
     progress = report = b""
     for content in read_packets(io.BytesIO(output)):
         if content[:1] == bytes([DATA]):

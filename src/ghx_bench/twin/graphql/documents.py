@@ -1,7 +1,7 @@
 """Documents made ready for execution: parsed, measured, validated, and kept for the next request.
 
-What a document may cost is known before anything of it is executed. What GitHub has and the twin lacks is told from
-what is misspelt by the names of GitHub's published schema, so that the one is a 501 and the other GitHub's own error.
+What a document may cost is known before anything of it is executed. The names of GitHub's published schema distinguish
+what the twin lacks, which is a 501, from what is misspelt, which is GitHub's own error.
 """
 
 import json

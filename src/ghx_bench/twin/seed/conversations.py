@@ -123,7 +123,7 @@ class SeedIssue(SeedConversation):
 
 
 class SeedAutoMerge(SeedModel):
-    """The promise to merge as soon as nothing stands against it; written by an export."""
+    """The standing request to merge once all requirements are met; written by an export."""
 
     by: Login
     at: Moment
