@@ -119,11 +119,9 @@ def test_recorded_calls_are_understood_however_the_agent_names_its_tools(name: s
     assert understood(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
 
 
-def test_recorded_sessions_of_real_agents_are_understood(shared: Path) -> None:
+def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> None:
     for mode in ("baseline", "ghx", "mcp"):
-        recorded = SessionTrace.model_validate_json(
-            (shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text()
-        )
+        recorded = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
         assert recorded.tool_calls
         for call in recorded.tool_calls:
             match understood(call, ["github"]):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.capabilities.errors import RETRYABLE, ErrorCode
-from ghx_bench.capabilities.refusals import graphql_refusal, refusal_of
+from ghx_bench.capabilities.responses import graphql_error, rest_error
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -39,7 +39,7 @@ JSON = st.recursive(
     ],
 )
 def test_a_status_says_what_went_wrong(status: int, code: str) -> None:
-    refusal = refusal_of(status, {}, {"message": "the author has a rate limit of 429 and was not found"})
+    refusal = rest_error(status, {}, {"message": "the author has a rate limit of 429 and was not found"})
 
     assert refusal is not None
     assert refusal.error_code == code
@@ -47,14 +47,14 @@ def test_a_status_says_what_went_wrong(status: int, code: str) -> None:
 
 @pytest.mark.parametrize("headers", [{"x-ratelimit-remaining": "0"}, {"retry-after": "60"}])
 def test_forbidden_is_a_rate_limit_if_its_headers_say_so(headers: dict[str, str]) -> None:
-    refusal = refusal_of(403, headers, {})
+    refusal = rest_error(403, headers, {})
 
     assert refusal is not None
     assert refusal.error_code == ErrorCode.RATE_LIMIT
 
 
 def test_a_blob_that_is_too_large_is_not_a_lack_of_rights() -> None:
-    refusal = refusal_of(403, {}, {"message": "This API returns blobs up to 1 MB", "errors": [{"code": "too_large"}]})
+    refusal = rest_error(403, {}, {"message": "This API returns blobs up to 1 MB", "errors": [{"code": "too_large"}]})
 
     assert refusal is not None
     assert refusal.error_code == ErrorCode.TOO_LARGE
@@ -78,12 +78,12 @@ def test_a_blob_that_is_too_large_is_not_a_lack_of_rights() -> None:
     ],
 )
 def test_a_message_gives_githubs_reasons(body: object, message: str) -> None:
-    assert str(refusal_of(422, {}, body)) == message
+    assert str(rest_error(422, {}, body)) == message
 
 
 @given(st.integers(0, 399), JSON)
 def test_what_goes_well_is_no_refusal(status: int, body: object) -> None:
-    assert refusal_of(status, {}, body) is None
+    assert rest_error(status, {}, body) is None
 
 
 HEADERS = st.dictionaries(st.sampled_from(["retry-after", "x-ratelimit-remaining", "x-ratelimit-reset"]), st.text())
@@ -91,7 +91,7 @@ HEADERS = st.dictionaries(st.sampled_from(["retry-after", "x-ratelimit-remaining
 
 @given(st.integers(400, 999), JSON, HEADERS)
 def test_whatever_a_refusal_says_it_can_be_told(status: int, body: object, headers: dict[str, str]) -> None:
-    refusal = refusal_of(status, headers, body)
+    refusal = rest_error(status, headers, body)
 
     assert refusal is not None
     assert refusal.retryable == (refusal.error_code in RETRYABLE)
@@ -112,24 +112,24 @@ def test_whatever_a_refusal_says_it_can_be_told(status: int, body: object, heade
     ],
 )
 def test_the_type_of_a_graphql_error_says_what_went_wrong(kind: str, code: str) -> None:
-    assert graphql_refusal([{"type": kind, "message": "not found 500"}]).error_code == code
+    assert graphql_error([{"type": kind, "message": "not found 500"}]).error_code == code
 
 
 def test_a_complaint_about_the_document_is_one_about_the_input() -> None:
     error = {"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}
 
-    assert graphql_refusal([error]).error_code == ErrorCode.VALIDATION
+    assert graphql_error([error]).error_code == ErrorCode.VALIDATION
 
 
 @pytest.mark.parametrize("more", [{}, {"path": ["a"], "locations": [{"line": 1}]}])
 def test_an_error_without_a_type_is_githubs_own(more: dict[str, object]) -> None:
-    error = graphql_refusal([{"message": "Something went wrong while executing your query", **more}])
+    error = graphql_error([{"message": "Something went wrong while executing your query", **more}])
 
     assert (error.error_code, error.retryable) == (ErrorCode.SERVER, True)
 
 
 def test_an_error_at_a_place_of_the_document_is_not_githubs_own() -> None:
-    error = graphql_refusal([{"message": "Parse error", "locations": [{"line": 1, "column": 2}]}])
+    error = graphql_error([{"message": "Parse error", "locations": [{"line": 1, "column": 2}]}])
 
     assert error.error_code == ErrorCode.UNKNOWN
 
@@ -148,7 +148,7 @@ def test_an_error_at_a_place_of_the_document_is_not_githubs_own() -> None:
     ],
 )
 def test_a_secondary_limit_is_told_by_the_page_that_it_names(page: object, code: str) -> None:
-    refusal = refusal_of(403, {"x-ratelimit-remaining": "4999"}, {"message": "Wait", "documentation_url": page})
+    refusal = rest_error(403, {"x-ratelimit-remaining": "4999"}, {"message": "Wait", "documentation_url": page})
 
     assert refusal is not None
     assert refusal.error_code == code

@@ -1,4 +1,4 @@
-"""A capability in words: what it takes and gives."""
+"""Inputs and outputs of a capability, from its JSON Schemas, as text for people and as JSON for programs."""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from typing import Any
 from ghx_bench.capabilities.registry import Capability
 
 
-def explained(called: Capability) -> dict[str, Any]:
-    """Return everything there is to know of a capability, for programs."""
+def to_wire(called: Capability) -> dict[str, Any]:
+    """Return everything that is known of a capability, as JSON."""
     return {
         "id": called.id,
         "description": called.entry.description,
@@ -20,65 +20,67 @@ def explained(called: Capability) -> dict[str, Any]:
     }
 
 
-def in_words(called: Capability) -> str:
-    """Return everything there is to know of a capability, for reading."""
+def describe(called: Capability) -> str:
+    """Return everything that is known of a capability, as text."""
     example = json.dumps(dict(called.operation.example), ensure_ascii=False)
     return "\n".join(
         (
             f"{called.id}: {called.entry.description} ({called.entry.effect})",
             "",
             "Inputs:",
-            inputs_in_words(called),
+            describe_inputs(called),
             "",
             "Gives:",
-            outputs_in_words(called),
+            _describe_outputs(called),
             "",
             f"Example: ghx run {called.id} --input '{example}'",
         )
     )
 
 
-def inputs_in_words(called: Capability, *, mark: str = "") -> str:
-    """Return what a capability takes, one line for each input; `mark` stands before its name."""
+def describe_inputs(called: Capability, *, mark: str = "") -> str:
+    """Return one line for each input of a capability; `mark` stands before its name."""
     schema, optional = called.input_schema, called.entry.signature.optional
     names = called.entry.signature.names
     width = max(map(len, names))
     lines = [
-        f"  {mark}{name.ljust(width)}  {kind_of(schema['properties'][name], schema)}"
-        f"{', optional' if name in optional else ''}{_more(schema['properties'][name])}"
+        f"  {mark}{name.ljust(width)}  {describe_values(schema['properties'][name], schema)}"
+        f"{', optional' if name in optional else ''}{_describe_more(schema['properties'][name])}"
         for name in names
     ]
     return "\n".join(lines)
 
 
-def outputs_in_words(called: Capability) -> str:
-    """Return what a capability gives, one line for each field."""
+def _describe_outputs(called: Capability) -> str:
+    """Return one line for each field of the output of a capability."""
     schema = called.output_schema
     width = max(map(len, schema["properties"]))
-    return "\n".join(f"  {name.ljust(width)}  {kind_of(part, schema)}" for name, part in schema["properties"].items())
+    return "\n".join(
+        f"  {name.ljust(width)}  {describe_values(part, schema)}" for name, part in schema["properties"].items()
+    )
 
 
-def kind_of(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
-    """Say in a few words which values a part of a schema allows."""
+def describe_values(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+    """Return in a few words which values a part of a schema allows."""
     if "$ref" in part:
         part = root["$defs"][part["$ref"].rpartition("/")[2]]
     if "anyOf" in part:
-        return " or ".join(kind_of(choice, root) for choice in part["anyOf"])
+        return " or ".join(describe_values(choice, root) for choice in part["anyOf"])
     if "enum" in part:
         return " | ".join(map(str, part["enum"]))
     if "const" in part:
         return str(part["const"])
     match part.get("type"):
         case "array":
-            return f"list of {kind_of(part.get('items', {}), root)}"
+            return f"list of {describe_values(part.get('items', {}), root)}"
         case "object" if part.get("properties"):
             return "{" + ", ".join(part["properties"]) + "}"
         case kind:
             return str(kind or "anything")
 
 
-def _more(part: Mapping[str, Any]) -> str:
+def _describe_more(part: Mapping[str, Any]) -> str:
     default = part.get("default")
-    told = [] if default in {None, ""} else [f"{default} if left out"]
-    told += [part["description"]] if "description" in part else []
-    return f". {'. '.join(told)}" if told else ""
+    more = [] if default in {None, ""} else [f"{default} if left out"]
+    more += [part["description"]] if "description" in part else []
+    return f". {'. '.join(more)}" if more else ""

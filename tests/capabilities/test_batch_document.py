@@ -6,9 +6,9 @@ import re
 import pytest
 from graphql import OperationDefinitionNode, parse
 
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.client import GraphQLAnswer
-from ghx_bench.capabilities.documents import Document, NotMergeableError, merged, share_of
+from ghx_bench.capabilities.chain.batch_document import Document, NotMergeableError, extract, merge
+from ghx_bench.capabilities.client import GraphQLResponse
+from ghx_bench.capabilities.index import ENTRIES
 
 ISSUE = """
 query Issue($number: Int!) { repository(name: "a {$x} b") { issue(number: $number) { ...Parts } } viewer { login } }
@@ -18,7 +18,7 @@ PULL = 'query Pull { found: node(id: "x") { id } }'
 
 
 def test_documents_keep_their_fields_variables_and_fragments_apart() -> None:
-    whole = merged([Document(text=ISSUE, variables={"number": number}) for number in (1, 2)])
+    whole = merge([Document(text=ISSUE, variables={"number": number}) for number in (1, 2)])
 
     assert whole.variables == {"s0_number": 1, "s1_number": 2}
     (operation, *fragments) = parse(whole.text).definitions
@@ -30,13 +30,13 @@ def test_documents_keep_their_fields_variables_and_fragments_apart() -> None:
 
 
 def test_what_comes_back_is_told_in_the_names_of_each_document() -> None:
-    merged([Document(text=ISSUE, variables={}), Document(text=PULL, variables={})])
-    answer = GraphQLAnswer(
+    merge([Document(text=ISSUE, variables={}), Document(text=PULL, variables={})])
+    answer = GraphQLResponse(
         data={"s0_repository": None, "s0_viewer": {"login": "octo"}, "s1_found": {"id": "x"}},
         errors=[{"message": "gone", "type": "NOT_FOUND", "path": ["s0_repository", "issue"]}],
     )
 
-    first, second = share_of(0, answer), share_of(1, answer)
+    first, second = extract(0, answer), extract(1, answer)
 
     assert first.data == {"repository": None, "viewer": {"login": "octo"}}
     assert first.errors == [{"message": "gone", "type": "NOT_FOUND", "path": ["repository", "issue"]}]
@@ -44,11 +44,11 @@ def test_what_comes_back_is_told_in_the_names_of_each_document() -> None:
 
 
 def test_an_error_about_nothing_in_particular_is_told_to_all_without_data() -> None:
-    answer = GraphQLAnswer(data={"s0_a": None, "s1_a": {}}, errors=[{"message": "odd"}])
+    answer = GraphQLResponse(data={"s0_a": None, "s1_a": {}}, errors=[{"message": "odd"}])
 
-    assert share_of(0, answer).errors == [{"message": "odd"}]
-    assert share_of(1, answer).errors == []
-    assert share_of(0, GraphQLAnswer(data=None, errors=[{"message": "odd"}])).errors == [{"message": "odd"}]
+    assert extract(0, answer).errors == [{"message": "odd"}]
+    assert extract(1, answer).errors == []
+    assert extract(0, GraphQLResponse(data=None, errors=[{"message": "odd"}])).errors == [{"message": "odd"}]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_an_error_about_nothing_in_particular_is_told_to_all_without_data() -> N
         "query A",
     ],
 )
-def test_a_document_of_another_make_is_not_merged(text: str) -> None:
+def test_a_document_of_another_make_is_not_merge(text: str) -> None:
     with pytest.raises(NotMergeableError):
-        merged([Document(text=text, variables={}), Document(text=PULL, variables={})])
+        merge([Document(text=text, variables={}), Document(text=PULL, variables={})])
 
 
-def test_every_document_of_a_capability_can_be_merged() -> None:
+def test_every_document_of_a_capability_can_be_merge() -> None:
     documents = [
         Document(text=value, variables={})
         for module in {f"{entry.domain}.{entry.module}" for entry in ENTRIES.values()}
@@ -78,5 +78,5 @@ def test_every_document_of_a_capability_can_be_merged() -> None:
     ]
 
     for document in documents:
-        parse(merged([document, document]).text)
+        parse(merge([document, document]).text)
     assert len(documents) > 50

@@ -1,4 +1,4 @@
-"""Which capabilities a server offers, and what they are called there."""
+"""Toolsets: the capabilities that a server offers, and the names of their tools."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, shortened
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.entries import Entry
+from ghx_bench.capabilities.index import ENTRIES
 
 TOOLSETS: tuple[str, ...] = tuple(dict.fromkeys(entry.domain for entry in ENTRIES.values()))
 """The groups that tools come in: the domains of the capabilities."""
 
 CHAIN = "chain"
-"""The tool that calls several others."""
+"""The name of the tool that calls several others."""
 
 
 class UnknownToolsetError(InputError):
@@ -33,16 +33,16 @@ class Selection:
 
     @property
     def only_reads(self) -> bool:
-        """Whether nothing that is offered changes GitHub."""
+        """Return whether nothing that is offered changes GitHub."""
         return all(entry.effect == "reads" for entry in self.tools.values())
 
     def entry(self, name: str) -> Entry | None:
-        """Return the capability that is meant: by the name of its tool, or by its id."""
+        """Return the capability with this tool name or id."""
         return self.tools.get(tool_name(name))
 
 
 def select(toolsets: Iterable[str] = (), *, read_only: bool = False) -> Selection:
-    """Choose the capabilities of some toolsets, of all if none is named; those that only read, if told so."""
+    """Return the capabilities of some toolsets, of all if none is named; with `read_only`, only reading ones."""
     wanted = tuple(toolsets) or TOOLSETS
     for name in wanted:
         if name not in TOOLSETS:
@@ -54,5 +54,6 @@ def select(toolsets: Iterable[str] = (), *, read_only: bool = False) -> Selectio
 
 
 def tool_name(id_: str) -> str:
-    """Return what a capability is called as a tool; clients take no points in names."""
+    """Return the name of the tool of a capability."""
+    # Clients take no points in the names of tools.
     return id_.replace(".", "_")

@@ -1,7 +1,7 @@
-"""Several GraphQL documents as one, so that they take one round trip.
+"""Merge several GraphQL documents into one, so that they take one round trip, and take its response apart.
 
-Every document keeps to itself: its variables, its fragments and its fields get a prefix of their own, and what comes
-back is told apart by it. Only documents as the capabilities write them are understood: one operation, then fragments.
+The variables, fragments and top-level fields of each document get a prefix of its own; the fields of the response have
+the same prefixes. Only documents as the capabilities write them are understood: one operation, then fragments.
 """
 
 import re
@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ghx_bench.capabilities.answers import GraphQLAnswer
+from ghx_bench.capabilities.responses import GraphQLResponse
 
-Kind = Literal["query", "mutation"]
+OperationKind = Literal["query", "mutation"]
 
+# A tokenizer of our own: graphql-core alone takes longer to import than everything else that a chain needs.
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\.\.\.|-?\d+(?:\.\d+)?|\w+|\S')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OPENING, _CLOSING = frozenset("({["), frozenset(")}]")
@@ -30,8 +31,8 @@ class Document:
     variables: Mapping[str, Any]
 
     @property
-    def kind(self) -> Kind:
-        """Return whether it changes something."""
+    def kind(self) -> OperationKind:
+        """Return the kind of its operation."""
         return "mutation" if self.text.lstrip().startswith("mutation") else "query"
 
 
@@ -44,9 +45,9 @@ class _Renamed:
     fragments: str
 
 
-def merged(documents: Sequence[Document]) -> Document:
-    """Make one document of several of the same kind; fields come in the order of the documents."""
-    parts = [_renamed(document.text, prefix_of(index)) for index, document in enumerate(documents)]
+def merge(documents: Sequence[Document]) -> Document:
+    """Return one document for several of the same kind; fields come in the order of the documents."""
+    parts = [_rename(document.text, prefix_of(index)) for index, document in enumerate(documents)]
     declared = " ".join(part.variables for part in parts).strip()
     head = f"{documents[0].kind} Chain({declared})" if declared else f"{documents[0].kind} Chain"
     fields, fragments = "\n".join(part.fields for part in parts), "\n".join(part.fragments for part in parts)
@@ -58,49 +59,47 @@ def merged(documents: Sequence[Document]) -> Document:
     return Document(text=f"{head} {{\n{fields}\n}}\n{fragments}", variables=variables)
 
 
-def share_of(index: int, answer: GraphQLAnswer) -> GraphQLAnswer:
-    """Return what a merged answer says about one of the documents, in its own names; where all have none, no data."""
+def extract(index: int, response: GraphQLResponse) -> GraphQLResponse:
+    """Return the part of the response to a merged document that is about one of its documents, in its own names."""
     prefix = prefix_of(index)
-    data = {name.removeprefix(prefix): value for name, value in (answer.data or {}).items() if name.startswith(prefix)}
-    errors = [_own(error, prefix) for error in answer.errors if _is_about(error, prefix)]
-    if answer.data is None or any(value is None for value in data.values()):
-        errors += [error for error in answer.errors if not error.get("path")]
-    return GraphQLAnswer(data=None if answer.data is None else data, errors=errors)
+    fields = (response.data or {}).items()
+    data = {name.removeprefix(prefix): value for name, value in fields if name.startswith(prefix)}
+    errors: list[Mapping[str, Any]] = []
+    for error in response.errors:
+        first, *rest = error.get("path") or [""]
+        if str(first).startswith(prefix):
+            errors.append({**error, "path": [str(first).removeprefix(prefix), *rest]})
+    # An error without a path may be about any document. Those that lack a value get it; those that have all they asked
+    # for succeeded, whatever happened to the others.
+    if response.data is None or any(value is None for value in data.values()):
+        errors += [error for error in response.errors if not error.get("path")]
+    return GraphQLResponse(data=None if response.data is None else data, errors=errors)
 
 
 def prefix_of(index: int) -> str:
-    """Return what the names of a document begin with."""
+    """Return the prefix of the names of a document."""
     return f"s{index}_"
 
 
-def _is_about(error: Mapping[str, Any], prefix: str) -> bool:
-    path = error.get("path")
-    return bool(path) and str(path[0]).startswith(prefix)
-
-
-def _own(error: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    first, *rest = error["path"]
-    return {**error, "path": [str(first).removeprefix(prefix), *rest]}
-
-
-def _renamed(text: str, prefix: str) -> _Renamed:
+def _rename(text: str, prefix: str) -> _Renamed:
     tokens: list[str] = _TOKEN.findall(text)
+    # What the tokenizer cannot tell from code (comments, block strings) is refused rather than renamed by mistake.
     if tokens[:1] not in (["query"], ["mutation"]) or "#" in tokens or '"""' in text:
         raise NotMergeableError(text)
-    opened = _first(tokens, "{")
-    closed = _end(tokens, opened)
+    opened = _find(tokens, "{")
+    closed = _find_end(tokens, opened)
     head = tokens[:opened]
-    if "@" in head:
+    if "@" in head:  # a directive of the whole operation would apply to the other documents, too
         raise NotMergeableError(text)
     declared = head[head.index("(") + 1 : -1] if "(" in head else []
     return _Renamed(
-        variables=" ".join(_prefixed(declared, prefix)),
-        fields=" ".join(_aliased(_prefixed(tokens[opened + 1 : closed], prefix), prefix)),
-        fragments=" ".join(_prefixed(tokens[closed + 1 :], prefix)),
+        variables=" ".join(_prefix_names(declared, prefix)),
+        fields=" ".join(_alias_fields(_prefix_names(tokens[opened + 1 : closed], prefix), prefix)),
+        fragments=" ".join(_prefix_names(tokens[closed + 1 :], prefix)),
     )
 
 
-def _prefixed(tokens: Sequence[str], prefix: str) -> list[str]:
+def _prefix_names(tokens: Sequence[str], prefix: str) -> list[str]:
     """Put the prefix on variables and on the names of fragments, where they are declared and where they are used."""
     renamed: list[str] = []
     before = ""
@@ -111,12 +110,13 @@ def _prefixed(tokens: Sequence[str], prefix: str) -> list[str]:
     return renamed
 
 
-def _aliased(tokens: Sequence[str], prefix: str) -> list[str]:
+def _alias_fields(tokens: Sequence[str], prefix: str) -> list[str]:
     """Give every field of the operation an alias that begins with the prefix."""
     aliased: list[str] = []
     depth = 0
     for index, token in enumerate(tokens):
         depth += (token in _OPENING) - (token in _CLOSING)
+        # The fields of a fragment, or under a directive, come back under names that are not known here.
         if depth == 0 and token in {"...", "@"}:
             raise NotMergeableError(" ".join(tokens))
         is_name = depth == 0 and _NAME.fullmatch(token) and tokens[index - 1 : index] != [":"]
@@ -129,8 +129,8 @@ def _aliased(tokens: Sequence[str], prefix: str) -> list[str]:
     return aliased
 
 
-def _first(tokens: Sequence[str], wanted: str) -> int:
-    """Return where the first `wanted` is that is in no parentheses."""
+def _find(tokens: Sequence[str], wanted: str) -> int:
+    """Return the index of the first `wanted` outside of all brackets."""
     depth = 0
     for index, token in enumerate(tokens):
         if depth == 0 and token == wanted:
@@ -139,8 +139,8 @@ def _first(tokens: Sequence[str], wanted: str) -> int:
     raise NotMergeableError(" ".join(tokens))
 
 
-def _end(tokens: Sequence[str], opened: int) -> int:
-    """Return where the brace is closed that is opened at an index."""
+def _find_end(tokens: Sequence[str], opened: int) -> int:
+    """Return the index of the brace that closes the one at `opened`."""
     depth = 0
     for index in range(opened, len(tokens)):
         depth += (tokens[index] in _OPENING) - (tokens[index] in _CLOSING)

@@ -1,8 +1,11 @@
-"""From the words of a command line to the input of a capability."""
+"""Read the arguments of `ghx run` into the input of a capability.
+
+Flags are read by hand: their names and kinds are those of the capability, and `argparse` takes long to import.
+"""
 
 import json
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
@@ -15,7 +18,7 @@ from ghx_bench.capabilities.models import InputModel
 from ghx_bench.cli.remote import full_name
 from ghx_bench.cli.usage import UsageError, no_value
 
-Kind = Literal["text", "array", "boolean", "object"]
+FlagKind = Literal["text", "array", "boolean", "object"]
 """How an input is written as a flag."""
 
 _WITH_VALUE, _WITHOUT_VALUE = ("--input", "--fields"), ("--verbose", "--help", "-h")
@@ -23,8 +26,8 @@ _STDIN = "standard input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """What stands behind the name of a capability: its inputs as flags, and what is to be done with the outcome."""
+class Arguments:
+    """The arguments behind the name of a capability: its inputs as flags, and options for the output."""
 
     given: dict[str, Any]
     input: str | None
@@ -33,8 +36,8 @@ class Words:
     help: bool
 
 
-def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> Words:
-    """Read `--issueNumber 1 --labels bug,ui --draft --fields id`; inputs are spelt as the capability spells them."""
+def read_arguments(entry: Entry, words: Sequence[str], model: type[InputModel]) -> Arguments:
+    """Return what `--issueNumber 1 --labels bug,ui --draft --fields id` says; names of inputs are as on the wire."""
     given: dict[str, Any] = {}
     options: dict[str, str] = {}
     rest = list(words)
@@ -46,14 +49,18 @@ def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> W
             options[flag] = ""
             continue
         name = None if flag in _WITH_VALUE else _name_of(entry, flag)
-        kind = "text" if name is None else _kind_of(model, name)
+        kind = "text" if name is None else _flag_kind(model, name)
         if not attached:
-            value = _value(entry, flag, rest, kind)
+            value = _take_value(entry, flag, rest, kind)
         if name is None:
             options[flag] = value
+            continue
+        parsed = _parse_value(flag, value, kind)
+        if isinstance(parsed, list) and isinstance(given.get(name), list):
+            given[name] = [*given[name], *cast("list[Any]", parsed)]  # --labels bug --labels ui
         else:
-            given[name] = _joined(given.get(name), _read(flag, value, kind))
-    return Words(
+            given[name] = parsed
+    return Arguments(
         given=given,
         input=options.get("--input"),
         fields=options.get("--fields"),
@@ -62,8 +69,8 @@ def read_words(entry: Entry, words: Sequence[str], model: type[InputModel]) -> W
     )
 
 
-def from_json(text: str) -> dict[str, Any]:
-    """Read `--input`: an object of JSON, or `-` for one on standard input."""
+def read_object(text: str) -> dict[str, Any]:
+    """Return the value of `--input`: an object of JSON, or `-` for one on standard input."""
     value, source = read_json(text, "--input")
     if not isinstance(value, dict):
         raise UsageError(f"{source} must be an object of JSON, got {in_words(value)}")
@@ -71,11 +78,11 @@ def from_json(text: str) -> dict[str, Any]:
 
 
 def read_json(text: str, source: str) -> tuple[object, str]:
-    """Read JSON that is given as `source`, or on standard input for `-`; return it, and where it really came from."""
+    """Return a value of JSON, from standard input for `-`, and the source to name in messages about it."""
     if text == "-":
         source, text = _STDIN, "" if sys.stdin is None else sys.stdin.read()
     try:
-        return json.loads(text, object_pairs_hook=_object), source
+        return json.loads(text, object_pairs_hook=_refuse_duplicates), source
     except RecursionError:
         raise UsageError(f"{source} is nested too deeply") from None
     except ValueError as error:
@@ -84,8 +91,8 @@ def read_json(text: str, source: str) -> tuple[object, str]:
         raise UsageError(f"{source} is not JSON: {error}{hint}") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of keys and values; one key twice is a mistake, and which of both was meant is not guessed."""
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # `json` takes the last of two equal keys; which of both was meant is not for us to guess.
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
@@ -93,22 +100,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def overridden(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Let flags replace what JSON says of the same inputs, however either spells them."""
+def override(entry: Entry, given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input with flags in place of the same inputs of `given`, however either spells them."""
     replaced = {entry.signature.name_of(name) for name in flags}
     return {name: value for name, value in given.items() if entry.signature.name_of(name) not in replaced} | {**flags}
 
 
-def with_repository(
+def add_repository(
     entry: Entry, given: Mapping[str, Any], default: Callable[[], tuple[str, str] | None]
 ) -> dict[str, Any]:
-    """Say which repository is meant where a capability wants one and none is named; `repo` may be `owner/name`.
-
-    What is named by its node id is in no other repository, so one that is named as well does no harm.
-    """
+    """Return an input with owner and name of the repository where a capability wants them; `repo` may be both."""
     named = dict(given)
     whole = full_name(named["repo"]) if isinstance(named.get("repo"), str) else None
     if not entry.takes_repository:
+        # An object with a node id is in one repository only: naming that as well, as agents do, changes nothing.
         if whole and any(name.endswith("Id") for name in entry.signature.required):
             del named["repo"]
         return named
@@ -122,7 +127,7 @@ def with_repository(
 
 
 def check_repository(entry: Entry, given: Mapping[str, Any]) -> None:
-    """Refuse a call that does not say which repository it means, with what to write; two of them are left to others."""
+    """Raise `UsageError` if a call names no repository but needs one, or names one that it has no use for."""
     repository = given.get("repo")
     whole = full_name(repository) if isinstance(repository, str) else None
     if isinstance(repository, str) and not whole and "owner" not in given:
@@ -135,13 +140,10 @@ def check_repository(entry: Entry, given: Mapping[str, Any]) -> None:
     known = {entry.signature.name_of(name) for name in given}
     missing = [repr(name) for name in ("owner", "name") if name not in known]
     if missing and not whole:
-        raise UsageError(f"{entry.id}: missing {' and '.join(missing)}; {_hint(known)}")
-
-
-def _hint(known: Container[str | None]) -> str:
-    if "owner" in known or "name" in known:
-        return "give both, or -R owner/name"
-    return "give -R owner/name: there is no git remote `origin` here that says it"
+        has_half = "owner" in known or "name" in known
+        nowhere = "give -R owner/name: there is no git remote `origin` here that says it"
+        hint = "give both, or -R owner/name" if has_half else nowhere
+        raise UsageError(f"{entry.id}: missing {' and '.join(missing)}; {hint}")
 
 
 def _name_of(entry: Entry, flag: str) -> str:
@@ -157,8 +159,8 @@ def _name_of(entry: Entry, flag: str) -> str:
     return name
 
 
-def _value(entry: Entry, flag: str, rest: list[str], kind: Kind) -> str:
-    """Take the value of a flag from the words behind it."""
+def _take_value(entry: Entry, flag: str, rest: list[str], kind: FlagKind) -> str:
+    """Remove the value of a flag from the words behind it and return it."""
     if rest and not _is_flag(entry, rest[0]):
         return rest.pop(0)
     if kind == "boolean":
@@ -167,15 +169,15 @@ def _value(entry: Entry, flag: str, rest: list[str], kind: Kind) -> str:
 
 
 def _is_flag(entry: Entry, word: str) -> bool:
-    """Whether a word is another flag; a value may begin with hyphens, such as a list in Markdown."""
+    # Only known flags are flags: a value may begin with hyphens, such as a list in Markdown.
     flag = word.partition("=")[0]
     if flag in {"-R", *_WITH_VALUE, *_WITHOUT_VALUE}:
         return True
     return flag.startswith("--") and entry.signature.name_of(flag[2:].replace("-", "_")) is not None
 
 
-def _kind_of(model: type[InputModel], name: str) -> Kind:
-    """Return how an input is written as a flag; read from the field, since its JSON Schema takes long to make."""
+def _flag_kind(model: type[InputModel], name: str) -> FlagKind:
+    # Read from the field: the JSON Schema of the model takes long to make.
     annotation = next((field.annotation for field in model.model_fields.values() if field.alias == name), None)
     for choice in _choices(annotation):
         if (get_origin(choice) or choice) in {tuple, list}:
@@ -188,7 +190,7 @@ def _kind_of(model: type[InputModel], name: str) -> Kind:
 
 
 def _choices(annotation: object) -> list[object]:
-    """Return the members of a union, and what metadata are wrapped around."""
+    """Return the members of a union, without metadata."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _choices(get_args(annotation)[0])
@@ -197,7 +199,7 @@ def _choices(annotation: object) -> list[object]:
     return [annotation]
 
 
-def _read(flag: str, value: str, kind: Kind) -> Any:
+def _parse_value(flag: str, value: str, kind: FlagKind) -> Any:
     if kind == "object" or (kind == "array" and value.lstrip().startswith(("[", "{"))):
         try:
             return json.loads(value)
@@ -206,8 +208,3 @@ def _read(flag: str, value: str, kind: Kind) -> Any:
     if kind == "array":
         return [each.strip() for each in value.split(",") if each.strip()]
     return value
-
-
-def _joined(before: Any, value: Any) -> Any:
-    """Return a value after another one of the same flag: lists grow, others are replaced."""
-    return [*before, *value] if isinstance(before, list) and isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Flags of a command: what `argparse` does, with the manners of our other commands."""
+"""`argparse` with the error messages and the help of our other commands."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what is wrong instead of printing it; shortened flags are not guessed."""
+    """Raises errors instead of printing them; flags cannot be abbreviated."""
 
     def __init__(self, name: str, purpose: str, **options: Any) -> None:
         self._switches = {"-h", "--help"}
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def add_switch(self, flag: str, purpose: str) -> None:
-        """Take a flag that is there or not, and has no value."""
+        """Add a flag without a value."""
         self._switches.add(flag)
         self.add_argument(flag, action="store_true", help=purpose)
 
@@ -39,20 +39,22 @@ class Parser(argparse.ArgumentParser):
         """Read the words of a command line."""
         for word in words:
             flag, attached, _ = word.partition("=")
-            if attached and flag in self._switches:
+            if attached and flag in self._switches:  # argparse would say "ignored explicit argument"
                 self.error(no_value(flag))
         return self.parse_args(words)
 
     def print_help(self, file: Any = None) -> None:
-        """Print what the command is for; that it cannot be written is not kept quiet."""
+        """Print the help; an error of writing is raised, which `argparse` would swallow."""
         print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> NoReturn:
-        """Raise a complaint of one line."""
+        """Raise an error of one line."""
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
 
-def chosen(arguments: Sequence[str], commands: dict[str, Callable[[Sequence[str]], int]], parser: Parser) -> int:
+def run_subcommand(
+    arguments: Sequence[str], commands: dict[str, Callable[[Sequence[str]], int]], parser: Parser
+) -> int:
     """Run the command of a group that the first argument names."""
     if not arguments or arguments[0] in {"-h", "--help"}:
         parser.print_help()

@@ -1,8 +1,8 @@
-"""What a command prints: JSON on one line, for programs; indented where somebody asked for everything."""
+"""Print the output of a command: JSON on one line for programs, indented with `--verbose`."""
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ghx_bench._base.commandline import DEBUG
@@ -18,12 +18,12 @@ def write_json(value: object, *, indented: bool = False) -> None:
         text = json.dumps(value, ensure_ascii=False, indent=2)
     else:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # What is no text, such as half of a surrogate pair, is replaced: one odd character must not cost the answer.
-    print(text.encode("utf-8", "replace").decode())  # noqa: T201 - the command line
+    # Half of a surrogate pair cannot be encoded; it is replaced, since one odd character must not lose the output.
+    print(text.encode("utf-8", "replace").decode())
 
 
-def answering(run: Callable[[], int], refusal: Mapping[str, Any]) -> int:
-    """Run a command that answers in JSON whatever it is given; `refusal` is what it prints beside what is wrong."""
+def answer_in_json(run: Callable[[], int], refusal: Mapping[str, Any]) -> int:
+    """Run a command whose errors are JSON on standard output, too; `refusal` is printed with the error added to it."""
     try:
         return run()
     except GhxBenchError as error:
@@ -34,10 +34,10 @@ def answering(run: Callable[[], int], refusal: Mapping[str, Any]) -> int:
         return error.exit_code
 
 
-def chosen_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read the names of `--fields`; one that the output does not have is refused."""
+def read_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names in `--fields`; refuse one that the output does not have."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
-    known = field_names(schema)
+    known = _field_names(schema)
     for name in names:
         if name not in known:
             raise UsageError(f"--fields: no field {shortened(name)}; {did_you_mean(name, known)}")
@@ -46,32 +46,29 @@ def chosen_fields(text: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     return names
 
 
-def field_names(schema: Mapping[str, Any]) -> list[str]:
-    """Return what can be chosen of an output: the fields of its items if it is a list, its own if it need not be."""
+def _field_names(schema: Mapping[str, Any]) -> list[str]:
+    """Return the names that `--fields` may have: those of the items of a list, and its own if it need not be a list."""
     own = schema.get("properties", {})
-    items = _resolved(own.get("items", {}), schema)
-    inner = _resolved(items.get("items", {}), schema).get("properties", {})
+    items = _resolve(own.get("items", {}), schema)
+    inner = _resolve(items.get("items", {}), schema).get("properties", {})
     if inner and "items" in schema.get("required", ()):
         return list(inner)
     return list({**inner, **own})
 
 
-def only(fields: Sequence[str], data: object) -> dict[str, Any]:
-    """Keep the chosen fields of the data, or of each of its items."""
+def keep_fields(fields: Sequence[str], data: object) -> dict[str, Any]:
+    """Return the data with these fields only, or with each of its items so if it is a list."""
     whole = cast("dict[str, Any]", data)
     if isinstance(whole.get("items"), list):
-        return {**whole, "items": [_kept(fields, item) for item in whole["items"]]}
-    return _kept(fields, whole)
+        # `pageInfo` and counts stay: without them the rest of the list could not be read.
+        return {**whole, "items": [{name: item[name] for name in fields if name in item} for item in whole["items"]]}
+    return {name: whole[name] for name in fields if name in whole}
 
 
-def _kept(fields: Iterable[str], value: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value[name] for name in fields if name in value}
-
-
-def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow a reference, and look through "or null"."""
+def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema behind its reference, or its "or null"."""
     for choice in schema.get("anyOf", ()):
         if choice.get("type") != "null":
-            return _resolved(choice, root)
+            return _resolve(choice, root)
     reference = schema.get("$ref")
     return root.get("$defs", {}).get(reference.rpartition("/")[2], {}) if reference else schema

@@ -1,8 +1,7 @@
-"""Several capabilities in one call: in order where that matters, together where it does not.
+"""Run a chain: each step starts as soon as the steps that it has to wait for are done.
 
-A step waits for the steps that it refers to; what reads waits for every change before it, and what changes something
-waits for everything before it that was to be read, and for changes of what may be the same thing. Steps that need not
-wait for each other run at the same time and share their round trips.
+A step waits for the steps that it refers to, and for those that it must not overtake (`step_order`). Steps that need
+not wait for each other run at the same time and share their round trips (`batching`).
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,15 +11,15 @@ from typing import Any, Literal, cast
 
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import did_you_mean, in_words
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.chain.batching import Batcher
+from ghx_bench.capabilities.chain.step_order import NOTHING, Impact, estimate_impact, find_impact, must_follow
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure, Meta
 from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError
-from ghx_bench.capabilities.execution import checked_input, execute_task
-from ghx_bench.capabilities.gathering import Gathering
+from ghx_bench.capabilities.execution import check_input, execute_task
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.references import resolved, steps_named_in
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.capabilities.targets import NOTHING, Impact, expected_impact, impact_of, must_follow
 
 Status = Literal["success", "partial", "failed"]
 
@@ -32,7 +31,7 @@ _KEYS = ("task", "input")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A capability and its input, which may refer to what earlier steps came to."""
+    """A capability and its input, which may refer to the data of earlier steps."""
 
     task: str
     input: Mapping[str, Any]
@@ -40,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainResult:
-    """What became of the steps, in their order; `requests` counts the round trips that they took."""
+    """The envelopes of the steps, in their order; `requests` counts the round trips that they took."""
 
     steps: tuple[Envelope, ...]
     requests: int
@@ -48,14 +47,14 @@ class ChainResult:
 
     @property
     def status(self) -> Status:
-        """Return whether all steps went well, or some, or none."""
+        """Return whether all steps succeeded, or some, or none."""
         succeeded = sum(envelope.ok for envelope in self.steps)
         if succeeded == len(self.steps) and self.steps:
             return "success"
         return "partial" if succeeded else "failed"
 
     def to_wire(self) -> dict[str, Any]:
-        """Return everything that is known, as JSON."""
+        """Return the whole result as JSON."""
         succeeded = sum(envelope.ok for envelope in self.steps)
         routes = {envelope.meta.route_used for envelope in self.steps}
         meta = {
@@ -70,7 +69,7 @@ class ChainResult:
         return {"status": self.status, "results": results, "meta": meta}
 
     def to_compact(self) -> dict[str, Any]:
-        """Return what an agent needs."""
+        """Return the part of the result that agents need, as JSON."""
         results = [{"task": envelope.meta.capability_id, **envelope.to_compact()} for envelope in self.steps]
         return {"status": self.status, "results": results}
 
@@ -101,26 +100,26 @@ def _read_step(index: int, value: object) -> Step:
 
 
 async def run_chain(client: GitHubClient, steps: Sequence[Step], *, offered: Container[str] = ENTRIES) -> ChainResult:
-    """Call the capabilities of a chain and say what came of each; a step that fails spoils only those that need it.
+    """Call the capabilities of a chain and return an envelope for each.
 
-    A step fails as well if its capability is not among those `offered`.
+    A step that fails makes only those fail that refer to it. A step fails as well if its capability is not `offered`.
     """
     started = client.clock.monotonic()
-    gathering = Gathering(client)
-    chain = _Chain(steps, gathering, offered)
+    batcher = Batcher(client)
+    chain = _Chain(steps, batcher, offered)
     with ungrouped():
-        async with gathering:
-            chain.start()
+        async with batcher:
+            chain.start_ready_steps()
     return ChainResult(
         steps=tuple(cast("list[Envelope]", chain.done)),
-        requests=gathering.requests,
+        requests=batcher.requests,
         total_ms=round((client.clock.monotonic() - started) * 1000, 3),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """A step whose references are known: its input, or why there is none, and what it will do."""
+    """A step whose references are resolved: its input, or the error that resolving them ended in, and its impact."""
 
     given: Mapping[str, Any]
     failure: CapabilityError | None = None
@@ -130,33 +129,34 @@ class _Call:
 class _Chain:
     """Starts every step as soon as those it waits for are done."""
 
-    def __init__(self, steps: Sequence[Step], gathering: Gathering, offered: Container[str]) -> None:
+    def __init__(self, steps: Sequence[Step], batcher: Batcher, offered: Container[str]) -> None:
         self.done: list[Envelope | None] = [None] * len(steps)
         self._steps = steps
-        self._gathering = gathering
+        self._batcher = batcher
         self._offered = offered
+        # A reference to a later step is left out here, or both would wait forever; resolving it says what is wrong.
         self._needed = [{named for named in steps_named_in(s.input) if named < index} for index, s in enumerate(steps)]
         self._calls: dict[int, _Call] = {}
         self._waiting = list(range(len(steps)))
         self._running: list[int] = []
 
-    def start(self) -> None:
-        """Start the steps that wait for none; those that are done start the others."""
+    def start_ready_steps(self) -> None:
+        """Start the steps that wait for no other; each step that ends starts the next ones."""
         for index in tuple(self._waiting):
             if self._may_start(index):
                 self._waiting.remove(index)
                 self._running.append(index)
-                self._gathering.start(partial(self._run, index))
+                self._batcher.start(partial(self._run, index))
 
     async def _run(self, index: int) -> None:
         call, task = self._calls[index], self._steps[index].task
         if call.failure is None:
-            self.done[index] = await execute_task(self._gathering.client_of(index), task, call.given)
+            self.done[index] = await execute_task(self._batcher.make_client(index), task, call.given)
         else:
             meta = Meta(capability_id=task, reason="INPUT_VALIDATION")
             self.done[index] = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)
         self._running.remove(index)
-        self.start()
+        self.start_ready_steps()
 
     def _may_start(self, index: int) -> bool:
         call = self._known_call(index)
@@ -169,14 +169,14 @@ class _Chain:
         )
 
     def _impact(self, index: int) -> Impact:
-        """Return what a step does, as far as that is known by now."""
+        """Return the impact of a step, as far as it is known by now."""
         call, task = self._known_call(index), self._steps[index].task
         if call is not None:
             return call.impact
-        return expected_impact(ENTRIES[task]) if task in ENTRIES and task in self._offered else NOTHING
+        return estimate_impact(ENTRIES[task]) if task in ENTRIES and task in self._offered else NOTHING
 
     def _known_call(self, index: int) -> _Call | None:
-        """Return what a step comes to; `None` until those that it refers to are done."""
+        """Return a step with its references resolved; `None` until the steps that it refers to are done."""
         if index not in self._calls and all(self.done[needed] is not None for needed in self._needed[index]):
             self._calls[index] = self._call(index)
         return self._calls.get(index)
@@ -189,12 +189,9 @@ class _Chain:
             given = resolved(step.input, self.done[:index])
         except CapabilityError as error:
             return _Call(given={}, failure=error)
-        return _Call(given=given, impact=_impact_of(step.task, given))
-
-
-def _impact_of(task: str, given: Mapping[str, Any]) -> Impact:
-    try:
-        called = capability(task)
-        return impact_of(called.entry, checked_input(called, given))
-    except InvalidInputError:
-        return NOTHING  # calling it says what is wrong
+        try:
+            called = capability(step.task)
+            impact = find_impact(called.entry, check_input(called, given))
+        except InvalidInputError:
+            impact = NOTHING  # it will fail before it asks GitHub anything, and its envelope says why
+        return _Call(given=given, impact=impact)
