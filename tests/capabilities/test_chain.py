@@ -183,7 +183,7 @@ def test_a_step_that_needs_a_failed_one_fails_alone(ghx: Ghx) -> None:
         ("{{steps.0.data.titel}}", "'title'"),
         ("{{steps.0.data.labels.5}}", "a list of 1"),
         ("{{steps.0.data.labels.x}}", "a list of 1"),
-        ("{{steps.0.data.title.first}}", "nothing is inside"),
+        ("{{steps.0.data.title.first}}", "and has no 'first'"),
     ],
 )
 def test_a_reference_to_nothing_is_explained(ghx: Ghx, reference: str, hint: str) -> None:

@@ -18,7 +18,7 @@ from ghx_bench.capabilities.envelope import Envelope, Failure, Meta
 from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError
 from ghx_bench.capabilities.execution import checked_input, execute_task
 from ghx_bench.capabilities.gathering import Gathering
-from ghx_bench.capabilities.references import resolved, steps_named_in
+from ghx_bench.capabilities.references import resolve_references, steps_named_in
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.capabilities.targets import NOTHING, Impact, expected_impact, impact_of, must_follow
 
@@ -186,7 +186,7 @@ class _Chain:
         try:
             if step.task in ENTRIES and step.task not in self._offered:
                 raise InvalidInputError(f"{step.task} is not offered here")
-            given = resolved(step.input, self.done[:index])
+            given = resolve_references(step.input, self.done[:index])
         except CapabilityError as error:
             return _Call(given={}, failure=error)
         return _Call(given=given, impact=_impact_of(step.task, given))

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from ghx_bench._base.problems import did_you_mean
-from ghx_bench.documents import Finding, explain
+from ghx_bench._base.problems import Tokens, did_you_mean
+from ghx_bench._base.templates import MISSING, ValueOf, follow, written
+from ghx_bench.documents import Finding
 from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.condition_base import Slot
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, Origin
-from ghx_bench.eval.scenario.paths import MISSING, follow
-from ghx_bench.eval.scenario.slots import PROMPT, Slot, Use, Values, filled, references_in
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens
+from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, PROMPT, Use, filled, has_references
 
 _LONGEST_CIRCLE = 8
 
@@ -38,20 +38,14 @@ def bind_references(checkpoint: Checkpoint, outputs: Mapping[str, JsonValue]) ->
     Other placeholders stay, and so does what came into the checkpoint with the value of a variable. Raises
     `BindingError` where an output has nothing at that path: the checkpoint cannot be made, and has not passed.
     """
-    if not references_in(checkpoint):
+    if not has_references(checkpoint):
         return checkpoint
-    written, values = checkpoint.origin or Origin(checkpoint, {})
+    original, values = checkpoint.origin or Origin(checkpoint, {})
     look_up = _LookUp(outputs, values)
-    wire = filled(written, look_up.values_for)
-    if wire is None:
-        return checkpoint
-    place = f"checkpoint {checkpoint.id}"
-    if look_up.findings:
-        raise BindingError.about(place, look_up.findings)
-    try:
-        return Checkpoint.model_validate(wire)
-    except ValidationError as error:
-        raise BindingError.about(place, explain(error, Checkpoint, wire)) from None
+    bound, misfits = filled(original, look_up.values_for)
+    if findings := look_up.findings or misfits:
+        raise BindingError.about(f"checkpoint {checkpoint.id}", findings)
+    return bound
 
 
 class _LookUp:
@@ -62,13 +56,13 @@ class _LookUp:
         self._outputs = outputs
         self._values = values
 
-    def values_for(self, slot: Slot) -> Values:
+    def values_for(self, slot: Slot) -> ValueOf:
         def value_of(name: str) -> JsonValue:
             if not name.startswith(CHECKPOINTS):
                 return self._values[name]
             found = self._find(name, slot.tokens)
             if found is None and not slot.takes_anything:
-                self._miss(slot.tokens, f"{{{{{name}}}}} is null, which cannot be put into a text")
+                self._miss(slot.tokens, f"{written(name)} is null, which cannot be put into a text")
             return found
 
         return value_of
@@ -76,7 +70,7 @@ class _LookUp:
     def _find(self, name: str, tokens: Tokens) -> JsonValue:
         reference = reference_of(name, self._outputs)
         if reference is None:
-            return self._miss(tokens, f"nothing is known of {{{{{name}}}}}")
+            return self._miss(tokens, f"nothing is known of {written(name)}")
         found = follow(self._outputs[reference.checkpoint_id], reference.steps)
         if found is MISSING:
             whose, path = reference.checkpoint_id, ".".join(reference.steps)
@@ -111,7 +105,7 @@ def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Findi
     """Say that a placeholder names a checkpoint that the scenario does not have."""
     rest = name.removeprefix(CHECKPOINTS)
     hint = did_you_mean(rest.partition(".")[0], ids)
-    return Finding(tokens=tokens, reason=f"{{{{{name}}}}} names no checkpoint of this scenario", suggestion=hint)
+    return Finding(tokens=tokens, reason=f"{written(name)} names no checkpoint of this scenario", suggestion=hint)
 
 
 def _too_early(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Finding:

@@ -8,11 +8,12 @@ from typing import Annotated, Literal, NamedTuple, Self, cast
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
 
 from ghx_bench._base.problems import shortened
+from ghx_bench._base.templates import VARIABLE
 from ghx_bench._base.wire import OMITTABLE, Count, StrictInt, WireModel
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag
-from ghx_bench.eval.scenario.conditions import REFUSE_MORE, CheckpointCondition, Some
-from ghx_bench.eval.scenario.templates import VARIABLE
+from ghx_bench.eval.scenario.condition_base import REFUSE_MORE, Some
+from ghx_bench.eval.scenario.conditions import CheckpointCondition
 from ghx_bench.profiler.scenario import BaseScenario, Text
 
 LONGEST_ID = 128
