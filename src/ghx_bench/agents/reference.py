@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import listed
+from ghx_bench._base.templates import as_text
 from ghx_bench.agents.answer import ToolAnswer
 from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.toolset import ToolSet
-from ghx_bench.agents.variables import UnknownVariableError, Variables, as_text
+from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -96,7 +97,7 @@ class ReferenceSession:
                     _check(step, answer, here)
                     if step.saved_as is not None:
                         variables = variables.with_value(step.saved_as, answer.value)
-            except UnknownVariableError as error:
+            except (UnknownVariableError, UnfitValueError) as error:
                 raise SolutionError(f"{here} ({step.in_words}): {error}") from None
         return variables
 
