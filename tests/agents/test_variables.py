@@ -97,6 +97,8 @@ TEMPLATES = {
     "bare in a command in double quotes": ('printf %s "$(printf "%s." {{value}})"', "{}."),
     "in single quotes in a command in double quotes": ("""printf %s "$(printf %s. '{{value}}')\"""", "{}."),
     "in a here-document that is expanded": ("cat <<EOF\n<{{value}}>\nEOF", "<{}>\n"),
+    "in a here-document with a strange end": ("cat <<E-F\n<{{value}}>\nE-F", "<{}>\n"),
+    "in a here-document whose end is half quoted": ("cat <<E'O'F\n<{{value}}>\nEOF", "<{}>\n"),
     "in a here-document that is not": ("cat <<'EOF'\n<{{value}}>\nEOF", "<{}>\n"),
     "behind a here-document": ("cat <<EOF >/dev/null\nit's \"open\nEOF\nprintf %s {{value}}", "{}"),
     "twice": ("printf %s {{value}} '{{value}}'", "{0}{0}"),

@@ -31,9 +31,6 @@ _PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 class UnknownVariableError(LookupError):
     """A placeholder leads nowhere; the message says how far it got, and what there is."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class UnfitValueError(ValueError):
     """A value cannot be put where its placeholder stands."""
@@ -58,10 +55,10 @@ class Variables:
         """Return what a path leads to: a variable, then keys, indices, or the `length` of a list."""
         name, *steps = path.split(".")
         if name not in self.values:
-            raise UnknownVariableError(unknown_name(name, self.values))
+            raise UnknownVariableError(str(unknown_name(name, self.values)))
         found = follow(self.values[name], steps)
         if found is MISSING:
-            raise UnknownVariableError(dead_end(self.values[name], steps, start=(name,)))
+            raise UnknownVariableError(str(dead_end(self.values[name], steps, start=(name,))))
         return found
 
     def fill(self, value: JsonValue) -> JsonValue:
@@ -134,7 +131,7 @@ def _place_of(node: "Node | None") -> _Place:
         if node.type == "heredoc_body" and node.parent is not None:
             starts = (each for each in node.parent.children if each.type == "heredoc_start")
             word = next((each.text or b"" for each in starts), b"").decode()
-            is_expanded = word.isidentifier()
-            return _Place("", "", None if is_expanded else word.strip("\\'\""))
+            bare = re.sub(r"[\\'\"]", "", word)
+            return _Place("", "", None if bare == word else bare)  # with any of it quoted, nothing is expanded
         node = node.parent
     return _IN_WORDS
