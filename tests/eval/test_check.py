@@ -502,7 +502,7 @@ def test_a_mode_without_solution_is_a_warning_if_the_agent_follows_solutions(min
 
 
 def test_strict_says_that_it_counts_warnings(mine: Project) -> None:
-    mine.change(SCENARIO, lambda it: it.update(prompt=it["prompt"] + "{{ run_id }}"))
+    mine.change(SCENARIO, lambda it: it.update(prompt=it["prompt"] + "{{run-id}}"))
 
     assert mine.check()[-1].endswith(": no problems, 1 warning")
     assert mine.check("--strict")[-1].endswith(": no problems, 1 warning, which --strict counts as a problem")

@@ -8,10 +8,9 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import listed
 from ghx_bench._base.templates import as_text
-from ghx_bench.agents.answer import ToolAnswer
 from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.toolset import ToolAnswer, ToolSet
 from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer

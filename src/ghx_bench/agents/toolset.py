@@ -1,7 +1,9 @@
 """What a mode gives its agents to work with: a shell or none, programs on its path, MCP servers."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Self, cast
 
 from pydantic import Field, JsonValue, model_validator
@@ -98,3 +100,24 @@ def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
             if name.startswith(prefix) and name != prefix:
                 return server, name.removeprefix(prefix)
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """What a tool answered: as the agent reads it, and as a value where it is structured or is JSON."""
+
+    text: str
+    value: JsonValue
+    failed: bool
+    exit_code: int | None = None
+    """Of a command; None of a tool that is none."""
+    complaint: str = ""
+    """What a command said on its standard error."""
+
+
+def value_of(text: str) -> JsonValue:
+    """Return what a text says as JSON, and the text itself, without space around it, where it is none."""
+    try:
+        return cast("JsonValue", json.loads(text))
+    except ValueError:
+        return text.strip()
