@@ -23,7 +23,7 @@ from ghx_bench.eval.scenario.conditions import (
     items_of,
     look_up,
 )
-from ghx_bench.eval.scenario.placeholders import filled, names_used_by
+from ghx_bench.eval.scenario.placeholders import fill_checkpoint, names_used_by
 from ghx_bench.profiler.errors import UnknownNameError
 
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
@@ -539,7 +539,7 @@ def checkpoint_with(condition: Condition) -> Checkpoint:
 def test_a_new_kind_of_condition_is_bound() -> None:
     values = {"n": 2, "who": "octo"}
 
-    bound, misfits = filled(checkpoint_with(between()), lambda slot: values.__getitem__)
+    bound, misfits = fill_checkpoint(checkpoint_with(between()), lambda slot: values.__getitem__)
 
     assert misfits == ()
     assert isinstance(bound.condition, Between)
@@ -550,7 +550,7 @@ def test_a_new_kind_of_condition_is_bound() -> None:
 def test_a_new_kind_of_condition_refuses_values_that_it_cannot_take() -> None:
     checkpoint = checkpoint_with(between())
 
-    bound, misfits = filled(checkpoint, lambda slot: {"n": -1, "who": ""}.__getitem__)
+    bound, misfits = fill_checkpoint(checkpoint, lambda slot: {"n": -1, "who": ""}.__getitem__)
 
     assert bound is checkpoint
     assert [each.tokens for each in misfits] == [

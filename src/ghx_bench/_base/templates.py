@@ -34,14 +34,14 @@ PLACEHOLDER = rf"\{{\{{\s*({VARIABLE}(?:\.[^{{}}]{{1,300}}?)?)\s*\}}\}}"
 LENGTH = "length"
 
 ValueOf: TypeAlias = "Callable[[str], JsonValue]"
-"""Knows the value of each placeholder by its name; raises `KeyError` for those that are to stay."""
+"""Returns the value for the name of a placeholder; raises `KeyError` for those that are to stay."""
 
 _PLACEHOLDER = re.compile(rf"(?<!\$){PLACEHOLDER}")
 _IN_BRACES = re.compile(r"(?<!\$)\{\{([^{}]+)\}\}")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
-def written(name: str) -> str:
+def placeholder(name: str) -> str:
     """Return the placeholder with this name."""
     return f"{{{{{name}}}}}"
 
@@ -64,7 +64,7 @@ def in_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def fill(value: object, value_of: ValueOf) -> "JsonValue":
-    """Put values where their placeholders stand, all the way down; a text that is one placeholder takes its type.
+    """Return a value with its placeholders replaced, all the way down; a text that is one placeholder takes its type.
 
     Keys are left alone.
     """
@@ -86,7 +86,7 @@ def fill(value: object, value_of: ValueOf) -> "JsonValue":
 
 
 def fill_text(text: str, value_of: ValueOf, *, write: Callable[[str], str] = str) -> str:
-    """Put values where their placeholders stand, as text, also where the text is one placeholder.
+    """Return a text with its placeholders replaced by text, also where it is one placeholder and nothing else.
 
     `write` is applied to what is put in.
     """
@@ -231,7 +231,7 @@ def unknown_name(
     """
     names = sorted(known)
     meant = None if source else nearest(name, names)
-    advice = source or (f"did you mean {written(meant)}?" if meant else remedy)
+    advice = source or (f"did you mean {placeholder(meant)}?" if meant else remedy)
     separator = "" if advice is None else " " if meant else "; "
     suggestion = f"{advice or ''}{separator}known: {listed(names) or 'none'}"
-    return UnknownName(f"nothing is bound to {written(name)}", suggestion)
+    return UnknownName(f"nothing is bound to {placeholder(name)}", suggestion)

@@ -43,7 +43,7 @@ class ProcessGroup:
         self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
     ) -> Process:
         """Start a program with this environment, in a Unix session of its own."""
-        # Shielded: the id of a process whose start is cancelled would be known to nobody, and it would live on.
+        # Shielded: the id of a process whose start is cancelled would be lost, and it would live on.
         with anyio.CancelScope(shield=True):
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
@@ -126,7 +126,7 @@ class _Tree:
 
     def find_living(self) -> list[psutil.Process]:
         """Return those that are alive now."""
-        # What is older than this process cannot descend from it, whoever has the id of its parent by now.
+        # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
         ours = psutil.Process().create_time()
         alive = [
             each for each in psutil.process_iter(["ppid", "create_time"]) if (each.info["create_time"] or 0) >= ours

@@ -12,7 +12,7 @@ from ghx_bench.documents.section import Flag, Name, Section, Text
 from ghx_bench.profiler.causes import Cause, MeasurementError
 
 SUFFIX = ".solution.yaml"
-"""How the file of a scenario's solution ends, behind the scenario's id."""
+"""What follows the scenario's id in the name of its solution file."""
 
 VariableName = Annotated[str, Strict(), StringConstraints(pattern=rf"^{VARIABLE}$"), Field(examples=["threads"])]
 
@@ -25,7 +25,7 @@ ListPath = Annotated[
 
 
 class SolutionError(MeasurementError):
-    """A solution does not do what it says: the bench's own fault, and nothing about any agent."""
+    """A step of a solution did not do what it should: the fault of the bench, and not of an agent."""
 
     code: ClassVar[str] = "SOLUTION_FAILED"
     cause: Cause = Cause.BENCH
@@ -94,7 +94,7 @@ class Solution(Section):
     answer: str = "Done."
 
     def needs_servers(self) -> bool:
-        """Say whether any step calls a tool of an MCP server."""
+        """Return whether any step calls a tool of an MCP server."""
         return any(step.mcp is not None for step in _all_steps(self.steps))
 
 

@@ -62,11 +62,11 @@ class Variables:
         return found
 
     def fill(self, value: JsonValue) -> JsonValue:
-        """Put values where their placeholders stand; a text that is one placeholder becomes the value itself."""
+        """Return a value with its placeholders replaced; a text that is one placeholder becomes the value itself."""
         return fill(value, self.look_up)
 
     def fill_text(self, text: str) -> str:
-        """Put values where their placeholders stand, as text."""
+        """Return a text with its placeholders replaced by text."""
         return fill_text(text, self.look_up)
 
     def fill_shell(self, text: str) -> str:
@@ -95,6 +95,7 @@ class _Place(NamedTuple):
     """The word that ends the here-document in which nothing is expanded, if it is in one."""
 
     def write(self, value: str, variable: str | None) -> str:
+        """Return what stands there for a value, which is plain or else assigned to a variable."""
         if self.here_document is not None:
             if self.here_document in value:
                 raise UnfitValueError(f"a value has {self.here_document!r} in it, which would end the here-document")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ghx_bench._base.templates import MISSING, dead_end, fill, follow, names_in, strings_in, written
+from ghx_bench._base.templates import MISSING, dead_end, fill, follow, names_in, placeholder, strings_in
 from ghx_bench.capabilities.envelope import Envelope
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, InvalidInputError
 
@@ -18,7 +18,7 @@ def steps_named_in(value: object) -> set[int]:
 
 
 def resolve_references(value: Any, done: Sequence[Envelope | None]) -> Any:
-    """Put the outcomes of earlier steps in the place of references; one that is a whole string keeps its type."""
+    """Return an input with its references replaced by what earlier steps returned; a whole string takes its type."""
     return fill(value, lambda name: _value_of(name, done))
 
 
@@ -29,12 +29,12 @@ def _value_of(name: str, done: Sequence[Envelope | None]) -> Any:
     number, (first, *steps) = int(reference[1]), reference[2].split(".")
     envelope = done[number] if number < len(done) else None
     if envelope is None:
-        raise InvalidInputError(f"{written(name)}: a step can only refer to a step before it; the first one is 0")
+        raise InvalidInputError(f"{placeholder(name)}: a step can only refer to a step before it; the first one is 0")
     if first != "data":
-        raise InvalidInputError(f"{written(name)}: write {{{{steps.{number}.data.…}}}}")
+        raise InvalidInputError(f"{placeholder(name)}: write {{{{steps.{number}.data.…}}}}")
     if envelope.error is not None:
         raise CapabilityError(
-            f"{written(name)}: step {number} failed, so there is no data",
+            f"{placeholder(name)}: step {number} failed, so there is no data",
             error_code=ErrorCode.VALIDATION,
             retryable=envelope.error.retryable,
             details={"step": number},
@@ -42,5 +42,5 @@ def _value_of(name: str, done: Sequence[Envelope | None]) -> Any:
     found = follow(envelope.data, steps)
     if found is MISSING:
         where = dead_end(envelope.data, steps, start=("steps", str(number), "data"))
-        raise InvalidInputError(f"{written(name)}: {where}")
+        raise InvalidInputError(f"{placeholder(name)}: {where}")
     return found

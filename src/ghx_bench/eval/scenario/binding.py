@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple, cast
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, plain, pointer_of, shortened
-from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, steps_of, unknown_name, written
+from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, placeholder, steps_of, unknown_name
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.documents import DocumentError, Finding, Problem
@@ -16,7 +16,7 @@ from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     PROMPT,
-    filled,
+    fill_checkpoint,
     has_references,
     is_name,
     names_used_by,
@@ -63,11 +63,11 @@ def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) ->
     first, dot, path = name.partition(".")
     meant = nearest(name, names)
     if exact:
-        hint = f"write {written(exact)} for the variable"
+        hint = f"write {placeholder(exact)} for the variable"
     elif dot and path and nearest(first, [CHECKPOINTS[:-1]]):
-        hint = f"did you mean {written(CHECKPOINTS + path)}?"
+        hint = f"did you mean {placeholder(CHECKPOINTS + path)}?"
     elif meant:
-        hint = f"did you mean {written(meant)}?"
+        hint = f"did you mean {placeholder(meant)}?"
     else:
         hint = f"a variable has letters, digits and underscores only; known: {listed(names)}"
     return Finding(tokens=tokens, reason=f"{_shorten(in_braces)} is not replaced", suggestion=hint)
@@ -141,7 +141,7 @@ class BindingError(DocumentError):
 
     @classmethod
     def about(cls, place: str, findings: Iterable[Finding]) -> "BindingError":
-        """Put what was found into lines that begin with the place."""
+        """Return an error with a line for each finding, which begins with the place."""
         return cls(
             [
                 Problem(
@@ -182,7 +182,7 @@ class Bound(NamedTuple):
 def bind(
     scenario: EvalScenario, manifest: FixtureManifest | None, extra: Mapping[str, JsonValue] | None = None
 ) -> Bound:
-    """Bind a scenario as `bind_fixture_variables` does, and keep the values for whoever has to know them."""
+    """Bind a scenario as `bind_fixture_variables` does, and return the values of its variables as well."""
     binder = _Binder(scenario, manifest, dict(extra or {}))
     bound = binder.bind()
     if binder.findings:
@@ -240,7 +240,7 @@ class _Binder:
         self.findings += findings
 
     def _take_apart(self, repo: JsonValue, source: Tokens) -> None:
-        """Derive owner and name of a repository, unless another gave them before."""
+        """Derive owner and name of a repository, unless they are bound already."""
         if isinstance(repo, str) and is_repository(repo):
             owner, _, name = repo.partition("/")
             self._add(OWNER, owner)
@@ -252,31 +252,32 @@ class _Binder:
         place: Tokens = (*CHECKPOINT_LIST, index)
         if changing := changing_task(checkpoint.task, (*place, "task")):
             self.findings.append(changing)
-        bound, misfits = filled(
+        bound, misfits = fill_checkpoint(
             checkpoint, lambda slot: self._values_for((*place, *slot.tokens), takes_null=slot.takes_anything)
         )
         for each in misfits:
             self._refuse((*place, *each.tokens), f"after binding, {each.reason}", None)
-        if not has_references(bound):
+        if misfits or not has_references(bound):
             return bound
         # What is filled in may look like a reference; only the checkpoint as it was written tells them apart.
         names = names_used_by(checkpoint)
         used = {name: value for name, value in self._values.items() if name in names}
-        return bound.coming_from(Origin(checkpoint, used))
+        return bound.with_origin(Origin(checkpoint, used))
 
     def _values_for(self, tokens: Tokens, *, takes_null: bool = False) -> ValueOf:
         def value_of(name: str) -> JsonValue:
             if name in self._values:
                 value = self._values[name]
                 if value is None and not takes_null:
-                    self._refuse(tokens, f"{written(name)} is null, which cannot be put into a text", None)
+                    self._refuse(tokens, f"{placeholder(name)} is null, which cannot be put into a text", None)
                 return value
             if not is_name(name):
                 pass  # braces of another language; where they are not meant, checking has told so
             elif not name.startswith(CHECKPOINTS):
                 self._miss(name, tokens)
             elif tokens == PROMPT:
-                self._refuse(tokens, f"{written(name)} cannot be known yet", "checkpoints are made after the session")
+                reason = f"{placeholder(name)} cannot be known yet"
+                self._refuse(tokens, reason, "checkpoints are made after the session")
             raise KeyError(name)
 
         return value_of
@@ -284,6 +285,7 @@ class _Binder:
     def _miss(self, name: str, tokens: Tokens) -> None:
         finding = unbound(name, tokens, self._values, has_fixture=self._scenario.fixture is not None)
         lacks_fixtures = any(each.tokens[0] == "fixture" for each in self.findings)
+        # Without its fixtures a scenario lacks all of its variables; that is one mistake, and told as one.
         if finding not in self.findings and not (lacks_fixtures and name in variable_names(self._scenario)):
             self.findings.append(finding)
 

@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 
 def _refuse_more(value: object) -> object:
-    """Refuse what is too long before looking at its items, of which each might be wrong."""
+    """Refuse what is too long."""
+    # Before its items are validated: each of a million might be wrong, and would be told in a line of its own.
     if isinstance(value, list | tuple | dict):
         size = len(cast("list[object]", value))
         if size > MOST_ITEMS:
@@ -38,7 +39,7 @@ def _refuse_more(value: object) -> object:
 REFUSE_MORE = BeforeValidator(_refuse_more)
 
 Some = Annotated[T, REFUSE_MORE, Field(json_schema_extra={"maxItems": MOST_ITEMS})]
-"""A list that people could have written."""
+"""A list of at most `MOST_ITEMS` items, which is more than people write."""
 
 
 _PLACEHOLDER_SCHEMA = {"type": "string", "pattern": f"^{PLACEHOLDER}$", "examples": ["{{expected_count}}"]}
@@ -121,7 +122,7 @@ FieldPath = Annotated[
 ]
 
 CustomScorer = Callable[[JsonValue, Mapping[str, JsonValue]], bool]
-"""Says whether a `custom` condition is true, given the capability's output and the condition's `params`."""
+"""Returns whether a `custom` condition is true, given the capability's output and the condition's `params`."""
 
 Scorers = Mapping[str, CustomScorer]
 
@@ -247,7 +248,7 @@ def _fields_of(kind: type[Condition]) -> tuple[tuple[str, str, Role], ...]:
 
 
 def put(value: JsonValue, tokens: Tokens, new: JsonValue) -> None:
-    """Put a value at a place inside another."""
+    """Set what is at a place inside a value."""
     *way, last = tokens
     inside = cast("Any", value)
     for token in way:

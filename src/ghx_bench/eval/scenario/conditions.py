@@ -42,7 +42,7 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> SchemaValidator:
+def _compile(pattern: str) -> SchemaValidator:
     """Compile a pattern, or raise `PatternError`."""
     try:
         # Rust's engine, since Python's can be hung for good by a pattern, or by what an agent writes.
@@ -87,7 +87,7 @@ class CountGte(Condition):
     value: CountValue = Field(description="How many items there must be at least.", examples=[2])
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
-        least, items = _bound(self.value), items_of(data)
+        least, items = _require_bound(self.value), items_of(data)
         return items is not None and len(items) >= least
 
     def describe(self) -> str:
@@ -102,7 +102,7 @@ class CountEq(Condition):
     value: CountValue = Field(description="How many items there must be.", examples=[3])
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
-        wanted, items = _bound(self.value), items_of(data)
+        wanted, items = _require_bound(self.value), items_of(data)
         return items is not None and len(items) == wanted
 
     def describe(self) -> str:
@@ -122,7 +122,7 @@ class FieldEquals(Condition):
         return field is not MISSING and is_same(field, self.value)
 
     def describe(self) -> str:
-        return f"{self.path} == {_quoted(self.value)}"
+        return f"{self.path} == {_quote(self.value)}"
 
 
 @final
@@ -140,7 +140,7 @@ class FieldContains(Condition):
         return isinstance(field, str) and self.value in field
 
     def describe(self) -> str:
-        return f"{self.path} contains {_quoted(self.value)}"
+        return f"{self.path} contains {_quote(self.value)}"
 
 
 @final
@@ -152,7 +152,7 @@ class FieldGte(Condition):
     value: NumberValue = Field(description="The least number that will do.", examples=[1])
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
-        least, field = _bound(self.value), look_up(data, self.path)
+        least, field = _require_bound(self.value), look_up(data, self.path)
         return isinstance(field, int | float) and not isinstance(field, bool) and field >= least
 
     def describe(self) -> str:
@@ -200,7 +200,7 @@ class ContainsItem(Condition):
         return any(self.where.holds(item, scorers) for item in items)
 
     def describe(self) -> str:
-        what = _quoted(self.value) if self.where is None else f"with {self.where.describe_inside()}"
+        what = _quote(self.value) if self.where is None else f"with {self.where.describe_inside()}"
         return f"{self.path or 'result'} contains item {what}"
 
     def way_to_parts(self) -> Way:
@@ -220,16 +220,16 @@ class Matches(Condition):
 
     @field_validator("pattern")
     @classmethod
-    def _can_be_compiled(cls, pattern: str) -> str:
+    def _can_be_compile(cls, pattern: str) -> str:
         try:
-            _compiled(fill_text(pattern, lambda _: "x"))
+            _compile(fill_text(pattern, lambda _: "x"))
         except PatternError as error:
             raise RefusedError(f"this is no regular expression that can be used: {error}") from None
         return pattern
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
         field = look_up(data, self.path)
-        return isinstance(field, str) and _compiled(self.pattern).isinstance_python(field)
+        return isinstance(field, str) and _compile(self.pattern).isinstance_python(field)
 
     def describe(self) -> str:
         return f"{self.path} matches /{self.pattern}/"
@@ -382,11 +382,11 @@ def is_like(value: Found, wanted: JsonValue) -> bool:
     return is_same(value, wanted)
 
 
-def _bound(value: float | str) -> float:
+def _require_bound(value: float | str) -> float:
     if isinstance(value, str):
         raise BadConditionError(f"the condition still has {value}; bind its variables before evaluating it")
     return value
 
 
-def _quoted(value: JsonValue) -> str:
+def _quote(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else as_text(value)

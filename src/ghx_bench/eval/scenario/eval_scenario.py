@@ -98,8 +98,8 @@ class Checkpoint(WireModel):
         """Where this checkpoint comes from, if it was bound and still has something that looks like a reference."""
         return self._origin
 
-    def coming_from(self, origin: Origin) -> Self:
-        """Let this checkpoint know where it comes from; what it says and how it is written stay the same."""
+    def with_origin(self, origin: Origin) -> Self:
+        """Remember where this checkpoint comes from, which changes neither what it says nor how it is written."""
         self._origin = origin
         return self
 

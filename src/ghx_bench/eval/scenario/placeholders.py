@@ -84,7 +84,9 @@ def fixed_texts_of(checkpoint: Checkpoint) -> Iterator[FixedText]:
     yield from checkpoint.condition.fixed_texts(("condition",))
 
 
-def filled(checkpoint: Checkpoint, values_for: Callable[[Slot], ValueOf]) -> tuple[Checkpoint, Sequence[Finding]]:
+def fill_checkpoint(
+    checkpoint: Checkpoint, values_for: Callable[[Slot], ValueOf]
+) -> tuple[Checkpoint, Sequence[Finding]]:
     """Return a checkpoint with its placeholders replaced, and which values its condition cannot take.
 
     `values_for` is asked for each slot. A placeholder for which it has no value (`KeyError`) stays.
