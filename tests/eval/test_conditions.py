@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ghx_bench.eval import Checkpoint, CheckpointCondition, describe_condition, evaluate_condition
 from ghx_bench.eval.checking.scenario_rules import doubts_about_paths
@@ -516,6 +516,7 @@ class Between(Condition):
     most: CountValue
     notes: tuple[str, ...] = ()
     inner: CheckpointCondition
+    named: dict[str, CheckpointCondition] = Field(default={})
 
     def holds(self, data: Any, scorers: Scorers) -> bool:
         items = items_of(look_up(data, self.place))
@@ -565,6 +566,13 @@ def test_a_new_kind_of_condition_is_walked() -> None:
     assert [tokens for tokens, _ in custom_conditions_in(checkpoint.condition)] == [("inner", "conditions", 0)]
     assert names_used_by(checkpoint) == {"n", "who"}
     assert {each.text for each in checkpoint.condition.fixed_texts()} == {"items", "s"}
+
+
+def test_conditions_are_found_wherever_a_new_kind_keeps_them() -> None:
+    condition = between(named={"a": {"type": "custom", "scorer": "t"}, "b": {"type": "count_eq", "value": "{{m}}"}})
+
+    assert [tokens for tokens, _ in custom_conditions_in(condition)] == [("inner", "conditions", 0), ("named", "a")]
+    assert "m" in names_used_by(checkpoint_with(condition))
 
 
 def test_the_paths_of_a_new_kind_of_condition_are_checked() -> None:

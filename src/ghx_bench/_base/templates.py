@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ca
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened, tokens_of
 
-if TYPE_CHECKING:  # `ghx` fills the steps of chains before it needs pydantic
+if TYPE_CHECKING:  # only names a type, for which nothing that starts quickly should load pydantic
     from pydantic import JsonValue
 
 VARIABLE = r"[A-Za-z0-9_]{1,128}"

@@ -6,7 +6,7 @@ placeholders are replaced in every other text, unless the field is marked with a
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cache
 from types import MappingProxyType
@@ -50,14 +50,17 @@ def _wrong_kind(expected: str, value: object) -> RefusedError:
     return RefusedError(told.reason, suggestion=told.suggestion)
 
 
-def _is_open(value: object) -> bool:
+def _is_placeholder(value: object) -> bool:
     return isinstance(value, str) and only_name_in(value) is not None
 
 
+# Conditions are validated twice: as they are written, with placeholders, and again with the values in their places.
+
+
 def _expect_count(value: object) -> object:
-    if _is_open(value):
+    if _is_placeholder(value):
         return value
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int):  # to Python, `True` is an integer
         raise _wrong_kind("an integer", value)
     if value < 0:
         raise RefusedError(f"must be at least 0, not {value}")
@@ -65,7 +68,7 @@ def _expect_count(value: object) -> object:
 
 
 def _expect_number(value: object) -> object:
-    if not _is_open(value) and (isinstance(value, bool) or not isinstance(value, int | float)):
+    if not _is_placeholder(value) and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise _wrong_kind("a number", value)
     return value
 
@@ -152,6 +155,7 @@ class Slot(NamedTuple):
             case Role.TEXT:
                 return fill_text(self.text, value_of)
             case Role.PATTERN:
+                # A value is data: the dot in `octo.cat` must match a dot, and no value may break the pattern.
                 return fill_text(self.text, value_of, write=re.escape)
 
 
@@ -198,13 +202,7 @@ class Condition(TaggedModel, extra="forbid"):
     def parts(self) -> Iterator[tuple[Tokens, "Condition"]]:
         """Yield the conditions right inside this one, and where they are."""
         for name, key, _ in _fields_of(type(self)):
-            value: object = getattr(self, name)
-            if isinstance(value, Condition):
-                yield (key,), value
-            elif isinstance(value, tuple):
-                for index, each in enumerate(cast("tuple[object, ...]", value)):
-                    if isinstance(each, Condition):
-                        yield (key, index), each
+            yield from _conditions_in(getattr(self, name), (key,))
 
     def walk(self, tokens: Tokens = (), way: Way = ()) -> Iterator[Part]:
         """Yield this condition and all inside it."""
@@ -237,7 +235,22 @@ class Condition(TaggedModel, extra="forbid"):
                 yield key, path
 
 
-@cache
+def _conditions_in(value: object, tokens: Tokens) -> Iterator[tuple[Tokens, Condition]]:
+    """Yield the conditions that the value of a field is or holds; not those inside them."""
+    match value:
+        case Condition():
+            yield tokens, value
+        case dict():
+            for key, each in cast("dict[str, object]", value).items():
+                yield from _conditions_in(each, (*tokens, key))
+        case list() | tuple():
+            for index, each in enumerate(cast("Sequence[object]", value)):
+                yield from _conditions_in(each, (*tokens, index))
+        case _:
+            pass
+
+
+@cache  # asked for every condition of every scenario, and the same for all of a kind
 def _fields_of(kind: type[Condition]) -> tuple[tuple[str, str, Role], ...]:
     """Return the fields of a kind of condition beside its type: the name of each, its key in files, and its role."""
     return tuple(
