@@ -119,6 +119,7 @@ class ReplaySession:
             case ServerCall(server, tool, arguments):
                 await self._belt.mcp(server, tool, arguments)
             case ShellCall(command) if self._tools.shell:
+                # Without the strict options of solutions, which no agent's shell has; what failed then may fail again.
                 await self._belt.shell(command)
             case _:
                 self._recorder.error(f"tool {call.name!r} cannot be replayed, and was left out", recoverable=True)

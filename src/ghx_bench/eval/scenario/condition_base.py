@@ -202,7 +202,9 @@ class Condition(TaggedModel, extra="forbid"):
     def parts(self) -> Iterator[tuple[Tokens, "Condition"]]:
         """Yield the conditions right inside this one, and where they are."""
         for name, key, _ in _fields_of(type(self)):
-            yield from _conditions_in(getattr(self, name), (key,))
+            value: object = getattr(self, name)
+            if not isinstance(value, str | int):  # most are, and hold none
+                yield from _conditions_in(value, (key,))
 
     def walk(self, tokens: Tokens = (), way: Way = ()) -> Iterator[Part]:
         """Yield this condition and all inside it."""

@@ -55,6 +55,7 @@ class FixtureRequirements(WireModel):
     @field_validator("bindings", mode="before")
     @classmethod
     def _name_variables(cls, bindings: object) -> object:
+        # Before the type's own check, which could only quote the pattern; here a name that would do is suggested.
         for name in cast("dict[object, object]", bindings) if isinstance(bindings, dict) else ():
             if isinstance(name, str) and not re.fullmatch(VARIABLE, name):
                 meant = re.sub(r"[^A-Za-z0-9_]+", "_", name[:LONGEST_ID]).strip("_") or "pr_number"
@@ -91,6 +92,7 @@ class Checkpoint(WireModel):
     condition: CheckpointCondition = Field(
         description="What the capability's output must satisfy.", examples=[{"type": "non_empty"}]
     )
+    # Private, so that a bound checkpoint is written like any other.
     _origin: Origin | None = PrivateAttr(default=None)
 
     @property

@@ -97,6 +97,7 @@ def fill_checkpoint(
     changed: JsonObject = deepcopy({"input": checkpoint.input, "condition": checkpoint.condition.to_wire()})
     for slot in slots:
         put(changed, slot.tokens, slot.fill(values_for(slot)))
+    # By its own class, and not as part of a checkpoint: so any kind of condition can be bound, listed there or not.
     kind = type(checkpoint.condition)
     try:
         condition = kind.model_validate(changed["condition"])
