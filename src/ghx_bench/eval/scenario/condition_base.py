@@ -26,7 +26,7 @@ MOST_ITEMS = 1_000
 T = TypeVar("T")
 
 
-def _refuse_more(value: object) -> object:
+def _refuse_too_many(value: object) -> object:
     """Refuse what is too long."""
     # Before its items are validated: each of a million might be wrong, and would be told in a line of its own.
     if isinstance(value, list | tuple | dict):
@@ -36,9 +36,9 @@ def _refuse_more(value: object) -> object:
     return cast("object", value)
 
 
-REFUSE_MORE = BeforeValidator(_refuse_more)
+LIMIT_ITEMS = BeforeValidator(_refuse_too_many)
 
-Some = Annotated[T, REFUSE_MORE, Field(json_schema_extra={"maxItems": MOST_ITEMS})]
+Bounded = Annotated[T, LIMIT_ITEMS, Field(json_schema_extra={"maxItems": MOST_ITEMS})]
 """A list of at most `MOST_ITEMS` items, which is more than people write."""
 
 

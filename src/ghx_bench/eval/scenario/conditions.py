@@ -16,6 +16,7 @@ from ghx_bench._base.wire import OMITTABLE, JsonObject
 from ghx_bench.documents import RefusedError
 from ghx_bench.eval.scenario.condition_base import (
     NO_SCORERS,
+    Bounded,
     Condition,
     CountValue,
     FieldPath,
@@ -23,7 +24,6 @@ from ghx_bench.eval.scenario.condition_base import (
     Primitive,
     Role,
     Scorers,
-    Some,
     Way,
 )
 from ghx_bench.profiler.causes import describe_error
@@ -240,7 +240,7 @@ class AllOf(Condition):
     """Every one of `conditions` is true."""
 
     type: Literal["all"] = "all"
-    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
+    conditions: Bounded[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions that must all be true."
     )
 
@@ -259,7 +259,7 @@ class AnyOf(Condition):
     """At least one of `conditions` is true."""
 
     type: Literal["any"] = "any"
-    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
+    conditions: Bounded[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions of which one must be true."
     )
 
