@@ -47,8 +47,8 @@ class ToolBelt:
 
     async def shell(self, command: str, *, options: Sequence[str] = ()) -> ToolAnswer:
         """Run a command in bash, in the stage's folder and environment."""
-        where, here = self.request.environment, self.request.directory
-        shell = open_shell(command, environment=where, directory=here, options=options, group=self.group)
+        environment, directory = self.request.environment, self.request.directory
+        shell = open_shell(command, environment=environment, directory=directory, options=options, group=self.group)
         # Ending what the command left behind is not the tool's time: the call is over before the stack is left.
         async with AsyncExitStack() as clean_up:
             with self.recorder.timed_tool_call(SHELL_TOOL, {"command": command}) as call:

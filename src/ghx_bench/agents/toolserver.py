@@ -61,62 +61,6 @@ class LastWords:
         return EnvironmentFailure(f"{what}: {reason}" if reason else what)
 
 
-@asynccontextmanager
-async def _over_pipes(
-    command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, last_words: LastWords
-) -> AsyncGenerator[Streams]:
-    """Start a server and pass its messages on in both directions; on leaving, it and its descendants are gone."""
-    # The SDK can start servers itself, but gives them variables of this process, and misses detached descendants.
-    async with program(command, environment=environment, directory=directory, stderr=PIPE) as process:
-        if process.stdin is None or process.stdout is None or process.stderr is None:
-            raise RuntimeError("a program was started without its pipes")
-        incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-        async with received, sent, anyio.create_task_group() as pipes:
-            pipes.start_soon(_receive, process.stdout, incoming, last_words)
-            pipes.start_soon(_send, outgoing, process.stdin)
-            pipes.start_soon(last_words.read, process.stderr)
-            try:
-                yield received, sent
-            finally:
-                pipes.cancel_scope.cancel()
-
-
-async def _lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:
-    rest = ""
-    async for text in TextReceiveStream(stream, errors="replace"):
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            yield line
-    if rest:
-        yield rest
-
-
-async def _receive(
-    stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: LastWords
-) -> None:
-    """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
-    async with incoming:
-        async for line in _lines_of(stream):
-            try:
-                message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except ValueError as error:
-                await incoming.send(error)
-            else:
-                await incoming.send(message)
-        await last_words.wait()  # before the client learns that the server ended, and asks for them
-
-
-async def _send(outgoing: MemoryObjectReceiveStream[SessionMessage], stream: ByteSendStream) -> None:
-    async with outgoing:
-        async for message in outgoing:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            try:
-                await stream.send(f"{text}\n".encode())
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return  # the server is gone, which the reading side learns as well
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
     """What a server calls itself; `None` where it does not say."""
@@ -202,3 +146,59 @@ async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncGenerator[obj
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
+
+
+@asynccontextmanager
+async def _over_pipes(
+    command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, last_words: LastWords
+) -> AsyncGenerator[Streams]:
+    """Start a server and pass its messages on in both directions; on leaving, it and its descendants are gone."""
+    # The SDK can start servers itself, but gives them variables of this process, and misses detached descendants.
+    async with program(command, environment=environment, directory=directory, stderr=PIPE) as process:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise RuntimeError("a program was started without its pipes")
+        incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        async with received, sent, anyio.create_task_group() as pipes:
+            pipes.start_soon(_receive, process.stdout, incoming, last_words)
+            pipes.start_soon(_send, outgoing, process.stdin)
+            pipes.start_soon(last_words.read, process.stderr)
+            try:
+                yield received, sent
+            finally:
+                pipes.cancel_scope.cancel()
+
+
+async def _lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:
+    rest = ""
+    async for text in TextReceiveStream(stream, errors="replace"):
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            yield line
+    if rest:
+        yield rest
+
+
+async def _receive(
+    stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: LastWords
+) -> None:
+    """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
+    async with incoming:
+        async for line in _lines_of(stream):
+            try:
+                message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            except ValueError as error:
+                await incoming.send(error)
+            else:
+                await incoming.send(message)
+        await last_words.wait()  # before the client learns that the server ended, and asks for them
+
+
+async def _send(outgoing: MemoryObjectReceiveStream[SessionMessage], stream: ByteSendStream) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await stream.send(f"{text}\n".encode())
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return  # the server is gone, which the reading side learns as well
