@@ -1,7 +1,5 @@
 """What holds for each capability: its outputs, and what becomes of GitHub's main refusals."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -9,10 +7,11 @@ import pytest
 from capability_calls import Ghx, call_input
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
+from promised_capabilities import promised
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
 
@@ -66,17 +65,17 @@ def test_the_example_is_an_input(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", IDS)
-def test_inputs_and_outputs_are_those_of_the_catalogue(id_: str, shared: Path) -> None:
-    called, documented = capability(id_), catalogued(shared).get(id_)
+def test_inputs_and_outputs_are_those_of_the_catalogue(id_: str) -> None:
+    called, documented = capability(id_), promised().get(id_)
     if documented is None:
         assert id_ in ADDED
         return
 
-    assert set(called.input_schema.get("required", ())) == set(documented["required"])
-    assert set(called.input_schema["properties"]) == set(documented["input_schema"]["properties"])
-    assert (ENTRIES[id_].effect != "reads") == documented["mutates"]
-    assert _required(called.output_schema) >= set(documented["output_schema"]["required"])
-    assert set(called.output_schema["properties"]) == set(documented["output_fields"]) | MORE.get(id_, set())
+    assert set(called.input_schema.get("required", ())) == documented.required
+    assert set(called.input_schema["properties"]) == documented.inputs
+    assert (ENTRIES[id_].effect != "reads") == documented.mutates
+    assert _required(called.output_schema) >= set(documented.output_schema["required"])
+    assert set(called.output_schema["properties"]) == set(documented.output_schema["properties"]) | MORE.get(id_, set())
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -89,11 +88,11 @@ def test_a_call_that_goes_well_gives_what_its_schema_says(id_: str, ghx: Ghx) ->
 
 
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in ADDED])
-def test_what_a_call_gives_is_what_the_catalogue_says(id_: str, ghx: Ghx, shared: Path) -> None:
+def test_what_a_call_gives_is_what_the_catalogue_says(id_: str, ghx: Ghx) -> None:
     data = ghx.data(id_, **call_input(CALLS[id_], ghx))
 
-    promised = {name: value for name, value in data.items() if name not in MORE.get(id_, ())}
-    jsonschema.validate(promised, catalogued(shared)[id_]["output_schema"])
+    known = {name: value for name, value in data.items() if name not in MORE.get(id_, ())}
+    jsonschema.validate(known, promised()[id_].output_schema)
 
 
 @pytest.mark.parametrize(("id_", "fields"), FIELDS.items())
@@ -180,11 +179,6 @@ def test_a_repository_that_is_not_there_is_not_found(id_: str, ghx: Ghx) -> None
 
     assert envelope.error is not None
     assert (envelope.error.code, envelope.error.retryable) == ("NOT_FOUND", False)
-
-
-def catalogued(shared: Path) -> dict[str, Any]:
-    catalogue = json.loads((shared / "capability-catalog.json").read_text())["capabilities"]
-    return {each["id"]: each for each in catalogue}
 
 
 def _required(schema: dict[str, Any]) -> set[str]:

@@ -11,12 +11,11 @@ from capability_calls import NAME, OWNER, Ghx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.envelope import Envelope
 from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.capabilities.retries import RetryPolicy
 from ghx_bench.capabilities.transports.exchange import Request, Response
 
 ISSUE = {"owner": OWNER, "name": NAME, "issueNumber": 1}
@@ -162,7 +161,7 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(task: str, body: 
 
 
 def test_listing_what_there_is_loads_no_model_and_no_client() -> None:
-    loaded = modules_after("import ghx_bench.capabilities.ids, ghx_bench.capabilities.catalogue")
+    loaded = modules_after("import ghx_bench.capabilities.index")
 
     assert not loaded & {"pydantic", "anyio", "asyncio", "httpx2", "yaml"}
 

@@ -467,8 +467,8 @@ def test_a_huge_file_and_a_broken_one_are_told_if_they_seem_to_be_ours(shell: Sh
     ]
 
 
-def test_the_older_tools_files_are_fine(shared: Path) -> None:
-    inspection = inspect_files([shared / "compat"])
+def test_the_older_tools_files_are_fine(older_tools: Path) -> None:
+    inspection = inspect_files([older_tools])
 
     assert inspection.problems == []
     kinds = sorted(each.kind or "" for each in inspection.files)

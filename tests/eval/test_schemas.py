@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
-from ghx_bench.capabilities.ids import CAPABILITY_IDS
+from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval import CheckpointCondition, EvalConfig, EvalScenario, FixtureManifest
 from ghx_bench.eval.project.json_schemas import DRAFT, SchemaName, json_schema
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.drafts import Actor
 from ghx_bench.eval.fixtures.embedded import DEFAULT_REPO, LOGINS
+from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
 from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.scenario.manifest import FixtureManifest

@@ -605,6 +605,16 @@ def test_the_variance_is_split_into_scenarios_and_repetitions() -> None:
     assert (found.scenarios, found.repetitions_a) == (400, 6)
 
 
+def test_scenarios_that_differ_no_more_than_their_repetitions_have_no_variance_of_their_own() -> None:
+    noisy = {"s1": [1.0, 9.0, 5.0], "s2": [9.0, 5.0, 1.0], "s3": [5.0, 1.0, 9.0]}
+    rows = rows_of({"a": noisy, "b": {name: [2 * each for each in values] for name, values in noisy.items()}})
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
+
+    assert found.within_a
+    assert found.between == 0
+
+
 def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> None:
     rng = np.random.default_rng(1)
     rows = [

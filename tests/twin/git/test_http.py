@@ -490,7 +490,7 @@ def test_settings_and_variables_of_the_user_who_runs_the_server_change_nothing(
 def post(server: Server, service: str, body: bytes, **headers: str) -> tuple[int, bytes]:
     request = urllib.request.Request(f"{server.url}/{service}", data=body, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -552,7 +552,7 @@ def test_a_fetch_that_makes_no_sense_is_answered_and_the_server_goes_on(
 
 def test_the_old_protocol_without_a_service_is_refused(server: Server) -> None:
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(f"{server.url}/info/refs", timeout=60)
+        urllib.request.urlopen(f"{server.url}/info/refs", timeout=300)
 
 
 def children() -> list[psutil.Process]:
@@ -585,7 +585,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_clone_leaves_no_process_behind(
             received += connection.recv(65_536)
         left = children()
 
-    _, alive = psutil.wait_procs(left, timeout=30)
+    _, alive = psutil.wait_procs(left, timeout=300)
     assert alive == []
     assert left
     client.clone(server, "--single-branch")

@@ -74,7 +74,7 @@ def asked_and_removed(parent: Seeded, server: Server, latency_ms: float) -> tupl
         token = server.hosting.issue_token(world, parent.people["ann"])
         world.faults.add(Fault(latency_ms=latency_ms, times=1))
         address = f"{server.url}/repos/acme/widgets/issues"
-        asked = pool.submit(httpx2.get, address, headers=authorized(token), timeout=30)
+        asked = pool.submit(httpx2.get, address, headers=authorized(token), timeout=300)
         while len(world.faults):
             time.sleep(0.001)  # looks again; the request is there once it has taken its trouble
         server.remove(world)
@@ -156,7 +156,7 @@ def test_two_hundred_forks_written_at_once_see_only_their_own(served: Served) ->
 
     def write(number: int) -> list[str]:
         headers = authorized(served.server.hosting.issue_token(forks[number], served.seeded.people["ann"]))
-        with httpx2.Client(headers=headers, trust_env=False, timeout=60, verify=False) as client:
+        with httpx2.Client(headers=headers, trust_env=False, timeout=300, verify=False) as client:
             issue = client.post(address, json={"title": f"World {number}", "body": "b"}).json()
             client.post(f"{address}/{issue['number']}/comments", json={"body": f"Comment {number}"})
             query = (

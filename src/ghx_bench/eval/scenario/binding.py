@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, plain, pointer_of, shortened
 from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, placeholder, steps_of, unknown_name
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.documents import DocumentError, Finding, Problem
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
 from ghx_bench.eval.scenario.manifest import FixtureManifest, is_repository
