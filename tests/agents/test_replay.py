@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.replay import ReplayProvider, ServerCall, ShellCall, understood
+from ghx_bench.agents.replay import ReplayProvider, ServerCall, ShellCall, parse_call
 from ghx_bench.agents.solution import SolutionError
 from ghx_bench.agents.toolset import McpServer, ToolSet
 from ghx_bench.profiler.cell import Cell
@@ -46,6 +46,7 @@ async def replay(
         return await session.prompt("Whatever was asked."), await session.trace()
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again(tmp_path: Path) -> None:
     recorded = recording(
@@ -68,6 +69,7 @@ async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again
     assert trace.session_id != recorded.session_id
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_call_that_fails_does_not_end_the_session() -> None:
     recorded = recording(("bash", {"command": "exit 2"}), ("calc_refuse", {}), ("bash", {"command": "echo on"}))
@@ -116,17 +118,15 @@ async def test_the_recording_is_asked_for_by_cell() -> None:
     ],
 )
 def test_recorded_calls_are_understood_however_the_agent_names_its_tools(name: str, given: Any, meant: Any) -> None:
-    assert understood(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
+    assert parse_call(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
 
 
-def test_recorded_sessions_of_real_agents_are_understood(shared: Path) -> None:
+def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> None:
     for mode in ("baseline", "ghx", "mcp"):
-        recorded = SessionTrace.model_validate_json(
-            (shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text()
-        )
+        recorded = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
         assert recorded.tool_calls
         for call in recorded.tool_calls:
-            match understood(call, ["github"]):
+            match parse_call(call, ["github"]):
                 case ShellCall(command):
                     assert isinstance(call.input, dict)
                     assert command == call.input["command"]

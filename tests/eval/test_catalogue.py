@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from ghx_bench._base.errors import GhxBenchError, InputError
+from ghx_bench.agents.solution import SUFFIX, load_solution_file
 from ghx_bench.documents import DocumentError
 from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.checking.solution_rules import solution_errors
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
 from ghx_bench.eval.project.config import EvalConfig, project_config
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.testing import ScenarioLoaderContract
 
@@ -272,8 +275,8 @@ def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
         found = find(scenario.id, mode)
         assert found is not None, mode
         assert found.needs_servers() == bool(BUILT_IN_MODES[mode].mcp_servers)
-        bound = {*scenario.fixture.bindings, "repo", "owner", "repo_name", "fixture_repo", "run_id"}
-        assert found.names_needed() <= bound
+    solution = load_solution_file(BUILT_IN_SCENARIOS / f"{scenario.id}{SUFFIX}")
+    assert list(solution_errors(solution, variable_names(scenario))) == []
 
 
 def test_the_folders_of_a_project_are_found_beside_its_configuration(

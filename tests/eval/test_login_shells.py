@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from eval_stage import LIBRARY, scenario
 from pydantic import JsonValue
+from shell_runs import run_in_shell
 
-from ghx_bench.agents.shell import run_in_shell
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, embedded_world
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition
@@ -23,7 +23,7 @@ from ghx_bench.profiler.contracts import Lifecycle
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 
 pytestmark = pytest.mark.anyio
 

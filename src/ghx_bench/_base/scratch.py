@@ -1,4 +1,4 @@
-"""Temporary folders that are gone with their process, or, where it was killed, with the next sweep."""
+"""Temporary folders that are removed with their process or, if it was killed, by the next sweep."""
 
 import fcntl
 import os
@@ -40,7 +40,7 @@ def sweep() -> None:
 
 
 def is_in_use(path: Path) -> bool:
-    """Say whether the process that made a folder still uses it; where there are no locks, nobody can tell."""
+    """Return whether the process that made a folder still uses it; False on a file system without locks."""
     try:
         lock = _opened(path)
     except OSError:

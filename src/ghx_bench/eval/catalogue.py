@@ -18,8 +18,8 @@ from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, load_scorers, scorer_names
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.project.sets import load_scenario_sets, sets_file
+from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.evaluation import CustomScorer
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET

@@ -7,7 +7,7 @@ with World.create() as world, Server() as server:
     environment = server.client_environment(world, "octo").over(os.environ)
     subprocess.run(["gh", "pr", "list", "--repo", "acme/widgets"], env=environment)
 ```
-The names below are found when they are asked for (PEP 562): whoever needs a diff loads no web server.
+The names below are imported on first use (PEP 562): a diff loads no web server.
 """
 
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # GraphQL and the web server cost start-up time: what is behi
     from ghx_bench.twin.seed.planting import plant
     from ghx_bench.twin.server.app import TwinApp
     from ghx_bench.twin.server.environment import ClientEnvironment
-    from ghx_bench.twin.server.running import Server, served
+    from ghx_bench.twin.server.loopback import Server, served
     from ghx_bench.twin.viewer import Viewer
     from ghx_bench.twin.world import Act, Snapshot, World
 
@@ -63,7 +63,7 @@ __getattr__, __dir__ = lazy_exports(
         "seed.planting": "plant",
         "server.app": "TwinApp",
         "server.environment": "ClientEnvironment",
-        "server.running": "Server served",
+        "server.loopback": "Server served",
         "viewer": "Viewer",
         "world": "Act Snapshot World",
     },

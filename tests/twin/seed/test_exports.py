@@ -14,18 +14,19 @@ from hypothesis import strategies as st
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world, world_of
 
-from ghx_bench.twin.commands import issues, pushes, repositories
+from ghx_bench.twin.commands import issues, refs, repositories
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import GoneRefusal
-from ghx_bench.twin.seed.accounts import SeedUser
-from ghx_bench.twin.seed.document import SeedRepository, WorldSeed
+from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue
+from ghx_bench.twin.seed.document import SeedRepository, SeedUser, WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed, seed_text
 from ghx_bench.twin.seed.planting import SeedError, plant
-from ghx_bench.twin.seed.talk import SeedComment, SeedIssue
 from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_commits_that_no_branch_has_any_more_stay(base: World) -> None:
             )
             assert entry
             git.set_ref("refs/heads/one", new)
-            pushes.record(act, home, [RefUpdate("refs/heads/one", old, new)])
+            refs.record_push(act, home, [RefUpdate("refs/heads/one", old, new)])
         written = harvest(world)
         with world_of(written) as again:
             (thread,) = again.database.all(Thread)

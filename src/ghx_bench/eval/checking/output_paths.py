@@ -4,29 +4,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from ghx_bench._base.problems import did_you_mean, listed, shortened
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
+from ghx_bench._base.templates import LENGTH, steps_of
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import Finding
-from ghx_bench.eval.scenario.conditions import (
-    AllOf,
-    AnyOf,
-    CheckpointCondition,
-    ContainsItem,
-    FieldContains,
-    FieldEquals,
-    FieldGte,
-    Matches,
-    Not,
-)
+from ghx_bench.eval.scenario.condition_base import Way
+from ghx_bench.eval.scenario.conditions import ITEMS
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint
-from ghx_bench.eval.scenario.paths import ITEMS, LENGTH, steps_of
-from ghx_bench.eval.scenario.templates import Tokens
 
 Schema = dict[str, Any]
-Way = tuple[str | None, ...]
-"""The steps from an output to a part of it; `None` stands for any item of a list, or of an object's `items`."""
-
 _ANYTHING: Schema = {}
 _NUMBER: Schema = {"type": "integer"}
 
@@ -41,29 +28,10 @@ class _Lost(NamedTuple):
 def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
     """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
     if checkpoint.task in ENTRIES:
-        for tokens, way, path in _paths_in(checkpoint.condition, (*place, "condition"), ()):
-            lost = _lost(checkpoint.task, way, path)
-            if lost:
-                yield Finding(tokens=tokens, reason=lost.reason, suggestion=lost.suggestion)
-
-
-def _paths_in(condition: CheckpointCondition, at: Tokens, way: Way) -> Iterator[tuple[Tokens, Way, str]]:
-    """Yield the paths in a condition: where each is written, and from where in the output it leads on."""
-    match condition:
-        case FieldEquals(path=path) | FieldContains(path=path) | FieldGte(path=path) | Matches(path=path):
-            yield (*at, "path"), way, path
-        case ContainsItem(path=path, where=where):
-            if path is not None:
-                yield (*at, "path"), way, path
-            if where is not None:
-                yield from _paths_in(where, (*at, "where"), (*way, *(steps_of(path) if path else ()), None))
-        case AllOf(conditions=conditions) | AnyOf(conditions=conditions):
-            for index, each in enumerate(conditions):
-                yield from _paths_in(each, (*at, "conditions", index), way)
-        case Not(condition=inner):
-            yield from _paths_in(inner, (*at, "condition"), way)
-        case _:
-            pass
+        for part in checkpoint.condition.walk((*place, "condition")):
+            for key, path in part.condition.paths():
+                if lost := _lost(checkpoint.task, part.way, path):
+                    yield Finding(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
 
 
 @lru_cache(maxsize=4096)

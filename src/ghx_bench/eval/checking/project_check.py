@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import did_you_mean, pointer_of, shortened
+from ghx_bench._base.problems import Tokens, did_you_mean, pointer_of, shortened
 from ghx_bench.documents import (
     Document,
     DocumentError,
@@ -29,10 +29,9 @@ from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
 from ghx_bench.eval.project.sets import read_sets
+from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.scenario.templates import Tokens
-from ghx_bench.eval.scenario.variables import variable_names
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
 

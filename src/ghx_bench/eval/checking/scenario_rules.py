@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
-from ghx_bench.capabilities.announced import ANNOUNCED
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
+from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened
+from ghx_bench._base.templates import in_braces, steps_of
+from ghx_bench.capabilities.entries import Signature
+from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import (
     Document,
@@ -28,23 +28,32 @@ from ghx_bench.eval.checking.output_paths import path_warnings
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
 from ghx_bench.eval.scenario.allowed_changes import pattern_errors
-from ghx_bench.eval.scenario.checkpoint_references import check_references
-from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
-from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import KEYS, ScenarioExtensions
-from ghx_bench.eval.scenario.manifest import is_repository
-from ghx_bench.eval.scenario.paths import steps_of
-from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens, in_braces, names_in, near_misses_in
-from ghx_bench.eval.scenario.variables import (
+from ghx_bench.eval.scenario.binding import (
     OWNER,
     REPO,
     REPO_NAME,
+    changing_task,
     misspelt,
     not_replaced_here,
     repository_variable_names,
     unbound,
     variable_names,
+)
+from ghx_bench.eval.scenario.checkpoint_references import check_references
+from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
+from ghx_bench.eval.scenario.extensions import KEYS, ScenarioExtensions
+from ghx_bench.eval.scenario.manifest import is_repository
+from ghx_bench.eval.scenario.placeholders import (
+    CHECKPOINT_LIST,
+    CHECKPOINTS,
+    PROMPT,
+    PlacedText,
+    Use,
+    fixed_texts_of,
+    names_in,
+    near_misses_in,
+    texts_of,
+    uses_in,
 )
 
 _BEGINS = "{{"
@@ -141,7 +150,7 @@ def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
         yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
-        if checkpoint.task in ANNOUNCED:
+        if checkpoint.task in PLANNED:
             reason = f"{checkpoint.task} cannot be called yet"
             yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
     for key in scenario.extensions or ():
@@ -255,7 +264,7 @@ def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Itera
             )
 
 
-def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known) -> Iterator[Finding]:
+def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Finding]:
     there = variable_names(scenario).union(known.variables)
     for tokens, text in texts:
         for written, name in near_misses_in(text):

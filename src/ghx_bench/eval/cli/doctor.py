@@ -18,8 +18,8 @@ from ghx_bench.eval.cli.flags import AsJson
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.capabilities.environment import Connection
-    from ghx_bench.eval.fixtures.drafts import Actor
-    from ghx_bench.eval.fixtures.territory import Person
+    from ghx_bench.eval.fixtures.fixture_document import Actor
+    from ghx_bench.eval.fixtures.repository_access import Person
     from ghx_bench.eval.modes.definitions import ModeDefinition
     from ghx_bench.eval.project.config import FixtureChoice
 

@@ -137,10 +137,10 @@ def _find_required(place: Place) -> Sequence[str] | None:
 
 def _require_free(config: EvalConfig) -> None:
     """Refuse to change fixtures that a run on this machine works with."""
-    from ghx_bench.eval.fixtures.occupation import require_free
+    from ghx_bench.eval.fixtures.repository_claims import require_unclaimed
 
     if config.fixtures.repo is not None:
-        require_free(config.fixtures.repo)
+        require_unclaimed(config.fixtures.repo)
 
 
 def _settings(place: Place) -> EvalConfig:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands import merges, pulls
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands import merges, pulls, reviews
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.changes.issues import account, put_metadata
 from ghx_bench.twin.queries import lookup
@@ -13,7 +13,7 @@ from ghx_bench.twin.state.records import Pull, Repository, Team, User
 
 
 class _MergeInput(TypedDict, total=False):
-    """How somebody wants a pull request merged, now or later."""
+    """How a pull request is to be merged, now or later."""
 
     merge_method: str | None
     commit_headline: str | None
@@ -98,12 +98,12 @@ def reopen_pull_request(change: Change, *, pull_request_id: str) -> Outcome:
 
 
 def mark_pull_request_ready_for_review(change: Change, *, pull_request_id: str) -> Outcome:
-    """Say that a draft is ready."""
+    """Mark a draft as ready for review."""
     return {"pull_request": pulls.mark_ready(change.act, _pull(change, pull_request_id))}
 
 
 def convert_pull_request_to_draft(change: Change, *, pull_request_id: str) -> Outcome:
-    """Say that a pull request is not ready yet."""
+    """Turn a pull request back into a draft."""
     return {"pull_request": pulls.convert_to_draft(change.act, _pull(change, pull_request_id))}
 
 
@@ -121,14 +121,14 @@ def enable_pull_request_auto_merge(change: Change, *, pull_request_id: str, **wa
     pull, expected = _pull(change, pull_request_id), wanted.get("expected_head_oid")
     if expected and expected != pull.head_sha:
         raise ConflictRefusal("Head branch was modified. Review and try the merge again.")
-    pulls.enable_auto_merge(change.act, pull, **_manner(wanted))
+    merges.enable_auto_merge(change.act, pull, **_manner(wanted))
     return {"pull_request": pull, "actor": change.actor}
 
 
 def disable_pull_request_auto_merge(change: Change, *, pull_request_id: str) -> Outcome:
     """Take the standing request to merge back."""
     pull = _pull(change, pull_request_id)
-    pulls.disable_auto_merge(change.act, pull)
+    merges.disable_auto_merge(change.act, pull)
     return {"pull_request": pull, "actor": change.actor}
 
 
@@ -151,7 +151,7 @@ def request_reviews(
     team_ids: list[str] | None = None,
     union: bool | None = None,
 ) -> Outcome:
-    """Ask for reviews, of these too or of nobody else."""
+    """Ask for reviews: of these as well (`union`), or of these only."""
     users, teams = change.find_all(user_ids, User), change.find_all(team_ids, Team)
     return _request(change, pull_request_id, users, teams, union=union)
 
@@ -169,22 +169,19 @@ def request_reviews_by_login(
     users = [account(change, login) for login in dict.fromkeys([*(user_logins or ()), *(bot_logins or ())])]
     pull = _pull(change, pull_request_id)
     owner = change.context.owner(change.context.home(pull.repository_id))
-    teams = [_team(change, owner, slug) for slug in dict.fromkeys(team_slugs or ())]
+    teams: list[Team] = []
+    for organization, slash, name in (slug.rpartition("/") for slug in dict.fromkeys(team_slugs or ())):
+        group = lookup.organization(change.context.world, organization) if slash else owner
+        teams.append(lookup.team(change.context.world, group, name))
     return _request(change, pull_request_id, users, teams, union=union)
 
 
 def _request(change: Change, identity: str, users: list[User], teams: list[Team], *, union: bool | None) -> Outcome:
     pull = _pull(change, identity)
-    pulls.request_reviews(change.act, pull, users=users, teams=teams, replace=not union)
+    reviews.request_reviews(change.act, pull, users=users, teams=teams, replace=not union)
     people = [one for one in users if one.type == "User"]
     edge = AsEdge(people[0]) if people else None
     return {"pull_request": pull, "actor": change.actor, "requested_reviewers_edge": edge}
-
-
-def _team(change: Change, owner: User, slug: str) -> Team:
-    organization, slash, name = slug.rpartition("/")
-    world = change.context.world
-    return lookup.team(world, lookup.organization(world, organization) if slash else owner, name)
 
 
 def _pull(change: Change, identity: str) -> Pull:

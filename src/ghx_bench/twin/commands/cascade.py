@@ -1,0 +1,108 @@
+"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
+
+from collections.abc import Iterable, Iterator
+
+from ghx_bench.twin.state.database import Database
+from ghx_bench.twin.state.records import (
+    Assignee,
+    CheckRun,
+    Collaborator,
+    Comment,
+    Dependency,
+    Event,
+    Issue,
+    IssueLabel,
+    Label,
+    Milestone,
+    Protection,
+    Pull,
+    Reaction,
+    Record,
+    Redirect,
+    Repository,
+    Review,
+    ReviewComment,
+    ReviewRequest,
+    RunAttempt,
+    Status,
+    TeamRepository,
+    Thread,
+    Tombstone,
+    Workflow,
+    WorkflowRun,
+)
+
+
+def delete_all(database: Database, records: Iterable[Record]) -> None:
+    """Delete records, each once, though it may belong to several others."""
+    for record in list({(record.table, record.id): record for record in records}.values()):
+        database.delete(record)
+
+
+def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
+    """Yield the records that belong to an issue or pull request, not itself."""
+    yield from _reactions(database, issue)
+    for comment in database.all(Comment, issue_id=issue.id):
+        yield from _reactions(database, comment)
+        yield comment
+    for model in (IssueLabel, Assignee, Dependency, Event):
+        yield from database.all(model, issue_id=issue.id)
+    yield from database.all(Dependency, blocking_id=issue.id)
+    yield from _cross_references(database, "source_issue_id", issue.id)
+    for pull in database.all(Pull, issue_id=issue.id):
+        yield from _under_pull(database, pull)
+        yield pull
+
+
+def under_comment(database: Database, comment: Comment | ReviewComment) -> Iterator[Record]:
+    """Yield the records that belong to a comment, not itself."""
+    yield from _reactions(database, comment)
+    if isinstance(comment, Comment):
+        yield from _cross_references(database, "comment_id", comment.id)
+
+
+def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
+    """Yield the attempts at a workflow run and their jobs, not the run itself."""
+    for attempt in database.all(RunAttempt, run_id=run.id):
+        yield from database.all(CheckRun, attempt_id=attempt.id)
+        yield attempt
+
+
+def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
+    """Yield the records that belong to a repository, not itself."""
+    for issue in database.all(Issue, repository_id=repository.id):
+        yield from under_issue(database, issue)
+        yield from database.all(Tombstone, moved_to_id=issue.id)
+        yield issue
+    for run in database.all(WorkflowRun, repository_id=repository.id):
+        yield from database.all(RunAttempt, run_id=run.id)  # its jobs are check runs of the repository
+        yield run
+    owned = (Label, Milestone, Status, CheckRun, Workflow, Protection, Collaborator, TeamRepository, Redirect)
+    for model in owned:
+        yield from database.all(model, repository_id=repository.id)
+    for tombstone in database.all(Tombstone, repository_id=repository.id):
+        home = database.get(Issue, tombstone.moved_to_id)
+        if home is None or home.repository_id != repository.id:  # else it went with that issue
+            yield tombstone
+
+
+def _under_pull(database: Database, pull: Pull) -> Iterator[Record]:
+    for thread in database.all(Thread, pull_id=pull.id):
+        for comment in database.all(ReviewComment, thread_id=thread.id):
+            yield from under_comment(database, comment)
+            yield comment
+        yield thread
+    for review in database.all(Review, pull_id=pull.id):
+        yield from _reactions(database, review)
+        yield review
+    yield from database.all(ReviewRequest, pull_id=pull.id)
+
+
+def _cross_references(database: Database, name: str, identity: int) -> list[Event]:
+    return database.select(
+        Event, f"WHERE event = 'cross-referenced' AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,)
+    )
+
+
+def _reactions(database: Database, subject: Record) -> Iterator[Record]:
+    yield from database.all(Reaction, subject_kind=subject.table, subject_id=subject.id)
