@@ -6,24 +6,26 @@
 Everything between `<!-- generated: settings -->` and `<!-- end -->` comes from the code; the rest is written by hand.
 """
 
-import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.eval.cli.evaluating import AS_WRITTEN
-from ghx_bench.eval.cli.run import run
+from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.profiler.config import settings_in
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 SECTION = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
 HEAD = ("| setting | what it says | default | flag |", "|---|---|---|---|")
 REQUIRED = "required"
 UNSAID = (None, [], {}, [{"id": "none", "label": None}])
-FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in inspect.signature(run).parameters}
+OFFERED = [each.name for kind in (MeasuringFlags, EvaluationFlags) for each in fields(kind)]
+FLAGS_OF_RUN = {f"--{name.replace('_', '-')}" for name in OFFERED}
+FLAGS = {each.place: each.set_by.flag for each in settings_in(EvalConfig) if each.set_by is not None}
 
 
 def main() -> None:
@@ -51,16 +53,10 @@ def settings() -> str:
 
 
 def _row(path: tuple[str, ...], described: Mapping[str, Any]) -> str:
-    given = described.get("default")
+    given, flag = described.get("default"), FLAGS.get(path)
     default = given if given is REQUIRED else "" if given in UNSAID else f"`{json.dumps(given)}`"
-    return f"| `{path[-1]}` | {described.get('description', '')} | {default} | {', '.join(_flags(path))} |"
-
-
-def _flags(path: tuple[str, ...]) -> Iterator[str]:
-    for flag, place in EvalConfig.FLAGS.items():
-        written = AS_WRITTEN.get(flag, flag)
-        if place == path and written in FLAGS_OF_RUN:
-            yield f"`{written}`"
+    offered = f"`{flag}`" if flag in FLAGS_OF_RUN else ""
+    return f"| `{path[-1]}` | {described.get('description', '')} | {default} | {offered} |"
 
 
 def _sentence(text: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ghx_bench.eval.assembly import assembled
+from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.resolver import Modes
-from ghx_bench.eval.project.catalogue import Catalogue
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.evidence import Mode
@@ -40,7 +40,7 @@ async def test_scenarios_are_loaded_and_modes_resolved_once(tmp_path: Path, monk
         }
     )
 
-    async with assembled(config, environ=os.environ) as evaluation:
+    async with assembled(Catalogue(config), environ=os.environ) as evaluation:
         result = await evaluation.run()
 
     assert result.measured == 1

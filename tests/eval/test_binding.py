@@ -21,7 +21,7 @@ from ghx_bench.eval import (
     evaluate_condition,
     load_eval_scenarios,
 )
-from ghx_bench.eval.checking.scenario_rules import find_errors
+from ghx_bench.eval.checking.scenario_rules import scenario_errors
 
 MANIFEST = FixtureManifest.model_validate(
     {
@@ -468,7 +468,7 @@ def test_whatever_is_in_braces_is_bound_or_told(pieces: list[tuple[str, str]]) -
     known = Known(variables=[inner.strip() for (_, inner), fine in zip(pieces, is_variable, strict=True) if fine])
     wrong = sum(not fine and before != "$" for (before, _), fine in zip(pieces, is_variable, strict=True))
 
-    findings = list(find_errors(scenario(given={"owner": text}), known))
+    findings = list(scenario_errors(scenario(given={"owner": text}), known))
 
     assert len(findings) == wrong
     assert all(each.reason.endswith("is not replaced") for each in findings)

@@ -10,12 +10,13 @@ import pytest
 from ghx_bench._base.errors import GhxBenchError, InputError
 from ghx_bench.agents.solution import SUFFIX, load_solution_file
 from ghx_bench.documents import DocumentError
-from ghx_bench.eval.checking.solution_rules import mistakes_in_solution
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.checking.solution_rules import solution_errors
 from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
-from ghx_bench.eval.project.catalogue import BUILT_IN, Catalogue
 from ghx_bench.eval.project.config import EvalConfig, project_config
-from ghx_bench.eval.project.loader import load_scenario_files
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.testing import ScenarioLoaderContract
@@ -95,7 +96,7 @@ def test_without_scenarios_of_its_own_a_project_has_the_built_in_sets() -> None:
     sets = catalogue().sets
 
     assert set(sets.names()) == {"default", "quick"}
-    assert set(sets.get("default") or ()) == {each.scenario.id for each in load_scenario_files(BUILT_IN)}
+    assert set(sets.get("default") or ()) == {each.scenario.id for each in load_scenario_files(BUILT_IN_SCENARIOS)}
     assert set(sets.get("quick") or ()) < set(sets.get("default") or ())
 
 
@@ -125,7 +126,7 @@ def test_sets_without_a_default_leave_it_to_be_all_scenarios(tmp_path: Path) -> 
 def test_scenarios_are_chosen_by_category_and_difficulty() -> None:
     def chosen(*category: str, difficulty: Sequence[str] = (), **settings: Any) -> set[str]:
         offered = catalogue(**settings)
-        return set(offered.select(category=category, difficulty=difficulty).scenarios.ids)
+        return set(offered.narrowed(category=category, difficulty=difficulty).config.scenarios.ids)
 
     assert chosen("repo") == {"repo-release-notes-001"}
     assert chosen("repo", "pr", difficulty=["intermediate"]) == {
@@ -152,7 +153,7 @@ def test_a_choice_of_nothing_is_refused(
     category: list[str], difficulty: list[str], settings: dict[str, Any], error: type[GhxBenchError], reason: str
 ) -> None:
     with pytest.raises(error) as raised:
-        catalogue(**settings).select(category=category, difficulty=difficulty)
+        catalogue(**settings).narrowed(category=category, difficulty=difficulty)
 
     assert reason in str(raised.value)
 
@@ -258,7 +259,7 @@ def test_custom_scorers_are_loaded_with_the_scenarios_that_name_them(tmp_path: P
         catalogue(own).take(["mine-001"])
 
 
-@pytest.mark.parametrize("loaded", load_scenario_files(BUILT_IN), ids=lambda each: each.scenario.id)
+@pytest.mark.parametrize("loaded", load_scenario_files(BUILT_IN_SCENARIOS), ids=lambda each: each.scenario.id)
 def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     scenario = loaded.scenario
     offered = catalogue()
@@ -274,8 +275,8 @@ def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
         found = find(scenario.id, mode)
         assert found is not None, mode
         assert found.needs_servers() == bool(BUILT_IN_MODES[mode].mcp_servers)
-    solution = load_solution_file(BUILT_IN / f"{scenario.id}{SUFFIX}")
-    assert list(mistakes_in_solution(solution, variable_names(scenario))) == []
+    solution = load_solution_file(BUILT_IN_SCENARIOS / f"{scenario.id}{SUFFIX}")
+    assert list(solution_errors(solution, variable_names(scenario))) == []
 
 
 def test_the_folders_of_a_project_are_found_beside_its_configuration(

@@ -10,15 +10,15 @@ import pytest
 import yaml
 from bench_command import rows_of, run_in
 
-from ghx_bench.eval.checking.project_files import inspect_files
-from ghx_bench.eval.checking.scenario_rules import doubts_about_paths
+from ghx_bench.eval.checking.project_check import check_files
+from ghx_bench.eval.checking.scenario_rules import path_warnings
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.project.catalogue import BUILT_IN
+from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.project.file_kinds import kind_of
-from ghx_bench.eval.project.loader import load_scenario_files
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.conditions import FieldEquals
 
-TEMPLATE = BUILT_IN.parent / "starters" / "project"
+TEMPLATE = BUILT_IN_SCENARIOS.parent / "starters" / "project"
 CONFIG = "eval.config.yaml"
 SCENARIO = "scenarios/issue-answer-001.yaml"
 SOLUTION = "scenarios/issue-answer-001.solution.yaml"
@@ -85,9 +85,9 @@ def checkpoint(scenario: dict[str, Any]) -> dict[str, Any]:
 def test_a_new_project_and_all_that_comes_with_the_package_is_without_problems_and_warnings(mine: Project) -> None:
     assert mine.check("--strict") == ["1 configuration, 1 fixture, 1 scenario, 1 solution: no problems"]
 
-    found = inspect_files([BUILT_IN, mine.folder])
+    found = check_files([BUILT_IN_SCENARIOS, mine.folder])
 
-    assert [str(each) for each in (*found.problems, *found.doubts)] == []
+    assert [str(each) for each in (*found.errors, *found.warnings)] == []
 
 
 def test_a_configuration_may_name_what_comes_with_the_package(mine: Project) -> None:
@@ -283,7 +283,7 @@ def test_a_capability_that_cannot_be_called_yet_is_a_warning(mine: Project) -> N
 def test_every_path_into_what_was_really_returned_is_fine(reference_run: Path) -> None:
     tasks = {
         (each.scenario.id, checkpoint.id): checkpoint
-        for each in load_scenario_files(BUILT_IN)
+        for each in load_scenario_files(BUILT_IN_SCENARIOS)
         for checkpoint in each.scenario.assertions.checkpoints
     }
     followed = 0
@@ -292,7 +292,7 @@ def test_every_path_into_what_was_really_returned_is_fine(reference_run: Path) -
             made = tasks.get((row.scenario_id, detail.id))
             for path in paths_in(detail.actual) if made else ():
                 condition = FieldEquals(path=path, value=1)
-                assert list(doubts_about_paths(made.model_copy(update={"condition": condition}), ())) == []  # type: ignore[union-attr]
+                assert list(path_warnings(made.model_copy(update={"condition": condition}), ())) == []  # type: ignore[union-attr]
                 followed += 1
     assert followed > 100
 

@@ -1,7 +1,7 @@
 """Checkpoints asked of a real embedded GitHub: what was done, what was not, and what cannot be known."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 from profiler_fakes import FakeProvider
 
 from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
-from ghx_bench.eval.checking.scenario_rules import Known, find_doubts, find_errors
+from ghx_bench.eval.checking.scenario_rules import Known, scenario_errors, scenario_warnings
+from ghx_bench.eval.scenario.allowed_changes import KINDS, PRIVATE_FIELDS, PRIVATE_TABLES, fits, public_name
 from ghx_bench.eval.scenario.binding import BindingError
-from ghx_bench.eval.scenario.extensions import KINDS, fits, mistakes_in_allowance
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID, CheckpointScorer, UnreadableStateError
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.causes import Cause
@@ -38,6 +38,7 @@ from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.score import CheckpointDetail, Score
 from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.faults import Fault
+from ghx_bench.twin.state.records import RECORDS
 
 pytestmark = pytest.mark.anyio
 
@@ -454,7 +455,8 @@ def test_a_name_covers_itself_and_nothing_longer(kind: str, name: str) -> None:
 
 def told(allowed: object) -> list[str]:
     mistaken = scenario(IS_OPEN, allowed=allowed)
-    return [f"{each.tokens[-1]}: {each}" for each in mistakes_in_allowance(mistaken, {"repo", "issue_number"})]
+    known = Known(variables=("repo", "issue_number"))
+    return [f"{each.tokens[-1]}: {each}" for each in scenario_errors(mistaken, known) if each.tokens[0] == "extensions"]
 
 
 @pytest.mark.parametrize(
@@ -486,5 +488,38 @@ def test_a_pattern_that_may_cover_something_is_not(allowed: object) -> None:
 def test_mistaken_patterns_are_found_with_the_rest_of_a_scenario() -> None:
     mistaken = scenario(IS_OPEN, allowed=["isues", "threads {{repo}}#{{pr_number}} *"])
 
-    assert [each.tokens for each in find_errors(mistaken, Known())] == [("extensions", "allowedChanges", 0)]
-    assert list(find_doubts(mistaken, Known())) == []  # pr_number is used by a pattern
+    assert [each.tokens for each in scenario_errors(mistaken, Known())] == [("extensions", "allowedChanges", 0)]
+    assert list(scenario_warnings(mistaken, Known())) == []  # pr_number is used by a pattern
+
+
+def test_every_kind_and_field_of_a_difference_can_be_named_or_is_private_on_purpose() -> None:
+    for record in RECORDS:
+        yielded = {field.name.removesuffix("_id") for field in fields(record)}
+        if record.table not in PRIVATE_TABLES:
+            public = KINDS[public_name(record.table)].fields
+            assert yielded <= public | PRIVATE_FIELDS, record.table
+            assert public <= yielded, record.table
+
+
+def test_every_kind_is_one_of_the_twins() -> None:
+    assert {kind.table for kind in KINDS.values()} | PRIVATE_TABLES == {*(each.table for each in RECORDS), "refs"}
+
+
+def test_nothing_private_is_only_a_leftover() -> None:
+    assert {field.name.removesuffix("_id") for record in RECORDS for field in fields(record)} >= PRIVATE_FIELDS
+
+
+@pytest.mark.parametrize("pattern", ["protections", "statuses.state", "created dependencies", "run_attempts.status"])
+def test_names_of_version_0_1_are_still_understood(pattern: str) -> None:
+    change, _, what = pattern.rpartition(" ")
+    table, dot, field = what.partition(".")
+
+    assert told([pattern]) == []
+    assert fits(pattern, change or "changed", f"{public_name(table)}{dot}{field}", "a/b")
+
+
+def test_a_key_of_extensions_that_is_probably_misspelt_is_doubted() -> None:
+    doubted = scenario(IS_OPEN).model_copy(update={"extensions": {"allowedChange": ["*"], "mine": 1}})
+
+    (doubt,) = scenario_warnings(doubted, Known())
+    assert str(doubt) == "the bench reads no 'allowedChange' here; did you mean 'allowedChanges'?"

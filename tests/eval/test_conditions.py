@@ -12,7 +12,7 @@ from older_tools import scenario_files
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ghx_bench.eval import Checkpoint, CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.eval.checking.scenario_rules import doubts_about_paths
+from ghx_bench.eval.checking.output_paths import path_warnings
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in
 from ghx_bench.eval.scenario.condition_base import Condition, CountValue, Role, Scorers
 from ghx_bench.eval.scenario.conditions import (
@@ -579,7 +579,7 @@ def test_conditions_are_found_wherever_a_new_kind_keeps_them() -> None:
 
 
 def test_the_paths_of_a_new_kind_of_condition_are_checked() -> None:
-    (doubt,) = doubts_about_paths(checkpoint_with(between(place="itms")), ("at",))
+    (doubt,) = path_warnings(checkpoint_with(between(place="itms")), ("at",))
 
     assert doubt.tokens == ("at", "condition", "place")
     assert doubt.suggestion == "did you mean 'items'?"

@@ -1,11 +1,14 @@
 import json
+from dataclasses import fields
 from pathlib import Path
-from typing import get_origin
 
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
+from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
 from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
+from ghx_bench.profiler.config import settings_in
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 
 def load(folder: Path, text: str) -> EvalConfig:
@@ -96,14 +99,21 @@ def test_flags_reach_the_keys_of_the_evaluation() -> None:
         config.override(repo="x")
 
 
-def test_every_flag_leads_to_a_key() -> None:
-    for path in EvalConfig.FLAGS.values():
-        model: type | None = EvalConfig
-        for key in path:
-            if get_origin(model) is dict:
-                break  # options are the agent's own
-            assert key in model.model_fields, path
-            model = model.model_fields[key].annotation
+def test_every_flag_of_a_run_is_declared_with_the_setting_it_is_for() -> None:
+    declared = [each.set_by.flag for each in settings_in(EvalConfig) if each.set_by is not None]
+    offered = {
+        f"--{each.name.replace('_', '-')}" for kind in (MeasuringFlags, EvaluationFlags) for each in fields(kind)
+    }
+
+    assert len(declared) == len(set(declared))
+    assert offered <= set(declared)
+    assert set(declared) - offered == {"--manifest"}  # of `ghx-bench fixture`
+
+
+def test_a_target_on_the_command_line_is_where_agents_work() -> None:
+    config = EvalConfig(modes=("ghx",)).override(target="github")
+
+    assert (config.target, config.analysis.target) == ("github", AnalysisPlan().target)
 
 
 def test_every_key_says_what_it_is_for() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench.eval import load_eval_scenarios
-from ghx_bench.eval.checking.project_files import inspect_files
+from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project.file_kinds import kind_of
 from ghx_bench.eval.project.starter import Format, starter_text
@@ -469,10 +469,10 @@ def test_a_huge_file_and_a_broken_one_are_told_if_they_seem_to_be_ours(shell: Sh
 
 
 def test_the_older_tools_files_are_fine(older_tools: Path) -> None:
-    inspection = inspect_files([older_tools])
+    result = check_files([older_tools])
 
-    assert inspection.problems == []
-    kinds = sorted(each.kind or "" for each in inspection.files)
+    assert result.errors == []
+    kinds = sorted(each.kind or "" for each in result.files)
     assert kinds == ["configuration", "manifest", "scenario", "scenario", "scenario", "sets"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from report_runs import a_row
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.exits import exit_code
+from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.gates import Verdict, judge
 from ghx_bench.profiler.row import ProfileRow
@@ -65,7 +65,7 @@ def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason
 )
 def test_what_is_no_gate_is_refused(gate: str, says: str) -> None:
     with pytest.raises(FlagError) as raised:
-        EvalConfig(modes=("baseline",)).with_overrides({"--fail-on": [gate]})
+        EvalConfig(modes=("baseline",)).override(fail_on=[gate])
 
     assert str(raised.value).startswith(says)
 
@@ -74,8 +74,8 @@ def test_flags_stand_in_for_the_gates_of_the_file() -> None:
     config = EvalConfig.model_validate({"modes": ["baseline"], "fail_on": ["wrong", "success<0.8"]})
 
     assert config.fail_on == ("wrong", "success<0.8")
-    assert config.with_overrides({"--fail-on": ["right"]}).fail_on == ("right",)
-    assert config.with_overrides({"--fail-on": None}).fail_on == ("wrong", "success<0.8")
+    assert config.override(fail_on=["right"]).fail_on == ("right",)
+    assert config.override(fail_on=None).fail_on == ("wrong", "success<0.8")
 
 
 def test_what_could_not_be_measured_goes_before_a_gate() -> None:

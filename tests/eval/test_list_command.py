@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from bench_command import write_files
 
-from ghx_bench.eval.cli.columns import in_columns
+from ghx_bench.eval.cli.listing import in_columns
 from ghx_bench.eval.cli.main import run
-from ghx_bench.eval.project.catalogue import BUILT_IN
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 
 LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
 SCENARIO = """
@@ -76,7 +76,7 @@ def test_a_list_of_nothing_in_particular_is_that_of_scenarios(
 def test_sets_say_how_many_scenarios_they_have_and_where_they_are_from(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    built_in = len(list(BUILT_IN.glob("*-001.yaml")))
+    built_in = len(list(BUILT_IN_SCENARIOS.glob("*-001.yaml")))
     sets = listed(capsys, "sets")
 
     assert sets["smoke"] == {

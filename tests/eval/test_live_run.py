@@ -15,8 +15,8 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, MAINTAINER, embedded_world
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
-from ghx_bench.eval.project.catalogue import BUILT_IN
 from ghx_bench.eval.project.config import FixtureChoice
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import (
     FixtureManifest,
@@ -340,7 +340,7 @@ execution: {{repetitions: 1, warmup: false, max_concurrency: 4, retries: 0}}
     done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
 
     rows = rows_of(run_in(tmp_path))
-    assert len(rows) == 2 * len(list(BUILT_IN.glob("*.solution.yaml")))
+    assert len(rows) == 2 * len(list(BUILT_IN_SCENARIOS.glob("*.solution.yaml")))
     assert [(row.mode, row.scenario_id, row.error) for row in rows if not row.success] == [], done.stderr
     assert still_there(github.world) == (set(), set())
 

@@ -18,12 +18,12 @@ from labelling_project import SCENARIO
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.scratch import PREFIX
 from ghx_bench.agents.toolset import ToolSet
-from ghx_bench.eval.checking.project_files import inspect_files
+from ghx_bench.eval.checking.json_schemas import json_schema
+from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, find_tool
-from ghx_bench.eval.modes.resolver import Modes, ToolServerError, definitions_of, open_modes
-from ghx_bench.eval.project.config import EvalConfig, load_eval_config
-from ghx_bench.eval.project.json_schemas import json_schema
+from ghx_bench.eval.modes.resolver import Modes, ToolServerError, open_modes
+from ghx_bench.eval.project.config import EvalConfig, definitions_of, load_eval_config
 from ghx_bench.profiler.contracts import ModeResolver
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Mode
@@ -453,7 +453,7 @@ async def test_a_path_that_leads_nowhere_is_one_line_with_file_mode_and_path(tmp
                 await modes.resolve(name)
             assert str(caught.value) == f"{tmp_path / file}: {said}"
             assert modes.server_names >= {"ghx"}  # what is not run may be built later
-    problems = inspect_files([], config=tmp_path / "eval.config.yaml").problems
+    problems = check_files([], config=tmp_path / "eval.config.yaml").errors
     assert [str(each) for each in problems] == [f"{tmp_path}/eval.config.yaml: {said}"]
 
 
@@ -546,7 +546,7 @@ def test_check_finds_what_is_wrong_with_modes(tmp_path: Path, text: str, message
     config = tmp_path / "eval.config.yaml"
     config.write_text(text)
 
-    problems = inspect_files([], config=config).problems
+    problems = check_files([], config=config).errors
 
     assert len(problems) == len(messages)
     assert all(message in str(problem) for message, problem in zip(messages, problems, strict=True))

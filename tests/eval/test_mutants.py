@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from solved_in_process import MODE, Ground, not_at_all, seeded_for
 
 from ghx_bench.agents.solution import SUFFIX, Solution, load_solution_file
-from ghx_bench.eval.project.catalogue import BUILT_IN
-from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.loader import load_eval_scenarios
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
@@ -22,7 +22,7 @@ from ghx_bench.twin.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN)}
+SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN_SCENARIOS)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ async def trial() -> AsyncGenerator[Trial]:
 
 
 def solution_of(scenario: EvalScenario) -> Solution:
-    found = load_solution_file(BUILT_IN / f"{scenario.id}{SUFFIX}").solution_for(MODE)
+    found = load_solution_file(BUILT_IN_SCENARIOS / f"{scenario.id}{SUFFIX}").solution_for(MODE)
     assert found is not None
     return found
 

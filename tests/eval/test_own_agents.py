@@ -180,8 +180,8 @@ def test_options_of_one_agent_are_not_given_to_another(folder: Path) -> None:
     write_files(folder, {"eval.config.yaml": config})
     config = load_eval_config("eval.config.yaml")
 
-    assert config.with_overrides({"--agent": "nop"}).provider.options == {}
-    assert config.with_overrides({"--repetitions": 2}).provider.options == {"mood": "glad"}
+    assert config.override(agent="nop").provider.options == {}
+    assert config.override(repetitions=2).provider.options == {"mood": "glad"}
 
 
 @pytest.fixture(scope="module")

@@ -97,14 +97,14 @@ def test_flags_override_the_file_and_the_file_overrides_defaults(tmp_path: Path)
 
 
 def test_an_agent_that_breaks_down_by_itself_was_measured(tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "profile", "agent.py:broken", "--no-warmup", "--repetitions", "1")
+    done = ghx_bench(tmp_path, "profile", "agent.py:broken", "--skip-warmup", "--repetitions", "1")
 
     assert done.returncode == 0
     assert "one   0/1" in done.stdout
 
 
 def test_cells_that_could_not_be_measured_end_with_3_and_are_left_out_of_the_table(tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "profile", "agent.py:offline", "--no-warmup", "--repetitions", "1")
+    done = ghx_bench(tmp_path, "profile", "agent.py:offline", "--skip-warmup", "--repetitions", "1")
 
     assert done.returncode == 3
     assert "one   0/0, 1 not measured" in done.stdout
@@ -155,7 +155,7 @@ BAD = {
     "config typo": (["agent.py", "--config", "typo.yaml"], "did you mean 'repetitions'?"),
     "config not yaml": (["agent.py", "--config", "broken.yaml"], "broken.yaml:1"),
     "resume nothing": (["agent.py", "--resume", "nowhere"], "not a run directory"),
-    "results is a file": (["agent.py", "--results-dir", "agent.py"], "agent.py"),
+    "results is a file": (["agent.py", "--output-dir", "agent.py"], "agent.py"),
     "log is a folder": (["agent.py", "--log-json", "."], "cannot write the log"),
 }
 
@@ -190,7 +190,7 @@ def test_a_damaged_rows_file_is_one_line_and_nothing_is_lost(tmp_path: Path) -> 
     damaged = "not json\n" + (run / "rows.jsonl").read_text()
     (run / "rows.jsonl").write_text(damaged)
 
-    done = ghx_bench(tmp_path, "profile", "agent.py", "--resume", str(run))
+    done = ghx_bench(tmp_path, "resume", str(run))
 
     assert done.returncode == 2
     assert "rows.jsonl:1: this is not a row" in done.stderr
@@ -203,10 +203,52 @@ def test_resuming_needs_no_flags_because_the_run_knows_them(tmp_path: Path) -> N
     lines = (run / "rows.jsonl").read_text().splitlines(keepends=True)
     (run / "rows.jsonl").write_text("".join(lines[:2]))
 
-    done = ghx_bench(tmp_path, "profile", "agent.py", "--resume", str(run))
+    (tmp_path / "elsewhere").mkdir()
 
-    assert done.returncode == 0
+    done = ghx_bench(tmp_path / "elsewhere", "resume", str(run))
+
+    assert done.returncode == 0, done.stderr
     assert len((run / "rows.jsonl").read_text().splitlines()) == 6
+
+
+def test_the_profile_of_a_run_may_be_named_where_it_was_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+    assert run(["profile", "agent.py", "--repetitions", "1"]) == 0
+    [made] = (tmp_path / "results").iterdir()
+    (tmp_path / "agent.py").rename(tmp_path / "moved.py")
+    (made / "rows.jsonl").write_text("")
+    capsys.readouterr()
+
+    assert run(["resume", str(made)]) == 2
+    assert f"{tmp_path / 'agent.py'}: no such file" in capsys.readouterr().err
+    assert run(["resume", str(made), "--fail-on", "wrong"]) == 2
+    assert "--fail-on: the run of a profile has no gates" in capsys.readouterr().err
+    assert run(["resume", str(made), "--profile", "moved.py"]) == 0
+    assert (made / "rows.jsonl").read_text()
+
+
+def test_flags_of_version_0_1_work_and_say_what_they_are_called_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+
+    assert run(["profile", "agent.py", "--repetitions", "1", "--no-warmup", "--results-dir", "there"]) == 0
+
+    err = capsys.readouterr().err
+    assert "note: --results-dir will go in the next release; write --output-dir" in err
+    assert "note: --warmup will go in the next release; write --skip-warmup, or nothing" in err
+    [made] = (tmp_path / "there").iterdir()
+    assert json.loads((made / "run.json").read_text())["config"]["execution"]["warmup"] is False
+    (made / "rows.jsonl").write_text("")
+    assert run(["profile", "agent.py", "--resume", str(made)]) == 0
+    assert "write `ghx-bench resume RUN`" in capsys.readouterr().err
+    assert (made / "rows.jsonl").read_text()
 
 
 OTHERS = {
@@ -229,11 +271,11 @@ def test_resuming_the_run_of_another_profile_says_so_and_how_it_is_resumed(
     before = (made / "run.json").read_bytes()
     capsys.readouterr()
 
-    assert run(["profile", f"agent.py:{taker}", "--resume", str(made)]) == 2
+    assert run(["resume", str(made), "--profile", f"agent.py:{taker}"]) == 2
 
     said = capsys.readouterr().err
     assert f"{made}: this run was made by another profile ({words})" in said
-    assert f"`ghx-bench profile FILE --resume {made}`" in said
+    assert f"`ghx-bench resume {made} --profile FILE`" in said
     assert said.count("\n") == 1
     assert (made / "run.json").read_bytes() == before
 
@@ -263,4 +305,4 @@ def test_resuming_the_run_of_an_evaluation_names_the_command_for_it(
 
     said = capsys.readouterr().err
     assert "run: this run was made by an evaluation; resume it with `ghx-bench resume run`" in said
-    assert said.count("\n") == 1
+    assert len([line for line in said.splitlines() if not line.startswith("note: ")]) == 1

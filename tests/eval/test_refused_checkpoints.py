@@ -9,7 +9,7 @@ from eval_stage import checkpoint, scenario, scored
 from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.transports.exchange import Request, Response
 from ghx_bench.eval.scoring.checkpoints import UnreadableStateError
-from ghx_bench.eval.stages.twin_stage import StageHandles
+from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.profiler.evidence import Stage
 
 pytestmark = pytest.mark.anyio

@@ -65,7 +65,7 @@ def test_a_run_of_a_profile_is_not_taken_for_an_evaluation(
 
     err = capsys.readouterr().err
     assert "my run: this run was made by a profile; resume it with its file" in err
-    assert "`ghx-bench profile FILE --resume 'my run'`" in err
+    assert "`ghx-bench resume 'my run' --profile FILE`" in err
     assert len(err.splitlines()) == 1
 
 

@@ -12,14 +12,14 @@ from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show
-from ghx_bench.eval.project.catalogue import BUILT_IN
-from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.loader import load_eval_scenarios
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 
 MODES = {"baseline", "ghx", "ghx-mcp"}
-IDS = {scenario.id for scenario in load_eval_scenarios(BUILT_IN)}
+IDS = {scenario.id for scenario in load_eval_scenarios(BUILT_IN_SCENARIOS)}
 ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")
 
 

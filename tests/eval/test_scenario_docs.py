@@ -27,8 +27,9 @@ from ghx_bench.eval import (
     evaluate_condition,
     load_eval_scenarios,
 )
-from ghx_bench.eval.checking.scenario_rules import find_errors
+from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.scenario.allowed_changes import KINDS
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -126,7 +127,7 @@ def use(example: Any, folder: Path) -> str:
         fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number", "pr_number": "i.number"}}
         part = {"assertions": example} if "checkpoints" in example else example
         base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
-        assert list(find_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
+        assert list(scenario_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
         return "extensions" if part is example else "checkpoints"
     if "type" in example:
         CONDITION.validate_python(example)
@@ -139,6 +140,15 @@ def use(example: Any, folder: Path) -> str:
         return "manifest"
     ScenarioSets.model_validate(example)
     return "sets"
+
+
+def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+
+    assert {kind: set(re.findall(r"`(\w+)`", fields)) for kind, fields in rows} == {
+        name: set(kind.fields) for name, kind in KINDS.items()
+    }
 
 
 def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval import CheckpointCondition, EvalConfig, EvalScenario, FixtureManifest
-from ghx_bench.eval.project.json_schemas import DRAFT, SchemaName, json_schema
+from ghx_bench.eval.checking.json_schemas import DRAFT, SchemaName, json_schema
 
 NAMES = get_args(SchemaName)
 CONDITIONS = get_args(get_args(CheckpointCondition)[0])
@@ -116,7 +116,7 @@ def test_the_schema_does_not_depend_on_what_was_asked_before() -> None:
     first = json.dumps(json_schema("scenario"))
     code = (
         "import json; from ghx_bench.eval import EvalScenario; EvalScenario.model_json_schema();"
-        "from ghx_bench.eval.project.json_schemas import json_schema; print(json.dumps(json_schema('scenario')))"
+        "from ghx_bench.eval.checking.json_schemas import json_schema; print(json.dumps(json_schema('scenario')))"
     )
 
     assert (

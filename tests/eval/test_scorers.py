@@ -28,7 +28,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, EntryPoint]
         name: EntryPoint(name=name, value=value, group=scorers.ENTRY_POINTS)
         for name, value in {"good": "builtins:bool", "broken": "no_such_module:f", "odd": "sys:maxsize"}.items()
     }
-    monkeypatch.setattr(scorers, "_installed", lambda: entries)
+    monkeypatch.setattr(scorers, "_find_installed", lambda: entries)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield entries
     sys.modules.pop("my_scorers", None)
@@ -95,6 +95,6 @@ def test_a_project_file_that_cannot_be_used_is_one_clear_line(text: str, said: s
 
 
 def test_entry_points_are_looked_up_in_the_group_that_is_documented() -> None:
-    scorers._installed.cache_clear()
+    scorers._find_installed.cache_clear()
 
     assert isinstance(scorer_names(), frozenset)

@@ -14,8 +14,9 @@ from shell_runs import run_in_shell
 
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO
 from ghx_bench.eval.scenario.binding import BindingError
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.stages.twin_stage import TwinLifecycle, keep_path, required_fixtures
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
+from ghx_bench.eval.stages.handles import keep_path
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.git.program import home

@@ -8,9 +8,9 @@ from bench_command import ghx_bench, printed, rows_of, run_in
 from solved_in_process import MODE, seeded_for
 
 from ghx_bench.agents.solution import SUFFIX, load_solution_file
-from ghx_bench.eval.cli.founding import PROJECT
+from ghx_bench.eval.cli.init import PROJECT
 from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.project.loader import load_eval_scenarios
+from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.starter import write_starter
 from ghx_bench.eval.scenario.eval_scenario import Category
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from ghx_bench._base.errors import DocumentError, FlagError
 from ghx_bench.profiler.cell import Matrix
-from ghx_bench.profiler.config import ModelEntry, ProfileConfig, load_config
+from ghx_bench.profiler.config import ModelEntry, ProfileConfig, load_config, settings_in
 
 MINIMAL = "modes: [baseline, ghx]\n"
 
@@ -194,7 +194,7 @@ def test_false_and_zero_are_given(flag: str, value: object, section: str) -> Non
 
 
 def test_a_set_on_the_command_line_wins_over_the_ids_of_the_file() -> None:
-    config = FILE.with_overrides({"--set": "full"})
+    config = FILE.override(scenario_set="full")
 
     assert (config.scenarios.set, config.scenarios.ids) == ("full", ())
 
@@ -226,7 +226,7 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
             {"order": "interleave"},
             "--order: expected one of 'interleaved', 'sequential', got 'interleave'; did you mean 'interleaved'?",
         ),
-        ({"alpha": 5}, "--alpha: must be more than 0 and less than 0.5, not 5"),
+        ({"alpha": 5}, "alpha: must be more than 0 and less than 0.5, not 5"),
     ],
 )
 def test_a_bad_flag_is_one_line_that_names_the_flag(flags: dict[str, Any], message: str) -> None:
@@ -237,11 +237,21 @@ def test_a_bad_flag_is_one_line_that_names_the_flag(flags: dict[str, Any], messa
     assert caught.value.exit_code == 2
 
 
-def test_every_flag_leads_to_a_key() -> None:
-    for path in ProfileConfig.FLAGS.values():
-        model: Any = ProfileConfig
-        for key in path:
-            model = model.model_fields[key].annotation
+def test_a_switch_sets_what_it_says_and_its_absence_nothing() -> None:
+    assert FILE.override(skip_warmup=True).execution.warmup is False
+    assert FILE.override(skip_warmup=False) == FILE
+
+
+def test_a_setting_that_is_misspelt_is_an_error_of_the_caller() -> None:
+    with pytest.raises(TypeError, match="there is no setting 'repetition'; did you mean 'repetitions'"):
+        FILE.override(repetition=2)
+
+
+def test_no_two_settings_have_the_same_flag() -> None:
+    flags = [each.set_by.flag for each in settings_in(ProfileConfig) if each.set_by is not None]
+
+    assert len(flags) > 10
+    assert len(flags) == len(set(flags))
 
 
 def models_within(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -111,7 +111,7 @@ def test_an_interrupted_command_says_how_to_resume_and_ends_with_130(number: int
     directory = _run_directory(tmp_path)
     assert directory is not None
     assert process.returncode == 130
-    assert f"--resume {directory.relative_to(tmp_path)}" in errors.decode()
+    assert f"ghx-bench resume {directory.relative_to(tmp_path)}" in errors.decode()
     assert "Traceback" not in errors.decode()
     assert '"status": "interrupted"' in (directory / "run.json").read_text()
     done = _lines(directory)
@@ -119,10 +119,10 @@ def test_an_interrupted_command_says_how_to_resume_and_ends_with_130(number: int
 
 
 def _start(folder: Path, directory: Path | None) -> "subprocess.Popen[bytes]":
-    resume = [] if directory is None else ["--resume", str(directory)]
-    arguments = ["agent.py", "--results-dir", "results", "--repetitions", "10", "--max-concurrency", "4", *resume]
+    new = ["profile", "agent.py", "--output-dir", "results", "--repetitions", "10"]
+    arguments = [*(new if directory is None else ["resume", str(directory)]), "--max-concurrency", "4"]
     return subprocess.Popen(
-        [sys.executable, "-m", "ghx_bench.eval.cli.main", "profile", *arguments],
+        [sys.executable, "-m", "ghx_bench.eval.cli.main", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.DEVNULL,

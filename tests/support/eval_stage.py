@@ -12,7 +12,8 @@ from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
-from ghx_bench.eval.stages.twin_stage import StageHandles, TwinLifecycle
+from ghx_bench.eval.stages.handles import StageHandles
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.testing import sample_cell, sample_evidence

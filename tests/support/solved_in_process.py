@@ -18,10 +18,10 @@ from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.scenario.binding import bind
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
-from ghx_bench.eval.stages.twin_stage import StageHandles, required_fixtures
+from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.mcp.toolsets import tool_name
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode, Stage

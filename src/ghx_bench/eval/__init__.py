@@ -9,9 +9,11 @@ from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, name by name
     from ghx_bench.eval.checking.scenario_rules import Known
+    from ghx_bench.eval.loader import load_eval_scenarios, scenario_loader
     from ghx_bench.eval.project.config import EvalConfig, load_eval_config
     from ghx_bench.eval.project.custom_scorers import load_scorers
-    from ghx_bench.eval.project.loader import load_eval_scenarios, load_scenario_sets, scenario_loader
+    from ghx_bench.eval.project.sets import load_scenario_sets
+    from ghx_bench.eval.project.starter import write_starter
     from ghx_bench.eval.scenario.binding import BindingError, bind_fixture_variables
     from ghx_bench.eval.scenario.checkpoint_references import bind_references
     from ghx_bench.eval.scenario.condition_base import CustomScorer
@@ -49,15 +51,18 @@ __all__ = [
     "load_scorers",
     "scenario_loader",
     "write_fixture_manifest",
+    "write_starter",
 ]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "checking.scenario_rules": "Known",
+        "loader": "load_eval_scenarios scenario_loader",
         "project.config": "EvalConfig load_eval_config",
         "project.custom_scorers": "load_scorers",
-        "project.loader": "load_eval_scenarios load_scenario_sets scenario_loader",
+        "project.sets": "load_scenario_sets",
+        "project.starter": "write_starter",
         "scenario.binding": "BindingError bind_fixture_variables",
         "scenario.checkpoint_references": "bind_references",
         "scenario.condition_base": "CustomScorer",

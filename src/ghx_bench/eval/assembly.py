@@ -9,18 +9,15 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.reference import ReferenceProvider
 from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.eval.modes.resolver import Modes, definitions_of, open_modes
-from ghx_bench.eval.project.catalogue import Catalogue
-from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.python_objects import is_target
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.modes.resolver import Modes, open_modes
+from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.eval.project.object_references import is_reference
 from ghx_bench.eval.project.user_agents import BadAgentError, agent_at, installed_agent, installed_agents, recordings_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
-from ghx_bench.eval.stages.github_stage import LiveLifecycle
-from ghx_bench.eval.stages.turns import TurnTaking
-from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
@@ -100,7 +97,7 @@ class Evaluation:
     ) -> SuiteResult:
         """Measure every cell, or those that a run has left; what can be refused is refused before any of it.
 
-        `started_in` is the folder that paths of the configuration start from, for whoever resumes the run elsewhere.
+        `started_in` is the folder that paths of the configuration start from; the run may be resumed from another.
         """
         return await run_planned(
             await self.plan(),
@@ -120,9 +117,9 @@ class Evaluation:
 
 
 @asynccontextmanager
-async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncGenerator[Evaluation]:
-    """Put a run together; the folders with the modes' tools live as long as the block."""
-    catalogue = Catalogue(config)
+async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> AsyncGenerator[Evaluation]:
+    """Put together the run that a catalogue's configuration asks for; the modes' folders live as long as the block."""
+    config = catalogue.config
     async with open_modes(definitions_of(config), environ=environ) as modes:
         lifecycle, executor = _place_of(config, catalogue, environ)
         instruments = Instruments(
@@ -138,12 +135,12 @@ async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncG
 
 
 def _provider(given: Ingredients) -> SessionProvider:
-    """Make the agent that the configuration names: one of ours, or one of somebody else's."""
+    """Make the agent that the configuration names: one of ours, or another."""
     choice = given.config.provider
     if choice.id in AGENTS:
         return AGENTS[choice.id].make(given)
     options = choice.options if choice.port is None else {"port": choice.port, **choice.options}
-    if is_target(choice.id):
+    if is_reference(choice.id):
         return _not_a_control(agent_at(choice.id, options), choice.id)
     installed = installed_agents()
     if choice.id in installed:
@@ -164,10 +161,17 @@ def _place_of(
     config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]
 ) -> tuple[Lifecycle[EvalScenario], Executor]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
+    # Imported here: the embedded server and its seeds are more than a third of all that a run loads, and github.com
+    # needs none of it.
     executor = LocalExecutor(config.execution.max_concurrency)
     if config.target == "github":
+        from ghx_bench.eval.stages.github_stage import LiveLifecycle  # noqa: PLC0415 - see above
+        from ghx_bench.eval.stages.turns import TurnTaking  # noqa: PLC0415 - see above
+
         live = LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
         return live, TurnTaking(executor, live.turn)
+    from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
+
     return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), executor
 
 

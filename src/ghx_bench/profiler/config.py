@@ -1,12 +1,15 @@
 """What a run is to do: the configuration file of the profiler, and the flags that override it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, overload
+from typing import Annotated, Any, Literal, Self, TypeVar, cast, overload
 
 from pydantic import (
     AliasChoices,
+    BaseModel,
     BeforeValidator,
     Field,
     JsonValue,
@@ -16,7 +19,7 @@ from pydantic import (
 )
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench._base.problems import in_words
+from ghx_bench._base.problems import did_you_mean, in_words
 from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
 from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
@@ -27,6 +30,57 @@ LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     BeforeValidator(lambda level: "warning" if level == "warn" else level),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SetBy:
+    """In the annotation of a field: the flag that sets it on the command line.
+
+    A switch sets the field `to` a value of its own; in a field that is a dict, a flag may set one `key`.
+    """
+
+    flag: str
+    to: object = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A place in a configuration, and the flag that sets it, if one does."""
+
+    path: tuple[str, ...]
+    set_by: SetBy | None = None
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The path, with the key that the flag sets where it sets one."""
+        return self.path if self.set_by is None or self.set_by.key is None else (*self.path, self.set_by.key)
+
+
+def settings_in(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """Yield every field of a configuration, its sections' own after the others."""
+    sections: list[tuple[type[BaseModel], str]] = []
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            sections.append((field.annotation, name))
+        else:
+            yield Setting((*path, name), next((each for each in field.metadata if isinstance(each, SetBy)), None))
+    for section, name in sections:
+        yield from settings_in(section, (*path, name))
+
+
+@cache
+def _settings_by_name(model: type[BaseModel]) -> Mapping[str, Setting]:
+    """Return what `override` can set: by the name of its flag, else by that of its field, the outermost first."""
+    settings = list(settings_in(model))
+    by_flag = {_python_name(each.set_by.flag): each for each in settings if each.set_by is not None}
+    # Reversed: of two fields with one name, the outermost comes last, and stays.
+    by_field = {each.path[-1]: Setting(each.path) for each in reversed(settings)}
+    return {**by_field, **by_flag}
+
+
+def _python_name(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
 
 
 def _refuse_emptiness(value: object) -> object:
@@ -57,9 +111,11 @@ class ModelEntry(Section):
 class ScenarioChoice(Section):
     """Which scenarios to run; ids override the set, tags narrow down either."""
 
-    set: Text | None = Field(default=None, description="A named set of scenarios.")
-    ids: Annotated[tuple[Name, ...], Distinct] = Field(default=(), description="Scenarios by id, instead of a set.")
-    tags: Annotated[tuple[Text, ...], Distinct] = Field(
+    set: Annotated[Text | None, SetBy("--scenario-set")] = Field(default=None, description="A named set of scenarios.")
+    ids: Annotated[tuple[Name, ...], Distinct, SetBy("--scenario")] = Field(
+        default=(), description="Scenarios by id, instead of a set."
+    )
+    tags: Annotated[tuple[Text, ...], Distinct, SetBy("--tag")] = Field(
         default=(), description="Only scenarios that have one of these tags."
     )
 
@@ -67,27 +123,37 @@ class ScenarioChoice(Section):
 class Execution(Section):
     """How the cells are run."""
 
-    repetitions: AtLeastOne = Field(default=5, description="How often each scenario is run in each mode.")
-    warmup: Flag = Field(default=True, description="Run one discarded iteration per mode before measuring.")
+    repetitions: Annotated[AtLeastOne, SetBy("--repetitions")] = Field(
+        default=5, description="How often each scenario is run in each mode."
+    )
+    warmup: Annotated[Flag, SetBy("--skip-warmup", to=False)] = Field(
+        default=True, description="Run one discarded iteration per mode before measuring."
+    )
     timeout_default_ms: Annotated[StrictInt, Field(gt=0)] | None = Field(
         default=None, description="Accepted from older files and not used: scenarios carry their own timeout."
     )
-    order: Order = Field(
+    order: Annotated[Order, SetBy("--order")] = Field(
         default="interleaved", description="Whether modes take turns, or follow one another as a whole."
     )
-    max_concurrency: AtLeastOne = Field(default=1, description="How many cells run at the same time.")
-    retries: Count | None = Field(
+    max_concurrency: Annotated[AtLeastOne, SetBy("--max-concurrency")] = Field(
+        default=1, description="How many cells run at the same time."
+    )
+    retries: Annotated[Count | None, SetBy("--retries")] = Field(
         default=None,
         validation_alias=AliasChoices("retries", "allowed_retries"),
         description="Attempts after a transient failure; unless given, each scenario's own allowedRetries.",
     )
-    seed: StrictInt = Field(default=0, description="Decides the order in which modes take turns.")
+    seed: Annotated[StrictInt, SetBy("--seed")] = Field(
+        default=0, description="Decides the order in which modes take turns."
+    )
 
 
 class Output(Section):
     """Where results go and how much is told on the way."""
 
-    results_dir: Folder = Field(default=Path("results"), description="The folder that holds the runs' folders.")
+    results_dir: Annotated[Folder, SetBy("--output-dir")] = Field(
+        default=Path("results"), description="The folder that holds the runs' folders."
+    )
     reports_dir: Folder | None = Field(default=None, description="A folder for one more copy of the report.")
     session_export: Flag = Field(default=True, description="Keep the trace of every session.")
     log_level: LogLevel = Field(default="info", description="The least important messages that are shown.")
@@ -96,32 +162,10 @@ class Output(Section):
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
-    FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "--mode": ("modes",),
-        "--model": ("models",),
-        "--set": ("scenarios", "set"),
-        "--scenario": ("scenarios", "ids"),
-        "--tag": ("scenarios", "tags"),
-        "--repetitions": ("execution", "repetitions"),
-        "--warmup": ("execution", "warmup"),
-        "--order": ("execution", "order"),
-        "--max-concurrency": ("execution", "max_concurrency"),
-        "--retries": ("execution", "retries"),
-        "--seed": ("execution", "seed"),
-        "--results-dir": ("output", "results_dir"),
-        "--reports-dir": ("output", "reports_dir"),
-        "--session-export": ("output", "session_export"),
-        "--log-level": ("output", "log_level"),
-        "--target": ("analysis", "target"),
-        "--alpha": ("analysis", "alpha"),
-        "--margin-pct": ("analysis", "margin_pct"),
-        "--primary": ("analysis", "primary"),
-    }
-
-    modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct] = Field(
+    modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )
-    models: Annotated[tuple[ModelEntry, ...], Field(min_length=1)] = Field(
+    models: Annotated[tuple[ModelEntry, ...], Field(min_length=1), SetBy("--model")] = Field(
         default=(ModelEntry(id=NO_MODEL),), description="The models to run the agent with; control agents need none."
     )
     scenarios: ScenarioChoice = Field(default=ScenarioChoice(), description="Which scenarios to run.")
@@ -142,14 +186,14 @@ class ProfileConfig(Section):
         return tuple(model.id for model in self.models)
 
     def notes(self) -> tuple[str, ...]:
-        """Say what in this configuration does not do what its author may think."""
+        """Return what in this configuration does not do what its author may think."""
         notes = list(self.unused())
         if self.execution.repetitions == 1 and self.analysis.target == "suite":
             notes.append("execution.repetitions is 1: with few scenarios no difference can be told from chance")
         return tuple(notes)
 
     def unused(self) -> tuple[str, ...]:
-        """Say which settings have no effect, whatever the run is for."""
+        """Return which settings have no effect, whatever the run is for."""
         unused: list[str] = []
         if self.execution.timeout_default_ms is not None:
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
@@ -157,37 +201,50 @@ class ProfileConfig(Section):
             unused.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
         return tuple(unused)
 
-    def override(self, **flags: object) -> Self:
-        """Return this configuration with flags applied, named as in Python: `max_concurrency=4`."""
-        return self.with_overrides({f"--{name.replace('_', '-')}": value for name, value in flags.items()})
+    def override(self, **changes: object) -> Self:
+        """Return this configuration with settings changed, each named as its flag or its field: `max_concurrency=4`.
 
-    def with_overrides(self, flags: Mapping[str, object]) -> Self:
-        """Return this configuration with flags applied, named as on the command line; `None` and `()` are not given.
-
-        The result is validated as a whole; a value that cannot be used raises `FlagError`.
+        `None`, `()` and `[]` change nothing, since that is what a flag is that was not given. The result is validated
+        as a whole; a value that cannot be used raises `FlagError`.
         """
-        given = {flag: value for flag, value in flags.items() if value is not None and value not in ([], ())}
+        known = _settings_by_name(type(self))
+        if unknown := sorted(changes.keys() - known.keys()):
+            raise TypeError(f"there is no setting {unknown[0]!r}; {did_you_mean(unknown[0], sorted(known))}")
+        given = {known[name]: value for name, value in changes.items() if value is not None and value not in ([], ())}
+        # What was not set stays unset: an evaluation looks into `scenarios` and `fixtures` unless folders were set.
         values = self.model_dump(mode="json", exclude_unset=True)
-        if "--set" in given and "--scenario" not in given:
+        paths = {setting.path for setting in given}
+        if ("scenarios", "set") in paths and ("scenarios", "ids") not in paths:
             values.get("scenarios", {}).pop("ids", None)  # ids of the file would win over the set of the flag
-        for flag, value in given.items():
-            _put(values, self.FLAGS[flag], value)
+        for setting, value in given.items():
+            _put(values, setting, value)
         try:
             return self.model_validate(values)
         except ValidationError as error:
-            raise self._blame(given, error, values) from None
-
-    def _blame(self, given: Mapping[str, object], error: ValidationError, values: object) -> FlagError:
-        finding = explain(error, type(self), values)[0]
-        guilty = [flag for flag in given if finding.tokens[: len(self.FLAGS[flag])] == self.FLAGS[flag]]
-        return FlagError(", ".join(guilty or given), str(finding))
+            problem = explain(error, type(self), values)[0]
+            guilty = [each for each in given if problem.tokens[: len(each.place)] == each.place]
+            names = (each.set_by.flag if each.set_by else each.path[-1] for each in guilty or given)
+            raise FlagError(", ".join(names), str(problem)) from None
 
 
-def _put(values: dict[str, Any], path: Sequence[str], value: object) -> None:
-    *sections, key = path
+def _put(values: dict[str, Any], setting: Setting, value: object) -> None:
+    if setting.set_by is not None and setting.set_by.to is not None:
+        if not value:
+            return
+        value = setting.set_by.to
+    *sections, key = setting.place
     for section in sections:
         values = values.setdefault(section, {})
     values[key] = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
+
+
+class ProfileFile(ProfileConfig):
+    """The configuration of a profile in Python, which has modes of its own."""
+
+    modes: Annotated[tuple[Name, ...], Distinct, SetBy("--mode")] = Field(
+        default=(), description="The modes to run; all of the profile's unless given."
+    )
+    profile: Text | None = Field(default=None, description="Where the profile is; written into run.json, for resuming.")
 
 
 C = TypeVar("C", bound=ProfileConfig)

@@ -14,50 +14,50 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequireme
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFixtures:
-    """The fixtures there are, with what manifests tell of each: several where a file and a manifest have it.
+    """The fixtures there are, with what a manifest has of each: several where a file and a manifest have it.
 
     A fixture of which nothing more is known than its name has `None`. `is_certain` says whether no other fixture can
-    turn up later: one made by hand, or of a project that nobody told us of.
+    turn up later: one made by hand, or of another project.
     """
 
-    told: Mapping[str, Sequence[JsonValue]]
+    resources: Mapping[str, Sequence[JsonValue]]
     is_certain: bool
     _ways: dict[str, Sequence[Finding]] = field(default_factory=dict[str, Sequence[Finding]], repr=False)
 
     def dead_ends(self, path: str) -> Sequence[Finding]:
-        """Return why a path leads nowhere, if it does so in all that is told of its fixture; looked up once."""
+        """Return why a path leads nowhere, if it does so in all that is known of its fixture; looked up once."""
         if path not in self._ways:
             name = steps_of(path)[0]
-            found = [() if each is None else values_at({"": path}, {name: each})[1] for each in self.told[name]]
+            found = [() if each is None else values_at({"": path}, {name: each})[1] for each in self.resources[name]]
             self._ways[path] = found[0] if all(found) else ()
         return self._ways[path]
 
 
-def mistakes_in_fixtures(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Finding]:
+def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Finding]:
     """Yield the fixtures that are not there, each once, and the bindings that lead nowhere in those that are."""
     if scenario.fixture is None:
         return
     requires = scenario.fixture.requires
     for index, name in enumerate(requires):
-        if name not in known.told:
-            yield _unknown(name, ("fixture", "requires", index), known)
+        if name not in known.resources:
+            yield _unknown_fixture(name, ("fixture", "requires", index), known)
     for variable, path in scenario.fixture.bindings.items():
         name = steps_of(path)[0]
-        if name in known.told:
+        if name in known.resources:
             for each in known.dead_ends(path):
                 yield replace(each, tokens=("fixture", "bindings", variable))
         elif name not in requires:
-            yield _unknown(name, ("fixture", "bindings", variable), known)
+            yield _unknown_fixture(name, ("fixture", "bindings", variable), known)
 
 
-def is_told_otherwise(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:
-    """Say whether a fixture that bindings use and nobody requires is explained by a mistake that is told anyway."""
+def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:
+    """Return whether a fixture that is bound without being required is the subject of another error anyway."""
     if known is None:
         return False
-    meant = {nearest(name, sorted(known.told)) for name in needs.requires if name not in known.told}
-    return fixture in meant or fixture not in known.told
+    meant = {nearest(name, sorted(known.resources)) for name in needs.requires if name not in known.resources}
+    return fixture in meant or fixture not in known.resources
 
 
-def _unknown(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Finding:
-    hint = did_you_mean(name, sorted(known.told))
+def _unknown_fixture(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Finding:
+    hint = did_you_mean(name, sorted(known.resources))
     return Finding(tokens=tokens, reason=f"there is no fixture {shortened(name)}", suggestion=hint)

@@ -12,9 +12,9 @@ from ghx_bench.eval.modes.program_path import absence, find_tool
 from ghx_bench.eval.project.config import EvalConfig
 
 
-def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
+def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     """Yield what is wrong with files of modes, with paths in them, with what they extend, and with unknown names."""
-    filed, problems = _filed(config, document.path.parent)
+    filed, problems = _load_mode_files(config, document.path.parent)
     yield from problems
     if problems:
         return  # the modes of these files would only seem to be unknown
@@ -35,8 +35,8 @@ def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:
             yield problem(document, f"/modes/{index}", str(error))
 
 
-def mode_file_problems(document: Document) -> Iterator[Problem]:
-    """Yield what is wrong with a mode in a file of its own, whoever may name it."""
+def mode_file_errors(document: Document) -> Iterator[Problem]:
+    """Yield what is wrong with a mode in a file of its own."""
     try:
         yield from _problems_in(load_mode_definition(document.path), document, ())
     except DocumentError as error:
@@ -49,14 +49,11 @@ def _problems_in(mode: ModeDefinition, document: Document, place: Tokens) -> Ite
     commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
     programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
     for tokens, program in programs.items():
-        if program and _is_there(program) and find_tool(program, {}) is None:
+        # Only a whole path that leads somewhere can be judged here; other names are looked up when a run starts.
+        path = os.path.expanduser(program or "")  # noqa: PTH111 - Path raises for a user who is not there
+        is_there = os.path.isabs(path) and os.path.exists(path)  # noqa: PTH110, PTH117 - Path raises for too long a name
+        if program and is_there and find_tool(program, {}) is None:
             yield problem(document, pointer_of((*place, *tokens)), absence(program, "install it"))
-
-
-def _is_there(program: str) -> bool:
-    """Say whether a program is named by a whole path, and the path leads somewhere; other names are asked of a run."""
-    path = os.path.expanduser(program)  # noqa: PTH111 - Path raises for a user who is not there
-    return os.path.isabs(path) and os.path.exists(path)  # noqa: PTH110, PTH117 - Path raises for too long a name
 
 
 def _places(document: Document, count: int) -> Sequence[Tokens]:
@@ -68,7 +65,7 @@ def _places(document: Document, count: int) -> Sequence[Tokens]:
     return [*own, *(("modes", index) for index, each in entries if isinstance(each, dict))][:count]
 
 
-def _filed(config: EvalConfig, folder: Path) -> tuple[list[ModeDefinition], list[Problem]]:
+def _load_mode_files(config: EvalConfig, folder: Path) -> tuple[list[ModeDefinition], list[Problem]]:
     definitions: list[ModeDefinition] = []
     problems: list[Problem] = []
     for file in config.mode_files:

@@ -1,22 +1,33 @@
 """What can be wrong with a scenario beyond its form: unknown names, and texts that will never be replaced."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from typing import Any, NamedTuple, cast
+from functools import lru_cache
+from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened
-from ghx_bench._base.templates import LENGTH, in_braces, steps_of
+from ghx_bench._base.templates import in_braces, steps_of
 from ghx_bench.capabilities.entries import Signature
 from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.documents import Finding, explain
-from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_told_otherwise
+from ghx_bench.documents import (
+    Document,
+    DocumentError,
+    Finding,
+    Problem,
+    explain,
+    problem,
+    problems_of,
+    validate_document,
+)
+from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_explained_by_another_error
+from ghx_bench.eval.checking.output_paths import path_warnings
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
+from ghx_bench.eval.scenario.allowed_changes import pattern_errors
 from ghx_bench.eval.scenario.binding import (
     OWNER,
     REPO,
@@ -29,15 +40,8 @@ from ghx_bench.eval.scenario.binding import (
     variable_names,
 )
 from ghx_bench.eval.scenario.checkpoint_references import check_references
-from ghx_bench.eval.scenario.condition_base import Way
-from ghx_bench.eval.scenario.conditions import ITEMS
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import (
-    mistakes_in_allowance,
-    mistakes_in_independence,
-    mistakes_in_targets,
-    patterns_of,
-)
+from ghx_bench.eval.scenario.extensions import KEYS, ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
@@ -55,7 +59,7 @@ from ghx_bench.eval.scenario.placeholders import (
 _BEGINS = "{{"
 
 
-def mistakes_in_value(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Finding]:
+def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Finding]:
     """Yield what is wrong with one input of a capability.
 
     A value with a placeholder in it is known only once that is replaced, and left for then. So is whether several
@@ -64,125 +68,26 @@ def mistakes_in_value(task: str, name: str, value: JsonValue, tokens: Tokens) ->
     if task not in ENTRIES:
         return
     if isinstance(value, dict | list):
-        found = () if _BEGINS in json.dumps(value) else _mistakes(task, name, value)
+        found = () if _BEGINS in json.dumps(value) else _input_errors(task, name, value)
     else:
-        found = () if isinstance(value, str) and _BEGINS in value else _mistakes_once(task, name, value)
+        found = () if isinstance(value, str) and _BEGINS in value else _input_errors_once(task, name, value)
     for each in found:
         yield replace(each, tokens=(*tokens, *each.tokens[1:]))
 
 
-@lru_cache(maxsize=4096, typed=True)
-def _mistakes_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
-    """Judge a value once, however many checkpoints have it."""
-    return _mistakes(task, name, value)
+@lru_cache(maxsize=4096, typed=True)  # typed: 1 and True are equal, and are not both a number
+def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
+    """Validate a value once, however many checkpoints have it."""
+    return _input_errors(task, name, value)
 
 
-def _mistakes(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
+def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
     model, given = capability(task).operation.input, {name: value}
     try:
         model.model_validate(given)
     except ValidationError as error:
         return tuple(each for each in explain(error, model, given) if each.tokens[:1] == (name,))
     return ()
-
-
-Schema = dict[str, Any]
-_ANYTHING: Schema = {}
-_NUMBER: Schema = {"type": "integer"}
-
-
-class _Lost(NamedTuple):
-    """Why a step leads nowhere, and what to write instead."""
-
-    reason: str
-    suggestion: str | None
-
-
-def doubts_about_paths(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
-    """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
-    if checkpoint.task in ENTRIES:
-        for part in checkpoint.condition.walk((*place, "condition")):
-            for key, path in part.condition.paths():
-                if lost := _lost(checkpoint.task, part.way, path):
-                    yield Finding(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
-
-
-@lru_cache(maxsize=4096)
-def _lost(task: str, way: Way, path: str) -> _Lost | None:
-    """Follow a path through the schema of an output; return why it ends early."""
-    output = _Output(_schema_of(task))
-    parts = output.start
-    for step in way:
-        parts = output.items(parts) if step is None else output.inside(parts, step)
-    steps = steps_of(path)
-    for index, step in enumerate(steps):
-        found = output.inside(parts, step)
-        if parts and not found:
-            whose = f"an item of what {task} returns" if way and way[-1] is None else f"what {task} returns"
-            return _explain(whose, steps[:index], steps[index:], parts)
-        parts = found
-    return None
-
-
-@cache
-def _schema_of(task: str) -> Schema:
-    return capability(task).operation.output.model_json_schema(mode="serialization")
-
-
-class _Output:
-    """The schema of an output, in which each place may hold one of several kinds of values."""
-
-    def __init__(self, root: Schema) -> None:
-        self._named: dict[str, Schema] = root.get("$defs", {})
-        self.start = self._kinds(root)
-
-    def inside(self, parts: Sequence[Schema], step: str) -> list[Schema]:
-        """Return what a step can lead to."""
-        return [kind for part in parts for found in _behind(part, step) for kind in self._kinds(found)]
-
-    def items(self, parts: Sequence[Schema]) -> list[Schema]:
-        """Return what the items of lists are, or of objects that have `items`."""
-        lists = [inner for part in parts for inner in (self.inside([part], ITEMS) if _is_object(part) else [part])]
-        return self.inside(lists, "0")
-
-    def _kinds(self, schema: Schema) -> list[Schema]:
-        """Follow references, and take choices apart."""
-        if "$ref" in schema:
-            return self._kinds(self._named[schema["$ref"].rpartition("/")[2]])
-        choices = cast("list[Schema]", schema.get("anyOf") or schema.get("oneOf") or ())
-        return [kind for each in choices for kind in self._kinds(each)] if choices else [schema]
-
-
-def _behind(part: Schema, step: str) -> Iterator[Schema]:
-    if _is_object(part):
-        other = part.get("additionalProperties", True)
-        if step in part.get("properties", {}):
-            yield part["properties"][step]
-        elif other is not False:
-            yield _ANYTHING if other is True else other
-    elif part.get("type") == "array":
-        if step == LENGTH:
-            yield _NUMBER
-        elif step.isdecimal():
-            yield part.get("items", _ANYTHING)
-    elif "type" not in part and "const" not in part and "enum" not in part:
-        yield _ANYTHING
-
-
-def _is_object(part: Schema) -> bool:
-    return part.get("type") == "object"
-
-
-def _explain(whose: str, gone: Sequence[str], rest: Sequence[str], parts: Sequence[Schema]) -> _Lost:
-    there, step = ".".join(gone), rest[0]
-    place = f"in {whose}, {there}" if there else whose
-    keys = [key for part in parts for key in part.get("properties", ())]
-    if keys:
-        return _Lost(f"{place} has no {shortened(step)}", did_you_mean(step, keys, otherwise=f"it has {listed(keys)}"))
-    if any(part.get("type") == "array" for part in parts):
-        better = ".".join((*gone, "0", *rest))
-        return _Lost(f"{place} is a list", f"write {better} for its first item")
-    return _Lost(f"{place} has nothing inside", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +106,22 @@ class Known:
     fixtures: KnownFixtures | None = None
 
 
-def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def read_scenario(document: Document, known: Known) -> EvalScenario:
+    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
+    scenario = validate_document(document, EvalScenario)
+    problems = problems_of(document, scenario_errors(scenario, known))
+    if problems:
+        raise DocumentError(problems)
+    return scenario
+
+
+def repeated_id(document: Document, id_: str, first: Path) -> Problem:
+    """Return the problem that another file has a scenario with the same id."""
+    reason = f"scenario id {id_!r} is also that of {first}"
+    return problem(document, "/id", reason, "give each scenario an id of its own")
+
+
+def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     """Yield what keeps a scenario from ever being measured rightly."""
     texts = list(texts_of(scenario))
     uses = uses_in(texts)
@@ -212,30 +132,54 @@ def find_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
         place = (*CHECKPOINT_LIST, index)
         yield from _check_task(checkpoint, place, known)
         yield from _check_scorers(checkpoint, place, known)
-        yield from _check_fixed_texts(checkpoint, place)
+        for tokens, text, is_key in fixed_texts_of(checkpoint):
+            for written, _ in in_braces(text):
+                yield not_replaced_here(written, (*place, *tokens), is_key=is_key)
     yield from check_references(scenario.assertions.checkpoints, uses)
-    yield from mistakes_in_allowance(scenario, variable_names(scenario).union(known.variables))
-    yield from mistakes_in_targets(scenario)
-    yield from mistakes_in_independence(scenario)
+    yield from _check_extensions(scenario, known)
 
 
-def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     """Yield what is allowed, and probably not meant."""
     if not scenario.assertions.checkpoints:
         yield Finding(
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
-    yield from _doubt_bindings(scenario, known)
+    yield from _binding_warnings(scenario, known)
     yield from _check_spellings(scenario, [(PROMPT, scenario.prompt)], known)
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
-        yield from _doubt_inputs(checkpoint, (*CHECKPOINT_LIST, index), known)
-        yield from doubts_about_paths(checkpoint, (*CHECKPOINT_LIST, index))
+        yield from _input_warnings(checkpoint, (*CHECKPOINT_LIST, index), known)
+        yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
         if checkpoint.task in PLANNED:
             reason = f"{checkpoint.task} cannot be called yet"
             yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
+    for key in scenario.extensions or ():
+        if key not in KEYS and (meant := nearest(key, KEYS)):
+            reason = f"the bench reads no {shortened(key)} here"
+            yield Finding(tokens=("extensions", key), reason=reason, suggestion=f"did you mean {meant!r}?", at_key=True)
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
         if name not in known.capabilities:
             yield _unknown_capability(name, ("assertions", "expectedCapabilities", index), known.capabilities)
+
+
+def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+    refused: list[Finding] = []
+    try:
+        _ = scenario.known_extensions
+    except ValidationError as error:
+        refused = explain(error, ScenarioExtensions, scenario.extensions)
+    yield from (replace(each, tokens=("extensions", *each.tokens)) for each in refused)
+    variables = variable_names(scenario).union(known.variables)
+    for index, pattern in _patterns(scenario):
+        yield from pattern_errors(pattern, ("extensions", "allowedChanges", index), scenario, variables)
+
+
+def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
+    """Yield the patterns of `allowedChanges` that can be read, whatever else is wrong with the extensions."""
+    found = (scenario.extensions or {}).get("allowedChanges")
+    for index, pattern in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(pattern, str) and pattern.strip():
+            yield index, pattern
 
 
 def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
@@ -290,7 +234,7 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
             reason = f"input {key!r} says the same as {given[name]!r}"
             yield Finding(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
         else:
-            yield from mistakes_in_value(task, name, value, tokens)
+            yield from input_errors(task, name, value, tokens)
 
 
 def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Finding:
@@ -320,12 +264,6 @@ def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Itera
             )
 
 
-def _check_fixed_texts(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
-    for tokens, text, is_key in fixed_texts_of(checkpoint):
-        for written, _ in in_braces(text):
-            yield not_replaced_here(written, (*place, *tokens), is_key=is_key)
-
-
 def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Finding]:
     there = variable_names(scenario).union(known.variables)
     for tokens, text in texts:
@@ -333,14 +271,14 @@ def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known:
             yield misspelt(written, name, tokens, there)
 
 
-def _doubt_bindings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     if scenario.fixture is None:
         return
-    used = _used(scenario, scenario.fixture)
+    used = _find_used_variables(scenario, scenario.fixture)
     for name, path in scenario.fixture.bindings.items():
         fixture = steps_of(path)[0]
         tokens = ("fixture", "bindings", name)
-        if fixture not in scenario.fixture.requires and not is_told_otherwise(
+        if fixture not in scenario.fixture.requires and not is_explained_by_another_error(
             fixture, scenario.fixture, known.fixtures
         ):
             hint = did_you_mean(fixture, scenario.fixture.requires, otherwise="add it there")
@@ -350,17 +288,17 @@ def _doubt_bindings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
             yield Finding(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
 
 
-def _used(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
+def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
     """Return the variables that a scenario uses, among them all of its bindings that are of use."""
     used = {*names_in(scenario.prompt), *names_in(fixture.repo)}
     if fixture.bindings.keys() <= used:
         return used  # as in most scenarios; the rest need not be looked through
     used.update(use.name for use in uses_in(texts_of(scenario)))
-    used.update(name for pattern in patterns_of(scenario) or () for name in names_in(pattern))
+    used.update(name for _, pattern in _patterns(scenario) for name in names_in(pattern))
     return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 
-def _doubt_inputs(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
     signature = known.inputs.get(checkpoint.task)
     if signature is None:
         return

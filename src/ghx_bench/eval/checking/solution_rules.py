@@ -10,7 +10,7 @@ from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench._base.templates import names_in, strings_in, unknown_name
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
 from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
-from ghx_bench.eval.checking.known_names import Configured, definitions_in
+from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.scenario.binding import REPO
 
@@ -23,35 +23,35 @@ def solved_by(path: Path) -> str:
     return path.name.removesuffix(SUFFIX)
 
 
-def mistakes_in_solution(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
+def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
     """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
     bound = frozenset({*variables, REPO})
     in_all_modes: frozenset[str] | None = None
     for mode, steps in solution.modes.items():
         known = set(bound)
-        yield from _mistakes_in_steps(steps, ("modes", mode), known)
+        yield from _step_errors(steps, ("modes", mode), known)
         in_all_modes = frozenset(known) if in_all_modes is None else in_all_modes | known
-    yield from _unknown([solution.answer], ("answer",), in_all_modes or bound)
+    yield from _unknown_variables([solution.answer], ("answer",), in_all_modes or bound)
 
 
-def _mistakes_in_steps(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
+def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
     """Yield what steps use that is not `known`, to which is added what they save."""
     for index, step in enumerate(steps):
         place = (*at, index)
         if step.shell is not None:
-            yield from _unknown([step.shell], (*place, "shell"), known)
+            yield from _unknown_variables([step.shell], (*place, "shell"), known)
         if step.mcp is not None:
-            yield from _unknown([step.mcp.arguments], (*place, "mcp", "arguments"), known)
+            yield from _unknown_variables([step.mcp.arguments], (*place, "mcp", "arguments"), known)
         if step.for_each is not None:
-            yield from _unknown([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
+            yield from _unknown_variables([f"{{{{{step.for_each}}}}}"], (*place, "for_each"), known)
             inside = {*known, step.as_}
-            yield from _mistakes_in_steps(step.do or (), (*place, "do"), inside)
+            yield from _step_errors(step.do or (), (*place, "do"), inside)
             known |= inside - {step.as_}
         if step.saved_as is not None:
             known.add(step.saved_as)
 
 
-def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
+def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
     paths = (path for _, text in strings_in(texts) for path in names_in(text))
     for name in dict.fromkeys(path.partition(".")[0] for path in paths):
         if name not in known:
@@ -59,8 +59,8 @@ def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> 
             yield Finding(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
-def doubts_about_modes(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
-    """Yield the modes of a solution that nobody knows."""
+def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
+    """Yield the modes of a solution that there are not."""
     for mode in solution.modes:
         if mode not in modes:
             yield Finding(
@@ -81,7 +81,7 @@ def _lineage(mode: str, definitions: Definitions) -> list[str]:
     try:
         return [each.name for each in definitions.lineage(mode)]
     except InputError:
-        return []  # what is wrong with the mode is told where it is described
+        return []  # an error of the mode's own file
 
 
 class Solutions:
@@ -94,7 +94,7 @@ class Solutions:
         self._places, self._variables = places, variables
         self._found: dict[str, tuple[Document, SolutionFile | None]] = {}
 
-    def inspect(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
+    def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
         """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
         id_ = solved_by(document.path)
         self._found[id_] = document, None
@@ -103,18 +103,18 @@ class Solutions:
         except DocumentError as error:
             return list(error.problems), []
         self._found[id_] = document, solution
-        problems, doubts = list[Problem](), list[Problem]()
+        errors, warnings = list[Problem](), list[Problem]()
         if id_ in self._variables:
-            problems = problems_of(document, mistakes_in_solution(solution, self._variables[id_]))
+            errors = problems_of(document, solution_errors(solution, self._variables[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
             said = f"there is no scenario {id_!r} that this could be a solution of"
-            doubts.append(problem(document, "", said, hint))
+            warnings.append(problem(document, "", said, hint))
         if modes is not None:
-            doubts += problems_of(document, doubts_about_modes(solution, modes))
-        return problems, doubts
+            warnings += problems_of(document, solution_warnings(solution, modes))
+        return errors, warnings
 
-    def missing(self, configured: Configured, ids: Iterable[str]) -> Iterator[Problem]:
+    def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""
         config = configured.placed
         if config.provider.id != REFERENCE:
@@ -126,10 +126,10 @@ class Solutions:
             is_unknown = solution is None and (document is not None or path.with_name(f"{id_}{SUFFIX}").is_file())
             without = [] if is_unknown else modes_without(solution, config.modes, definitions)
             if without:
-                yield _lacking(without, configured.document.path, document, path)
+                yield _missing_solution(without, configured.document.path, document, path)
 
 
-def _lacking(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
+def _missing_solution(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
     which = "mode" if len(modes) == 1 else "modes"
     said = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
     if document is not None:

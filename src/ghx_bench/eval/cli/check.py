@@ -1,15 +1,41 @@
 """`ghx-bench check`: everything wrong with a project's files, alone and together."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from ghx_bench.eval.cli.flags import Switch
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval.cli.flags import AsJson, Switch
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.checking.project_check import CheckResult
+
+
+FOUND_PROBLEMS = 2
+
+_PLURALS = {
+    "scenario": "scenarios",
+    "sets": "files of sets",
+    "fixture": "fixtures",
+    "manifest": "manifests",
+    "mode": "modes",
+    "solution": "solutions",
+    "configuration": "configurations",
+    "other file": "other files",
+    "problem": "problems",
+    "warning": "warnings",
+}
+_SINGULARS = {"sets": "file of sets"}
 
 
 def check(
     *paths: Path,
     config: Path | None = None,
     strict: Switch = False,
-    json: Switch = False,
+    as_json: AsJson = False,
 ) -> int:
     """Say everything that is wrong with scenarios, solutions, sets, fixtures, manifests, modes and configurations.
 
@@ -22,9 +48,45 @@ def check(
         `eval.config.yaml` in the current folder unless given. The Python file with the scorers is executed.
     strict
         Let warnings count as problems.
-    json
+    as_json
         Print what was found as JSON.
     """
-    from ghx_bench.eval.cli.checking import check_paths
+    from ghx_bench.eval.checking.project_check import check_files
 
-    return check_paths(paths or (Path(),), config=config, strict=strict, as_json=json)
+    paths = paths or (Path(),)
+    result = check_files(paths, config=config)
+    if not result.files:
+        places = ", ".join(map(repr, map(str, paths)))
+        raise InputError(
+            f"nothing to check in {places}; `ghx-bench new scenario pr-review-001` writes a first scenario"
+        )
+    is_fine = not result.errors and not (strict and result.warnings)
+    print(_as_json(result, ok=is_fine) if as_json else _as_text(result, strict=strict))
+    return 0 if is_fine else FOUND_PROBLEMS
+
+
+def _as_json(result: CheckResult, *, ok: bool) -> str:
+    described = {
+        "ok": ok,
+        "files": [{"file": str(each.path), "kind": each.kind} for each in result.files],
+        "problems": [each.to_dict() for each in result.errors],
+        "warnings": [each.to_dict() for each in result.warnings],
+    }
+    return json.dumps(described, indent=2, ensure_ascii=False)
+
+
+def _as_text(result: CheckResult, *, strict: bool) -> str:
+    kinds = Counter(each.kind for each in result.files if each.kind)
+    unknown = sum(each.kind is None for each in result.files)
+    looked = [_count(number, kind) for kind, number in sorted(kinds.items())]
+    looked += [_count(unknown, "other file")] if unknown else []
+    found = [_count(len(result.errors), "problem")] if result.errors else ["no problems"]
+    found += [_count(len(result.warnings), "warning")] if result.warnings else []
+    if strict and result.warnings:
+        found.append(f"which --strict counts as {'a problem' if len(result.warnings) == 1 else 'problems'}")
+    lines = [*map(str, result.errors), *(f"warning: {each}" for each in result.warnings)]
+    return "\n".join([*lines, f"{', '.join(looked)}: {', '.join(found)}"])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {_SINGULARS.get(what, what) if number == 1 else _PLURALS[what]}"

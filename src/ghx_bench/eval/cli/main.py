@@ -11,13 +11,14 @@ from ghx_bench.eval.cli.listing import list_scenarios
 app = command_line(
     "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
 )
+# Commands are named as text, with their help: `ghx-bench --help` imports none of them.
 app.command(
     "ghx_bench.eval.cli.run:run",
     name="run",
     help="Run scenarios with an agent in every mode, and report what came of it.",
 )
 app.command(
-    "ghx_bench.eval.cli.run:resume",
+    "ghx_bench.eval.cli.resume:resume",
     name="resume",
     help="Run the cells that an interrupted run has left.",
 )

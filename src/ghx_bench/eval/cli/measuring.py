@@ -1,37 +1,115 @@
-"""Measuring from the command line: live display, interruption, and the table at the end."""
+"""What `run`, `resume` and `profile` share: a live display, Ctrl-C, the table and the exit code at the end."""
 
 import json
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
+import psutil
+from anyio.abc import TaskStatus
+from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
+from ghx_bench._base.commandline import FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.eval.cli.glance import SHOWN_METRICS, glance_table
-from ghx_bench.eval.cli.interruption import interruptible
-from ghx_bench.eval.project.gates import Verdict
+from ghx_bench.eval.project.gates import Verdict, judge
+from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.progress import JsonLog, choose_observer
 from ghx_bench.profiler.reports.controls import ControlTally, alarms
-from ghx_bench.profiler.reports.glance import glance_at
+from ghx_bench.profiler.reports.glance import ModeGlance, glance_at
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import RunRecord, read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
 
+T = TypeVar("T")
+C = TypeVar("C", bound=ProfileConfig)
+
+NOT_ALL_MEASURED = 3
+"""How a run ends in which a cell could not be measured."""
+
 _WIDEST_TABLE = 1_000
 
+Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
+"""Starts a run, whose events these observers get."""
 
-def measure(
-    start: Callable[[Sequence[Observer]], Awaitable[SuiteResult]],
+
+def measure_and_show(
+    start: Start,
+    config: ProfileConfig,
     *,
     log_json: str | None,
-    resume_command: Callable[[Path], Sequence[str]],
-) -> SuiteResult:
+    as_json: bool,
+    fail_on: Sequence[str] = (),
+    report: Callable[[SuiteResult], Path] | None = None,
+) -> int:
+    """Run what a configuration says, print what came of it, and return the exit code.
+
+    `report` writes the report and returns its page.
+    """
+    say_notes(config)
+    try:
+        # What the user's own code prints must not get between the lines of --json.
+        with redirect_stdout(sys.stderr):
+            result = measure(start, log_json=log_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    gates = judge(fail_on, read_rows(RunDirectory(result.directory).rows))
+    # Before the report, which may fail and must not take the result with it.
+    show(result, as_json=as_json, gates=gates)
+    for each in gates:
+        if each.failed:
+            print(f"gate failed: {each}", file=sys.stderr)
+    if report is not None:
+        print(f"report: {report(result)}", file=sys.stderr if as_json else sys.stdout)
+    return exit_code(unmeasured=result.failed, gates=gates)
+
+
+def is_evaluation(record: RunRecord) -> bool:
+    """Return whether `ghx-bench run` made a run: an evaluation names its agent in its settings, a profile in code."""
+    return "provider" in record.config
+
+
+def record_of(run: Path) -> RunRecord:
+    """Return the record of a run; raise if the folder is none."""
+    return read_record(RunDirectory(run).record)
+
+
+def settings_of(record: RunRecord, run: Path, kind: type[C]) -> C:
+    """Return the settings that a run was started with."""
+    try:
+        return kind.model_validate(record.config)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "/".join(map(str, first["loc"]))
+        raise RunMismatchError(f"{run}: its settings are of another version ({where}: {first['msg']})") from None
+
+
+def say_notes(config: ProfileConfig) -> None:
+    """Say on standard error what in a configuration does not do what its author may think."""
+    for note in config.notes():
+        print(f"note: {note}", file=sys.stderr)
+
+
+def exit_code(*, unmeasured: int, gates: Sequence[Verdict] = ()) -> int:
+    """Return how a run ends: what was not measured goes before what gates say, since they have not seen it."""
+    if unmeasured:
+        return NOT_ALL_MEASURED
+    return FAILED if any(each.failed for each in gates) else 0
+
+
+def measure(start: Start, *, log_json: str | None) -> SuiteResult:
     """Run it and show how it goes; an interruption says how to go on, and passes as `KeyboardInterrupt`."""
     directories: list[Path] = []
 
@@ -40,12 +118,13 @@ def measure(
             directories.append(event.directory)
 
     def say_how_to_resume() -> None:
-        print("interrupted", file=sys.stderr)  # noqa: T201 - the command line
+        print("interrupted", file=sys.stderr)
         for directory in directories:
-            command = shlex.join(resume_command(directory))
-            print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)  # noqa: T201 - the same
+            command = shlex.join(["ghx-bench", "resume", str(directory)])
+            print(f"every finished cell is on disk; go on with: {command}", file=sys.stderr)
 
     try:
+        # The displays are closed before it is said how to go on: a live one would write over it.
         with ExitStack() as displays, ungrouped():
             observers = [remember, *_observers(log_json, displays)]
             return anyio.run(interruptible, lambda: start(observers), say_how_to_resume)
@@ -66,13 +145,13 @@ def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
 
 
 def _close(log: JsonLog, place: str) -> None:
-    """Close the log; one that could not be written to its end is told, and costs nothing else."""
+    """Close the log; where it could not be written to its end, say so, and nothing else is lost."""
     try:
         with log:
             pass
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)  # noqa: T201 - the command line
+        print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
 def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
@@ -84,8 +163,8 @@ def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
         objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
         said = {**objections, "gates": [each.to_wire() for each in gates]}
-        told = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
-        print(json.dumps(told))  # noqa: T201 - this command's output
+        described = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
+        print(json.dumps(described))
         return
     console = Console()
     table = glance_table(glances)
@@ -98,3 +177,84 @@ def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -
     console.print(f"\n{measured}{failed}: {result.directory}", markup=False, highlight=False, soft_wrap=True)
     for alarm in alarms(controls.objections):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    title: str
+    metric: str
+    write: Callable[[float], str]
+
+    def cell(self, glance: ModeGlance) -> str:
+        middle = glance.median(self.metric)
+        if middle is None:
+            return "unknown"
+        partly = f" (n={glance.known(self.metric)})" if glance.known(self.metric) < glance.measured else ""
+        return self.write(middle) + partly
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms:,.0f} ms" if ms < _SHORT_MS else f"{ms / 1000:,.1f} s"
+
+
+_SHORT_MS = 1000
+
+_COLUMNS = (
+    _Column("wall p50", "latency_wall_ms", _seconds),
+    _Column("active tokens p50", "tokens_active", lambda value: f"{value:,.0f}"),
+    _Column("tool calls p50", "tool_calls_total", lambda value: f"{value:,g}"),
+    _Column("turns p50", "agent_turns", lambda value: f"{value:,g}"),
+    _Column("API calls p50", "api_calls", lambda value: f"{value:,g}"),
+    _Column("cost p50", "cost_total_usd", lambda value: f"${value:,.4f}"),
+)
+
+SHOWN_METRICS = tuple(column.metric for column in _COLUMNS)
+"""What the table shows, as far as anybody knows it."""
+
+
+def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
+    """Return one line for each mode: its successes, and the medians of what is known in any of them."""
+    columns = [column for column in _COLUMNS if any(glance.known(column.metric) for glance in glances.values())]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("mode", "success"):
+        table.add_column(title, no_wrap=True)
+    for column in columns:
+        table.add_column(column.title, justify="right")
+    for mode in sorted(glances):
+        glance = glances[mode]
+        table.add_row(escape(mode), _success(glance), *(column.cell(glance) for column in columns))
+    return table
+
+
+def _success(glance: ModeGlance) -> str:
+    unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
+    return f"{glance.successes}/{glance.measured}{unmeasured}"
+
+
+async def interruptible(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:
+    """Do the work; the first signal cancels it and, once it has cleaned up, raises `KeyboardInterrupt`.
+
+    On the second, the work's processes are killed, `abandon` has the last word, and this process ends.
+    """
+    async with anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as scope:
+            await tasks.start(_watch, scope, abandon)
+            result = await work()
+            tasks.cancel_scope.cancel()
+            return result
+        tasks.cancel_scope.cancel()
+    raise KeyboardInterrupt
+
+
+async def _watch(scope: anyio.CancelScope, abandon: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _signal in signals:
+            if scope.cancel_called:
+                # The user insists; every row so far is on disk. Children are killed by us: they may be in sessions of
+                # their own, which a signal of the terminal does not reach.
+                for child in psutil.Process().children(recursive=True):
+                    child.kill()
+                abandon()
+                os._exit(INTERRUPTED)
+            scope.cancel()

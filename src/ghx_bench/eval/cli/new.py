@@ -31,5 +31,5 @@ def new_scenario(
 
     path = write_starter(id, directory, category=category, format_=format)
     said = f"{path} written, and its solution beside it; edit them, then run: ghx-bench check {directory}"
-    print(said)  # noqa: T201 - this command's output
+    print(said)
     return 0

@@ -1,96 +1,164 @@
 """`ghx-bench profile`: measure an agent described in a Python file."""
 
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from ghx_bench.eval.cli.flags import Switch, WholeNumber
+from ghx_bench._base.errors import InputError
+from ghx_bench.eval.cli.flags import AsJson, LogFile, MeasuringFlags, Switch
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.profiler.config import ProfileConfig
+    from ghx_bench.profiler.profile import Profile
+    from ghx_bench.profiler.store.record import RunRecord
+
+_AS_CONFIGURED = MeasuringFlags()
+_MOST_NAMED = 3
+_SPELLED_NOW = {
+    "--results-dir": "--output-dir",
+    "--warmup": "--skip-warmup, or nothing",
+    "--resume": "`ghx-bench resume RUN`",
+}
+"""Flags of version 0.1, and how `run` and `resume` have always spelled them."""
 
 
 def profile(
-    target: str,
+    file: str,
     /,
     *,
     config: Path | None = None,
-    mode: list[str] | None = None,
-    model: list[str] | None = None,
-    scenario: list[str] | None = None,
-    tag: list[str] | None = None,
-    repetitions: WholeNumber | None = None,
-    retries: WholeNumber | None = None,
-    max_concurrency: WholeNumber | None = None,
-    order: Literal["interleaved", "sequential"] | None = None,
-    seed: WholeNumber | None = None,
-    warmup: bool | None = None,
-    results_dir: str | None = None,
-    resume: Path | None = None,
-    log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    measuring: MeasuringFlags = _AS_CONFIGURED,
+    log_json: LogFile = None,
     dry_run: Switch = False,
-    json: Switch = False,
+    as_json: AsJson = False,
+    results_dir: Annotated[str | None, Parameter(show=False)] = None,
+    warmup: Annotated[bool | None, Parameter(show=False)] = None,
+    resume: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
     """Measure an agent of your own, described in a Python file.
 
+    Every scenario and mode of the profile is run, unless some are named. An interrupted run is taken up again by
+    `ghx-bench resume`.
+
     Parameters
     ----------
-    target
+    file
         A Python file, or `module:name`, or `file.py:name`, with a `Profile` in it (called `profile` unless named).
     config
         A YAML file with the run's settings; the flags below override it.
-    mode
-        A mode to run; repeat for several. All of the profile's unless given.
-    model
-        A model id to run with; repeat for several.
-    scenario
-        A scenario id to run; repeat for several. All of the profile's unless given.
-    tag
-        Run only scenarios with this tag; repeat for several.
-    repetitions
-        How often each scenario is run in each mode.
-    retries
-        Further attempts after a transient failure, instead of each scenario's own `allowedRetries`.
-    max_concurrency
-        How many cells run at once.
-    order
-        `interleaved` mixes the modes, so that a drifting model service hits all alike.
-    seed
-        Seed of the order.
-    warmup
-        Run one canary per mode first, and stop if it cannot be measured.
-    results_dir
-        Where run directories are made.
-    resume
-        The directory of a run that was interrupted; runs its remaining cells.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
     dry_run
         Print what would be run, and stop.
-    json
+    as_json
         Print the result as JSON.
+    results_dir
+        The former name of --output-dir.
+    warmup
+        The former opposite of --skip-warmup.
+    resume
+        The former `ghx-bench resume RUN`.
     """
-    from ghx_bench.eval.cli.profiling import Order, run_order
+    from ghx_bench.eval.cli.measuring import record_of
 
-    flags = {
-        "--mode": mode,
-        "--model": model,
-        "--scenario": scenario,
-        "--tag": tag,
-        "--repetitions": repetitions,
-        "--retries": retries,
-        "--max-concurrency": max_concurrency,
-        "--order": order,
-        "--seed": seed,
-        "--warmup": warmup,
-        "--results-dir": results_dir,
-    }
-    return run_order(
-        Order(
-            target=target,
-            config=config,
-            flags=flags,
-            resume=resume,
-            log_json=log_json,
-            dry_run=dry_run,
-            as_json=json,
-        )
+    former = {"--results-dir": results_dir, "--warmup": warmup, "--resume": resume}
+    for flag, value in former.items():
+        if value is not None:
+            print(f"note: {flag} will go in the next release; write {_SPELLED_NOW[flag]}", file=sys.stderr)
+    if resume is not None and config is not None:
+        raise InputError("--config goes with a new run; a resumed one has its settings in its run.json")
+    # What the user's own code prints must not get between the lines of --json.
+    with redirect_stdout(sys.stderr):
+        found = load_profile(file)
+        settings = _settings(config, found) if resume is None else settings_of_profile(record_of(resume), resume, found)
+        settings = settings.override(results_dir=results_dir, warmup=warmup).override(**measuring.given())
+    if dry_run:
+        import anyio
+
+        print(anyio.run(found.describe, settings))
+        return 0
+    return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json)
+
+
+def load_profile(reference: str) -> Profile[Any]:
+    """Import the profile that a reference leads to."""
+    from ghx_bench.eval.project.object_references import load_reference
+    from ghx_bench.profiler.profile import Profile
+
+    return cast("Profile[Any]", load_reference(reference, Profile, default="profile"))
+
+
+def run_profile(
+    profile: Profile[Any],
+    config: ProfileConfig,
+    reference: str,
+    *,
+    resume: Path | None,
+    log_json: str | None,
+    as_json: bool,
+) -> int:
+    """Run a profile, show what came of it, and return the exit code; the run keeps where its profile is."""
+    from ghx_bench.eval.cli.measuring import measure_and_show
+    from ghx_bench.eval.project.object_references import reference_beside
+    from ghx_bench.profiler.config import ProfileFile
+
+    place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
+    kept = ProfileFile.model_validate({**config.model_dump(exclude_unset=True), "profile": place})
+    return measure_and_show(
+        lambda observers: profile.run(kept, observers=observers, resume=resume),
+        kept,
+        log_json=log_json,
+        as_json=as_json,
     )
+
+
+def _settings(file: Path | None, profile: Profile[Any]) -> ProfileConfig:
+    """Return the settings in a file, or the profile's own; without any modes named there, all of the profile's."""
+    from ghx_bench.profiler.config import ProfileFile, load_config
+
+    if file is None:
+        return profile.default_config()
+    settings = load_config(file, ProfileFile)
+    return settings if settings.modes else settings.override(mode=[mode.name for mode in profile.modes])
+
+
+def settings_of_profile(record: RunRecord, run: Path, profile: Profile[Any]) -> ProfileConfig:
+    """Return the settings that a run was started with; raise if it was not made by this profile."""
+    from ghx_bench.eval.cli.measuring import is_evaluation, settings_of
+    from ghx_bench.profiler.config import ProfileFile
+    from ghx_bench.profiler.errors import RunMismatchError
+
+    if is_evaluation(record):
+        command = shlex.join(["ghx-bench", "resume", str(run)])
+        raise RunMismatchError(f"{run}: this run was made by an evaluation; resume it with `{command}`")
+    if differences := tuple(_foreign_parts(record, profile)):
+        command = f"ghx-bench resume {shlex.quote(str(run))} --profile FILE"
+        raise RunMismatchError(
+            f"{run}: this run was made by another profile ({'; '.join(differences)}); resume it with that one, "
+            f"`{command}`, or start a new run"
+        )
+    return settings_of(record, run, ProfileFile)
+
+
+def _foreign_parts(record: RunRecord, profile: Profile[Any]) -> Iterator[str]:
+    """Yield what a run has that the profile does not: then another one made it."""
+    agent = profile.instruments.provider.name
+    if record.provider != agent:
+        yield f"agent {record.provider!r}, here {agent!r}"
+    planned = {"scenario": record.matrix.scenario_ids, "mode": record.matrix.modes}
+    here = {
+        "scenario": {scenario.id for scenario in profile.scenarios},
+        "mode": {mode.name for mode in profile.modes},
+    }
+    for what, names in planned.items():
+        absent = [name for name in names if name not in here[what]]
+        yield from (f"{what} {name!r} is not here" for name in absent[:_MOST_NAMED])
+        if len(absent) > _MOST_NAMED:
+            yield f"{len(absent) - _MOST_NAMED} more"

@@ -1,11 +1,14 @@
 """`ghx-bench report`: what runs, or files of rows, have shown."""
 
+import json
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from ghx_bench.eval.cli.flags import Switch
+from ghx_bench._base.problems import plural
+from ghx_bench.eval.cli.flags import AsJson
 
 
 def report(
@@ -14,7 +17,7 @@ def report(
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
     sessions: Literal["failures", "all", "none"] = "failures",
     format: list[Literal["html", "markdown", "data", "parquet"]] | None = None,  # noqa: A002 - the flag's name
-    json: Switch = False,
+    as_json: AsJson = False,
 ) -> int:
     """Write what runs have shown, as pages for people and files for programs.
 
@@ -30,11 +33,25 @@ def report(
         Which rows get a page with their session: failures and a sample of successes, all, or none.
     format
         What to write; repeat for several. Everything unless given, Parquet only where pyarrow is installed.
-    json
+    as_json
         Print the summary as JSON.
     """
-    from ghx_bench.eval.cli.reporting import write_report
+    from ghx_bench.profiler.reports.folder import FORMATS
+    from ghx_bench.profiler.reports.report import generate_report
 
-    return write_report(
-        runs, results=results or (), output_dir=output_dir, sessions=sessions, formats=format, as_json=json
+    made = generate_report(
+        runs,
+        results=results or (),
+        output_dir=output_dir or (None if runs else Path("report")),
+        sessions=sessions,
+        formats=format or FORMATS,
     )
+    for note in made.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"directory": str(made.directory), **made.summary}))
+        return 0
+    page = made.directory / "index.html"
+    where = page if page.exists() else made.directory
+    print(f"{plural(made.rows, 'row')}, {plural(made.pages, 'session page')}: {where}")
+    return 0

@@ -1,41 +1,49 @@
-"""`ghx-bench run` and `ghx-bench resume`: scenarios, worlds, agents, checkpoints, rows, a report."""
+"""`ghx-bench run`: scenarios, worlds, agents, checkpoints, rows, a report."""
 
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.errors import FlagError, OperationError, ungrouped
+from ghx_bench._base.problems import plural
+from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, MeasuringFlags, Switch
 
-from ghx_bench.eval.cli.flags import Switch, WholeNumber
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.project.config import EvalConfig
+    from ghx_bench.profiler.cell import Matrix
+    from ghx_bench.profiler.events import Observer
+    from ghx_bench.profiler.suite import SuiteResult
+
+REPLAY = "replay"
+"""The agent that `--replay` is for."""
+
+
+_AS_CONFIGURED = MeasuringFlags()
+_AS_EVALUATED = EvaluationFlags()
 
 
 def run(
     *,
     config: Path | None = None,
-    agent: str | None = None,
-    replay: str | None = None,
-    model: list[str] | None = None,
-    mode: list[str] | None = None,
-    scenario: list[str] | None = None,
-    scenario_set: str | None = None,
-    scenario_dir: list[Path] | None = None,
-    tag: list[str] | None = None,
+    evaluation: EvaluationFlags = _AS_EVALUATED,
+    measuring: MeasuringFlags = _AS_CONFIGURED,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
-    repetitions: WholeNumber | None = None,
-    retries: WholeNumber | None = None,
-    skip_warmup: Switch = False,
-    max_concurrency: WholeNumber | None = None,
-    order: Literal["interleaved", "sequential"] | None = None,
-    seed: WholeNumber | None = None,
-    output_dir: str | None = None,
-    target: Literal["twin", "github"] | None = None,
-    repo: str | None = None,
-    author_token_env: str | None = None,
-    fail_on: list[str] | None = None,
     dry_run: Switch = False,
-    log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    log_json: LogFile = None,
     report: bool = True,
-    json: Switch = False,
+    as_json: AsJson = False,
 ) -> int:
     """Run scenarios with an agent in every mode, and report what came of it.
 
@@ -46,129 +54,111 @@ def run(
     ----------
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
-    agent
-        The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent.
-    replay
-        The directory of a run whose sessions are made again; the agent is then `replay`.
-    model
-        A model id to run with; repeat for several.
-    mode
-        A mode to run; repeat for several.
-    scenario
-        A scenario id to run; repeat for several.
-    scenario_set
-        A named set of scenarios.
-    scenario_dir
-        A folder with scenarios of your own; repeat for several.
-    tag
-        Run only scenarios with this tag; repeat for several.
     category
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
         Run only scenarios of this difficulty (basic, intermediate, advanced); repeat for several.
-    repetitions
-        How often each scenario is run in each mode.
-    retries
-        Further attempts after a transient failure, instead of each scenario's own `allowedRetries`.
-    skip_warmup
-        Run no canary before measuring.
-    max_concurrency
-        How many cells run at once.
-    order
-        `interleaved` mixes the modes, so that a drifting model service hits all alike.
-    seed
-        Seed of the order.
-    output_dir
-        Where run directories are made.
-    target
-        Where agents work: on the embedded GitHub (twin), or on github.com.
-    repo
-        The repository that holds the fixtures, as owner/name. On github.com no other is touched.
-    author_token_env
-        On github.com, the environment variable with the token of a second identity, which authors what is reviewed.
-    fail_on
-        End with 1 on a `wrong` or a `right` cell, or a mode's rate, as in 'success<0.8'; repeat for several.
     dry_run
         Print what would be run, and stop.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
     report
         Write the report when all cells are done.
-    json
+    as_json
         Print the result as JSON.
     """
-    from ghx_bench.eval.cli.evaluating import RunOrder, run_order
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.measuring import say_notes
 
-    flags = {
-        "--agent": "replay" if agent is None and replay is not None else agent,
-        "--replay": replay,
-        "--model": model,
-        "--mode": mode,
-        "--scenario": scenario,
-        "--set": scenario_set,
-        "--scenario-dir": None if scenario_dir is None else [str(each) for each in scenario_dir],
-        "--tag": tag,
-        "--repetitions": repetitions,
-        "--retries": retries,
-        "--warmup": False if skip_warmup else None,
-        "--max-concurrency": max_concurrency,
-        "--order": order,
-        "--seed": seed,
-        "--results-dir": output_dir,
-        "--target": target,
-        "--repo": repo,
-        "--author-token-env": author_token_env,
-        "--fail-on": fail_on,
-    }
-    return run_order(
-        RunOrder(
-            config=config,
-            flags=flags,
-            category=tuple(category or ()),
-            difficulty=tuple(difficulty or ()),
-            log_json=log_json,
-            dry_run=dry_run,
-            with_report=report,
-            as_json=json,
-        )
-    )
+    # What a project's own scorers print must not get between the lines of --json.
+    with redirect_stdout(sys.stderr):
+        settings = _settings(config, {**measuring.given(), **asdict(evaluation)})
+        catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
+    if dry_run:
+        say_notes(catalogue.config)
+        return _show_plan(catalogue, as_json=as_json)
+    return run_evaluation(catalogue, log_json=log_json, with_report=report, as_json=as_json)
 
 
-def resume(
-    run: Path,
-    /,
-    *,
-    log_json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    max_concurrency: WholeNumber | None = None,
-    fail_on: list[str] | None = None,
-    report: bool = True,
-    json: Switch = False,
+def run_evaluation(
+    catalogue: Catalogue, *, log_json: str | None, with_report: bool, as_json: bool, resume: Path | None = None
 ) -> int:
-    """Run the cells that an interrupted run has left, in the folder where it was started.
+    """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code."""
+    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.cli.measuring import measure_and_show
 
-    Parameters
-    ----------
-    run
-        The directory of the run.
-    log_json
-        Write every event as a line of JSON to this file (`-` for standard error).
-    max_concurrency
-        How many cells run at once.
-    fail_on
-        End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
-    report
-        Write the report when all cells are done.
-    json
-        Print the result as JSON.
-    """
-    from ghx_bench.eval.cli.evaluating import RunOrder, run_order
+    config = catalogue.config
 
-    return run_order(
-        RunOrder(
-            resume=run,
-            flags={"--max-concurrency": max_concurrency, "--fail-on": fail_on},
-            log_json=log_json,
-            with_report=report,
-            as_json=json,
-        )
+    async def start(observers: Sequence[Observer]) -> SuiteResult:
+        async with assembled(catalogue, environ=os.environ) as evaluation:
+            return await evaluation.run(observers=observers, resume=resume, started_in=Path.cwd())
+
+    return measure_and_show(
+        start,
+        config,
+        log_json=log_json,
+        as_json=as_json,
+        fail_on=config.fail_on,
+        report=partial(_write_report, config.output.reports_dir) if with_report else None,
     )
+
+
+def _settings(file: Path | None, flags: Mapping[str, object]) -> EvalConfig:
+    """Return the configuration of the file, or what needs no file, with the flags applied."""
+    from ghx_bench.eval.project.config import project_config
+
+    replays = flags["replay"] is not None
+    agent = REPLAY if replays and flags["agent"] is None else flags["agent"]
+    config = project_config(file).override(**{**flags, "agent": agent})
+    if replays and config.provider.id != REPLAY:
+        raise FlagError("--replay", f"goes with the agent {REPLAY}, not with {config.provider.id}; leave out either")
+    return config
+
+
+def _write_report(reports_dir: Path | None, result: SuiteResult) -> Path:
+    """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
+    from ghx_bench.profiler.reports import generate_report
+
+    made = generate_report([result.directory], generated_at=timestamp(SystemClock().now()))
+    if reports_dir is not None:
+        place = reports_dir / result.run_id
+        try:
+            shutil.copytree(made.directory, place, dirs_exist_ok=True)
+        except OSError as error:
+            raise OperationError(f"output.reports_dir: {place} cannot be written: {error}") from error
+    return made.directory / "index.html"
+
+
+def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
+    """Check everything that is checked before a run, and print what would be run."""
+    import anyio
+
+    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.scenario.eval_scenario import required_fixtures
+
+    async def plan() -> Matrix:
+        async with assembled(catalogue, environ=os.environ) as evaluation:
+            return (await evaluation.plan()).matrix
+
+    with redirect_stdout(sys.stderr), ungrouped():
+        matrix = anyio.run(plan)
+    lists = {
+        "models": matrix.models,
+        "modes": matrix.modes,
+        "scenarios": matrix.scenario_ids,
+        "fixtures": required_fixtures(catalogue.scenarios()),
+    }
+    config = catalogue.config
+    repo = config.fixtures.repo if config.target == "github" else None
+    if as_json:
+        numbers = {"cells": matrix.total, "repetitions": matrix.repetitions}
+        print(json.dumps({**numbers, **lists, "repo": repo, "config": config.model_dump(mode="json")}))
+        return 0
+    print(
+        f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
+        f"on {config.target} with the agent {config.provider.id}:"
+    )
+    facts = {name: ", ".join(each) or "none" for name, each in lists.items()}
+    for name, fact in {**({"writes to": repo} if repo else {}), **facts, "repetitions": matrix.repetitions}.items():
+        print(f"  {name:13}{fact}")
+    return 0

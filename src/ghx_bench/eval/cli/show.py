@@ -1,8 +1,26 @@
 """`ghx-bench show`: a run, or one of its cells, on the terminal."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from ghx_bench.eval.cli.flags import Switch
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import did_you_mean, one_line
+from ghx_bench.eval.cli.flags import AsJson
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.profiler.row import ProfileRow
+    from ghx_bench.profiler.score import CheckpointDetail
+    from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
+
+
+_LONGEST_SHOWN = 2_000
+_MOST_NAMES = 6
 
 
 def show(
@@ -10,7 +28,7 @@ def show(
     cell: str | None = None,
     /,
     *,
-    json: Switch = False,
+    as_json: AsJson = False,
 ) -> int:
     """Show what a run came to, cell by cell, or one cell with its checkpoints and its conversation.
 
@@ -20,9 +38,167 @@ def show(
         The directory of the run.
     cell
         A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several.
-    json
+    as_json
         Print JSON.
     """
-    from ghx_bench.eval.cli.showing import show_cell, show_run
+    return _show_run(run, as_json=as_json) if cell is None else _show_cell(run, cell, as_json=as_json)
 
-    return show_run(run, as_json=json) if cell is None else show_cell(run, cell, as_json=json)
+
+def _show_run(run: Path, *, as_json: bool) -> int:
+    """Print every cell of a run and how it ended."""
+    from rich.console import Console
+
+    from ghx_bench.profiler.store.record import read_record
+
+    directory, rows = _rows_of(run)
+    record = read_record(directory.record)
+    if as_json:
+        print(json.dumps([row.to_wire() for row in rows]))
+        return 0
+    console = Console()
+    planned = record.matrix
+    total = len(planned.models) * len(planned.modes) * len(planned.scenario_ids) * planned.repetitions
+    title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
+    console.print(title, markup=False, highlight=False, soft_wrap=True)
+    names = _names(rows)
+    width = max(map(len, names.values()), default=0)
+    for key, row in sorted((_name(row), row) for row in rows):
+        console.print(_line(names[key], row, width), markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _status(directory: RunDirectory, record: RunRecord) -> str:
+    """Return how far a run got; one that was killed could not write that itself."""
+    from ghx_bench.profiler.store.lock import is_locked
+
+    if record.status == "running" and not is_locked(directory.lock):
+        return "stopped"
+    return record.status
+
+
+def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
+    """Print one cell: its checkpoints, and what the agent did."""
+    from rich.console import Console
+
+    from ghx_bench.eval.project.user_agents import recorded_session
+
+    directory, rows = _rows_of(run)
+    row = _find_row(rows, name)
+    trace = recorded_session(directory, row.cell)
+    if as_json:
+        print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
+        return 0
+    console = Console()
+    for line in _describe(row, trace):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _rows_of(run: Path) -> tuple[RunDirectory, list[ProfileRow]]:
+    from ghx_bench.profiler.store.directory import RunDirectory
+    from ghx_bench.profiler.store.rows import read_rows
+
+    directory = RunDirectory(run)
+    if not directory.record.is_file():
+        raise InputError(f"{run} is not the directory of a run: it has no run.json")
+    return directory, list(read_rows(directory.rows)) if directory.rows.is_file() else []
+
+
+def _name(row: ProfileRow) -> str:
+    return f"{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
+
+
+def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
+    found = [row for row in rows if _name(row) == name or _name(row).endswith(f"/{name}")] or [
+        row for row in rows if f"/{_name(row)}".rpartition("/")[0].endswith(f"/{name}")
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = _names(rows)
+    if found:
+        matches = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
+        raise InputError(f"{name!r} names {len(found)} cells; say which: {matches}")
+    hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
+    raise InputError(f"this run has no cell {name!r}; {hint}")
+
+
+def _names(rows: Sequence[ProfileRow]) -> dict[str, str]:
+    """Return what to call each cell: without its model where all have the same."""
+    several = len({row.model for row in rows}) > 1
+    return {_name(row): _name(row) if several else _name(row).removeprefix(f"{row.model}/") for row in rows}
+
+
+def _figures(row: ProfileRow) -> str:
+    """Return what a cell came to in numbers, as far as they are known."""
+    figures: list[str] = []
+    if row.checkpoints_total is not None:
+        figures.append(f"{row.checkpoints_passed}/{row.checkpoints_total} checkpoints")
+    if row.timing.wall_ms is not None:
+        figures.append(f"{row.timing.wall_ms / 1000:.1f} s")
+    for count, what in ((row.tool_calls.total, "tool call"), (row.tokens.total, "token")):
+        if count is not None:
+            figures.append(f"{count:,.0f} {what}{'' if count == 1 else 's'}")
+    return ", ".join(figures)
+
+
+def _line(name: str, row: ProfileRow, width: int) -> str:
+    unmet = "; ".join(each.description for each in row.checkpoint_details or () if not each.passed)
+    wrong = row.error or (f"not met: {unmet}" if unmet else "")
+    line = f"{name:{width}}  {_result(row):12}  {_figures(row)}".rstrip()
+    return f"{line}\n    {one_line(wrong)}" if wrong else line
+
+
+def _result(row: ProfileRow) -> str:
+    if row.success:
+        return "passed"
+    return "wrong" if row.was_measured else "not measured"
+
+
+def _describe(row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
+    yield f"{_name(row)}: {_result(row)}"
+    if figures := _figures(row):
+        yield f"  {figures}"
+    if row.error:
+        yield f"  error: {_shorten(row.error)}"
+    for each in row.checkpoint_details or ():
+        yield from _checkpoint(each)
+    for event in trace.events if trace else ():
+        yield from _describe_event(event)
+
+
+def _checkpoint(each: CheckpointDetail) -> Iterator[str]:
+    yield f"  [{'x' if each.passed else ' '}] {each.id}: {each.description}"
+    if not each.passed:
+        seen = each.error or f"got {json.dumps(each.actual, ensure_ascii=False)}"
+        yield f"      expected {each.expected}; {_shorten(seen)}"
+
+
+def _describe_event(event: TraceEvent) -> Iterator[str]:
+    from ghx_bench.profiler.trace import ErrorEvent, ReasoningEvent, TextOutputEvent, ToolCallEvent, TurnBoundaryEvent
+
+    match event:
+        case TurnBoundaryEvent():
+            yield f"\n-- turn {event.turn_number}"
+        case ReasoningEvent():
+            yield f"thinks: {_shorten(event.content)}"
+        case TextOutputEvent():
+            yield f"says: {_shorten(event.content)}"
+        case ToolCallEvent():
+            yield f"calls {event.name}: {_shorten(json.dumps(event.input, ensure_ascii=False))}"
+            yield f"  -> {_output(event)}"
+        case ErrorEvent():
+            yield f"error: {_shorten(event.message)}"
+
+
+def _output(call: ToolCallEvent) -> str:
+    """Return what a call brought; one that the agent was stopped in has brought nothing."""
+    if call.output is None:
+        return "(nothing)"
+    return _shorten(call.output if isinstance(call.output, str) else json.dumps(call.output, ensure_ascii=False))
+
+
+def _shorten(text: str) -> str:
+    """Return text of an agent's that can be printed: not endless, and without what would move a terminal's cursor."""
+    whole = text.rstrip()
+    shown = "\n".join(one_line(line.expandtabs()) for line in whole[:_LONGEST_SHOWN].splitlines())
+    return shown if len(whole) <= _LONGEST_SHOWN else f"{shown}… ({len(whole):,} characters)"

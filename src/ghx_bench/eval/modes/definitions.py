@@ -92,8 +92,8 @@ class ModeDefinition(Section):
         folder = file.parent
         servers = {name: _server_beside(server, folder) for name, server in self.mcp_servers.items()}
         changes = {
-            "tools": tuple(_placed(_program(tool), folder) for tool in self.tools),
-            "environment": _all_placed(self.environment, folder),
+            "tools": tuple(_resolve_path(_program(tool), folder) for tool in self.tools),
+            "environment": _resolve_all(self.environment, folder),
             "mcp_servers": servers,
         }
         placed = self.model_copy(update=changes)
@@ -121,9 +121,9 @@ class ModeDefinition(Section):
 
 def _server_beside(server: McpServer, folder: Path) -> McpServer:
     changes = {
-        "command": server.command and _placed(_program(server.command), folder),
-        "args": tuple(_placed(text, folder) for text in server.args),
-        "environment": _all_placed(server.environment, folder),
+        "command": server.command and _resolve_path(_program(server.command), folder),
+        "args": tuple(_resolve_path(text, folder) for text in server.args),
+        "environment": _resolve_all(server.environment, folder),
     }
     return server.model_copy(update=changes)
 
@@ -134,11 +134,11 @@ def _program(text: str) -> str:
     return f"./{text}" if is_from_here else text
 
 
-def _all_placed(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
-    return {name: _placed(text, folder) for name, text in texts.items()}
+def _resolve_all(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
+    return {name: _resolve_path(text, folder) for name, text in texts.items()}
 
 
-def _placed(text: str, folder: Path) -> str:
+def _resolve_path(text: str, folder: Path) -> str:
     path = str((folder / text).absolute())
     is_there = text.startswith(_FROM_HERE) and os.path.exists(path)  # noqa: PTH110 - Path raises for too long a name
     return path if is_there else text
@@ -171,6 +171,7 @@ BUILT_IN: Mapping[str, ModeDefinition] = {
 }
 """The modes that come with the bench."""
 
+# The server behind `mcp` may be one that the user describes: docs/modes.md.
 _REDEFINABLE = frozenset({"mcp"})
 
 
@@ -206,19 +207,19 @@ class Definitions:
     def whole(self, name: str) -> ModeDefinition:
         """Return a mode with all that it inherits, and nothing left to inherit."""
         oldest_first = self.lineage(name)[::-1]
-        told = [each.instructions for each in oldest_first if each.instructions is not None]
+        instructions = [each.instructions for each in oldest_first if each.instructions is not None]
         shells = [each.shell for each in oldest_first if each.shell is not None]
         return ModeDefinition(
             name=name,
             tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
-            instructions=told[-1] if told else None,
-            environment=_merged(each.environment for each in oldest_first),
-            mcp_servers=_merged(each.mcp_servers for each in oldest_first),
+            instructions=instructions[-1] if instructions else None,
+            environment=_merge(each.environment for each in oldest_first),
+            mcp_servers=_merge(each.mcp_servers for each in oldest_first),
             shell=shells[-1] if shells else True,
         )
 
 
-def _merged(parts: Iterable[Mapping[str, V]]) -> dict[str, V]:
+def _merge(parts: Iterable[Mapping[str, V]]) -> dict[str, V]:
     return {name: value for part in parts for name, value in part.items()}
 
 

@@ -16,6 +16,8 @@ import anyio
 from ghx_bench._base.errors import OperationError
 from ghx_bench.profiler.shell.vocabulary import words_in
 
+# A table, and not the machine's path with names taken out: see docs/adr/path-per-mode.md. No program that reaches
+# GitHub by itself, and no interpreter, with which an agent could write one.
 COMMON = sorted(
     words_in(
         """
@@ -59,7 +61,8 @@ def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
     if os.sep in tool:
         path = _path_of(tool)
         return path if path.is_file() and os.access(path, os.X_OK) else None
-    places = [environ.get("PATH", os.defpath), *_own_folders()]
+    own = dict.fromkeys((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
+    places = [environ.get("PATH", os.defpath), *own]
     found = shutil.which(tool, path=os.pathsep.join(places[::-1] if tool in _OURS else places))
     return None if found is None else Path(found).absolute()
 
@@ -71,7 +74,7 @@ def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) 
         found = find_tool(tool, environ)
         if found is not None:
             link = folder / Path(tool).name
-            link.unlink(missing_ok=True)
+            link.unlink(missing_ok=True)  # a mode's own tool may have the name of a common one, and stands in for it
             link.symlink_to(found)
         elif tool == GHX:
             _write_launcher(folder / GHX)
@@ -80,7 +83,7 @@ def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) 
 
 
 def absence(tool: str, remedy: str) -> str:
-    """Say why a program cannot be had, and what to do about it."""
+    """Return why a program cannot be had, and what to do about it."""
     if os.sep in tool and _path_of(tool).exists():
         return f"{tool}: cannot be run as a program; make it an executable file (chmod +x)"
     return f"{tool}: not found on this machine; {remedy}"
@@ -99,13 +102,9 @@ async def version_of(program: Path, environment: Mapping[str, str]) -> str | Non
             )
         except OSError:
             return None
-        told = _VERSION.search(ran.stdout.decode(errors="replace"))
-        return told[0] if told and ran.returncode == 0 else None
+        version = _VERSION.search(ran.stdout.decode(errors="replace"))
+        return version[0] if version and ran.returncode == 0 else None
     return None
-
-
-def _own_folders() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((sysconfig.get_path("scripts"), str(Path(sys.executable).parent))))
 
 
 def _write_launcher(path: Path) -> None:

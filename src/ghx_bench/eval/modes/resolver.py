@@ -15,7 +15,7 @@ from ghx_bench._base.errors import DocumentError, InputError, OperationError
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder, sweep
 from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
-from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import (
     GHX,
     VERSIONED,
@@ -25,7 +25,6 @@ from ghx_bench.eval.modes.program_path import (
     find_tool,
     version_of,
 )
-from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.redaction import Redaction
@@ -59,8 +58,8 @@ class ToolServerError(OperationError):
 class Modes:
     """Resolves modes by name: each gets a folder with its programs, and its servers are asked who they are.
 
-    What is found out is kept: a mode stays the same as long as this object is used. Nothing of it is made for modes
-    that nobody asks for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
+    What is found out is kept: a mode stays the same as long as this object is used. Nothing is made for modes
+    that are not asked for. `new_folder` makes the folders, which have nothing in common: from that of one mode, no way
     leads to that of another.
     """
 
@@ -103,9 +102,9 @@ class Modes:
             tools=tuple(Path(tool).name for tool in whole.tools),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
         )
-        environment = {**self._filled(whole), "PATH": str(programs)}
+        environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
-        facts: dict[str, JsonValue] = {"tools": await self._tools_told(tools, programs)}
+        facts: dict[str, JsonValue] = {"tools": await self._describe_tools(tools, programs)}
         if tools.mcp_servers:
             facts["mcp_servers"] = {
                 name: await self._identity(whole.name, name, server, environment, Redaction.of(secrets))
@@ -120,7 +119,7 @@ class Modes:
             secrets=secrets,
         )
 
-    def _filled(self, whole: ModeDefinition) -> dict[str, str]:
+    def _fill_environment(self, whole: ModeDefinition) -> dict[str, str]:
         try:
             return {name: fill_variables(value, self._environ) for name, value in whole.environment.items()}
         except KeyError as missing:
@@ -154,7 +153,7 @@ class Modes:
             update={"command": str(found), "environment": {**given, **server.environment}},
         )
 
-    async def _tools_told(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
+    async def _describe_tools(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
         """Name the programs that make the mode, with their versions, and git, which every mode has."""
         return [
             {"name": tool, "version": await self._version(tool, programs)}
@@ -184,18 +183,13 @@ class Modes:
             with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
                 nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
                 async with connect(name, server, environment=nowhere, directory=home) as opened:
-                    told: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
-                    return {key: redaction.value(value) for key, value in told.items()}
+                    identity: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
+                    return {key: redaction.value(value) for key, value in identity.items()}
         except EnvironmentFailure as error:
             raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
         except TimeoutError:
             seconds = f"{_LONGEST_START_S:g} s"
             raise ToolServerError(f"mode {mode!r}: the MCP server {name!r} did not answer within {seconds}") from None
-
-
-def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:
-    """Return the modes that a configuration brings, those in files of their own among them."""
-    return (*config.mode_definitions, *map(load_mode_definition, config.mode_files))
 
 
 @asynccontextmanager

@@ -1,9 +1,9 @@
 """The configuration of an evaluation: the profiler's settings, and those about GitHub and the agent."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Self, cast
+from typing import Annotated, Self, cast
 
 from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
 
@@ -11,13 +11,13 @@ from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
 from ghx_bench.documents.section import Flag, Section, Text
-from ghx_bench.eval.modes.definitions import ModeDefinition, take_modes_apart
+from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
 from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.project.gates import Gate
-from ghx_bench.eval.project.python_objects import is_target, target_beside
+from ghx_bench.eval.project.object_references import is_reference, reference_beside
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import Folder, ProfileConfig
+from ghx_bench.profiler.config import Folder, ProfileConfig, SetBy
 
 
 def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
@@ -54,14 +54,16 @@ VariableName = Annotated[
 class ProviderChoice(Section):
     """Which agent is evaluated."""
 
-    id: Text = Field(
+    id: Annotated[Text, SetBy("--agent")] = Field(
         default="reference",
         description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
         "as in ./my_agent.py:MyAgent.",
         examples=["./my_agent.py:MyAgent"],
     )
     port: Port | None = Field(default=None, description="The port of the agent's own server, for agents that have one.")
-    options: dict[str, JsonValue] = Field(default={}, description="Settings of the agent's own, passed on unchanged.")
+    options: Annotated[dict[str, JsonValue], SetBy("--replay", key="run")] = Field(
+        default={}, description="Settings of the agent's own, passed on unchanged."
+    )
 
 
 class FixtureChoice(Section):
@@ -71,10 +73,10 @@ class FixtureChoice(Section):
     hold by construction; on github.com they act.
     """
 
-    repo: Annotated[RepositoryName | None, BeforeValidator(lambda repo: None if repo == "" else repo)] = Field(
-        default=None, description="The repository that holds the fixtures, as owner/name."
-    )
-    manifest: Folder = Field(
+    repo: Annotated[
+        RepositoryName | None, BeforeValidator(lambda repo: None if repo == "" else repo), SetBy("--repo")
+    ] = Field(default=None, description="The repository that holds the fixtures, as owner/name.")
+    manifest: Annotated[Folder, SetBy("--manifest")] = Field(
         default=Path("fixtures/latest.json"), description="The file that says where each fixture is."
     )
     folders: tuple[Folder, ...] = Field(
@@ -82,7 +84,7 @@ class FixtureChoice(Section):
     )
     seed_if_missing: Flag = Field(default=False, description="Create the fixtures if there is no manifest yet.")
     reseed_between_modes: Flag = Field(default=False, description="Reset the fixtures before each mode.")
-    author_token_env: VariableName | None = Field(
+    author_token_env: Annotated[VariableName | None, SetBy("--author-token-env")] = Field(
         default=None,
         description="The environment variable with the token of a second identity, which authors what is reviewed.",
     )
@@ -102,29 +104,14 @@ class FixtureChoice(Section):
 class EvalConfig(ProfileConfig):
     """What an evaluation is to do: `eval.config.yaml`."""
 
-    FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **ProfileConfig.FLAGS,
-        "--agent": ("provider", "id"),
-        "--replay": ("provider", "options", "run"),
-        "--port": ("provider", "port"),
-        "--repo": ("fixtures", "repo"),
-        "--manifest": ("fixtures", "manifest"),
-        "--seed-if-missing": ("fixtures", "seed_if_missing"),
-        "--reseed-between-modes": ("fixtures", "reseed_between_modes"),
-        "--author-token-env": ("fixtures", "author_token_env"),
-        "--scorers": ("scorers",),
-        "--scenario-dir": ("scenario_dirs",),
-        "--target": ("target",),
-        "--analysis-target": ("analysis", "target"),
-        "--fail-on": ("fail_on",),
-    }
-
     schema_url: str | None = Field(
         default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
     )
     provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
-    target: Target = Field(default="twin", description="Where agents work: on the embedded server, or on github.com.")
+    target: Annotated[Target, SetBy("--target")] = Field(
+        default="twin", description="Where agents work: on the embedded server, or on github.com."
+    )
     mode_definitions: tuple[ModeDefinition, ...] = Field(
         default=(),
         description="Modes of the project's own that can be named; one described under modes is not repeated here.",
@@ -134,7 +121,7 @@ class EvalConfig(ProfileConfig):
         description="Files with modes of the project's own, each called as its mode is.",
         examples=[["modes/mine.yaml"]],
     )
-    scenario_dirs: tuple[Folder, ...] = Field(
+    scenario_dirs: Annotated[tuple[Folder, ...], SetBy("--scenario-dir")] = Field(
         default=(),
         description="Folders with scenarios of the project's own, beside those that come with the package.",
         examples=[["scenarios"]],
@@ -144,7 +131,7 @@ class EvalConfig(ProfileConfig):
         description="A Python file with the project's own scorers for `custom` conditions, in a dict called SCORERS.",
         examples=["scorers.py"],
     )
-    fail_on: tuple[Gate, ...] = Field(
+    fail_on: Annotated[tuple[Gate, ...], SetBy("--fail-on")] = Field(
         default=(),
         description="What must not come of a run: 'wrong' or 'right' cells, or a rate as in 'success<0.8'; then it "
         "ends with exit code 1.",
@@ -156,12 +143,13 @@ class EvalConfig(ProfileConfig):
     def _take_modes_apart(cls, values: object) -> object:
         return take_modes_apart(cast("dict[str, object]", values)) if isinstance(values, dict) else values
 
-    def with_overrides(self, flags: Mapping[str, object]) -> Self:
-        """Return this configuration with flags applied; options are of the agent they stand beside, and of no other."""
-        agent = flags.get("--agent")
+    def override(self, **changes: object) -> Self:
+        """Return this configuration with settings changed; options are of the agent they stand beside, and no other."""
+        agent = changes.get("agent")
+        # Options that stand in the file for one agent would be refused by another, or mean something else to it.
         if agent is None or agent == self.provider.id:
-            return super().with_overrides(flags)
-        return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).with_overrides(flags)
+            return super().override(**changes)
+        return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).override(**changes)
 
     def beside(self, file: Path) -> Self:
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
@@ -171,8 +159,8 @@ class EvalConfig(ProfileConfig):
             changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
-        if is_target(self.provider.id):
-            own = target_beside(self.provider.id, folder)
+        if is_reference(self.provider.id):
+            own = reference_beside(self.provider.id, folder)
             changes["provider"] = self.provider.model_copy(update={"id": own})
         if self.scorers is not None:
             changes["scorers"] = folder / self.scorers
@@ -226,3 +214,8 @@ def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
     if "folders" not in config.fixtures.model_fields_set and fixtures.is_dir():
         changes["fixtures"] = config.fixtures.model_copy(update={"folders": (fixtures,)})
     return config.model_copy(update=changes)
+
+
+def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:
+    """Return the modes that a configuration brings, those in files of their own among them."""
+    return (*config.mode_definitions, *map(load_mode_definition, config.mode_files))

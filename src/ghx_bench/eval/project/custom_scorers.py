@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Tokens
-from ghx_bench.eval.project.python_objects import explain_import, load_from_file
+from ghx_bench.eval.project.object_references import explain_import, load_from_file
 from ghx_bench.eval.scenario.condition_base import Condition, CustomScorer
 from ghx_bench.eval.scenario.conditions import Custom
 from ghx_bench.profiler.errors import UnknownNameError
@@ -28,18 +28,18 @@ class BadScorerError(InputError):
 
 def scorer_names(project_file: Path | None = None) -> frozenset[str]:
     """Return the names of all registered scorers; of all code, only the project's file is executed for it."""
-    return frozenset([*_installed(), *_of_project(project_file)])
+    return frozenset([*_find_installed(), *_load_from_project(project_file)])
 
 
 def load_scorers(names: Iterable[str], project_file: Path | None = None) -> dict[str, CustomScorer]:
     """Import the scorers with these names; the project's own go before installed ones of the same name."""
-    own, installed = _of_project(project_file), _installed()
+    own, installed = _load_from_project(project_file), _find_installed()
     scorers: dict[str, CustomScorer] = {}
     for name in names:
         if name in own:
             scorers[name] = own[name]
         elif name in installed:
-            scorers[name] = _import(installed[name])
+            scorers[name] = _import_scorer(installed[name])
         else:
             raise UnknownNameError("custom scorer", name, known={*own, *installed})
     return scorers
@@ -53,28 +53,28 @@ def custom_conditions_in(condition: Condition, at: Tokens = ()) -> Iterator[tupl
 
 
 @cache
-def _installed() -> Mapping[str, EntryPoint]:
+def _find_installed() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def _import(entry: EntryPoint) -> CustomScorer:
+def _import_scorer(entry: EntryPoint) -> CustomScorer:
     try:
         scorer = entry.load()
     except (Exception, SystemExit) as error:
         # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
         reason = explain_import(error)
         raise BadScorerError(f"scorer {entry.name!r} ({entry.value}) cannot be imported: {reason}") from error
-    return _checked(entry.name, scorer, entry.value)
+    return _require_function(entry.name, scorer, entry.value)
 
 
-def _of_project(path: Path | None) -> Mapping[str, CustomScorer]:
+def _load_from_project(path: Path | None) -> Mapping[str, CustomScorer]:
     if path is None:
         return {}
     found = cast("dict[object, object]", load_from_file(path, IN_PROJECT_FILE, dict))
-    return {str(name): _checked(str(name), scorer, str(path)) for name, scorer in found.items()}
+    return {str(name): _require_function(str(name), scorer, str(path)) for name, scorer in found.items()}
 
 
-def _checked(name: str, scorer: object, place: str) -> CustomScorer:
+def _require_function(name: str, scorer: object, place: str) -> CustomScorer:
     if not callable(scorer):
         raise BadScorerError(f"scorer {name!r} ({place}) is a {type(scorer).__name__}, not a function")
     return cast("CustomScorer", scorer)

@@ -1,4 +1,4 @@
-"""What a file is, told by its name and content: a scenario or its solution, the sets, a fixture, a manifest, ..."""
+"""What a file is, by its name and content: a scenario or its solution, the sets, a fixture, a manifest, ..."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ from ghx_bench.agents.solution import SUFFIX
 from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.folders import CONFIG_NAME, FIXTURES_FOLDER, SCENARIOS_FOLDER, SETS_NAME, is_scenario_name
-from ghx_bench.eval.project.loader import SCHEMA_KEY
+from ghx_bench.eval.project.sets import SCHEMA_KEY
 
 Kind = Literal["configuration", "fixture", "manifest", "mode", "sets", "scenario", "solution"]
 
@@ -43,7 +43,7 @@ _FIRST_BYTES = 65_536
 def kind_of(value: JsonValue, path: Path, folders: Collection[str], *, is_named: bool = False) -> Kind | None:
     """Return what a document is, or `None` if it seems to be none of ours; `folders` are those it was found in.
 
-    One that somebody named is taken for what it resembles; one that was found, only for what it surely is.
+    One that was named is taken for what it resembles; one that was found, only for what it surely is.
     """
     by_name = kind_by_name(path, folders)
     if not isinstance(value, dict) or by_name in {"sets", "configuration", "solution"}:
@@ -52,10 +52,10 @@ def kind_of(value: JsonValue, path: Path, folders: Collection[str], *, is_named:
         return None
     if len(_SCENARIO_KEYS & value.keys()) >= _ENOUGH:
         return None if FIXTURES_FOLDER in folders else "scenario"
-    return (_resembled if is_named else _surely)(value, folders) or by_name
+    return (_resembled_kind if is_named else _certain_kind)(value, folders) or by_name
 
 
-def _resembled(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
+def _resembled_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
     if "fixtures" in value and _MANIFEST_KEYS & value.keys():
         return "manifest"
     if is_fixture_like(value) and (FIXTURES_FOLDER in folders or _FIXTURE_KEYS & value.keys()):
@@ -67,8 +67,8 @@ def _resembled(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | 
     return "sets" if _are_sets(value) else None
 
 
-def _surely(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
-    kind = _resembled(value, folders)
+def _certain_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | None:
+    kind = _resembled_kind(value, folders)
     match kind:
         case "fixture":
             is_sure = FIXTURES_FOLDER in folders or "name" in value
@@ -78,14 +78,15 @@ def _surely(value: dict[str, JsonValue], folders: Collection[str]) -> Kind | Non
         case "mode":
             is_sure = value.keys() <= _MODE_KEYS
         case "sets":
-            is_sure = all(_SCENARIO_STEM.fullmatch(str(each)) for each in _members(value))
+            groups = [group for group in value.values() if isinstance(group, list)]
+            is_sure = all(_SCENARIO_STEM.fullmatch(str(each)) for group in groups for each in group)
         case _:
             is_sure = True
     return kind if is_sure else None
 
 
 def record_in(value: JsonValue) -> str | None:
-    """Say in words what a document is that the bench wrote itself; `None` where it did not."""
+    """Return in words what a document is that the bench wrote itself; `None` where it did not."""
     if not isinstance(value, dict):
         return None
     return next((words for words, keys in _RECORDS.items() if keys <= value.keys()), None)
@@ -106,14 +107,14 @@ def kind_by_name(path: Path, folders: Collection[str]) -> Kind | None:
 
 
 def is_fixture_like(value: JsonValue) -> bool:
-    """Say whether a document was probably meant as a fixture; those of other kinds may lie beside them."""
+    """Return whether a document was probably meant as a fixture; those of other kinds may lie beside them."""
     if not isinstance(value, dict) or _KEYS_OF_OTHERS & value.keys():
         return False
     return bool(_FIXTURE_KEYS & value.keys()) or {"name", "description"} <= value.keys()
 
 
 def mentions_ours(path: Path) -> bool:
-    """Say whether a file that cannot be read as a document was probably meant as one of ours, by the words in it."""
+    """Return whether a file that cannot be read as a document was probably meant as one of ours, by the words in it."""
     try:
         with path.open("rb") as file:
             return _TELLING.search(file.read(_FIRST_BYTES)) is not None
@@ -126,7 +127,3 @@ def _are_sets(value: dict[str, JsonValue]) -> bool:
     return bool(groups) and all(
         isinstance(group, list) and group and all(isinstance(each, str) for each in group) for group in groups
     )
-
-
-def _members(value: dict[str, JsonValue]) -> list[JsonValue]:
-    return [each for group in value.values() if isinstance(group, list) for each in group]

@@ -21,6 +21,9 @@ from ghx_bench._base.problems import Problem
 
 PathLike = str | os.PathLike[str]
 
+BUILT_IN_SCENARIOS = Path(__file__).parents[1] / "scenarios"
+"""The folder of the scenarios that come with the package."""
+
 SUFFIXES = (".json", ".yaml", ".yml")
 SETS_NAME = "scenario-sets"
 FIXTURES_FOLDER = "fixtures"
@@ -53,7 +56,7 @@ def documents_in(
 
 
 def _is_new(place: str, seen: set[str]) -> bool:
-    """Say whether a folder was not met before, and remember it; links may lead to the same one, or in a circle."""
+    """Return whether a folder was not met before, and remember it: links may lead to the same one, or in a circle."""
     if place in seen:
         return False
     seen.add(place)
@@ -66,11 +69,11 @@ def _in_folder(folder: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    """Rather no scenarios than some of them."""
+    """Raise: a run of some of the scenarios would look like one of all."""
     reason = f"the folder cannot be read: {error.strerror or error}"
     raise DocumentError([Problem(file=str(error.filename), reason=reason)]) from None
 
 
 def is_scenario_name(file: Path) -> bool:
-    """Say whether a file with this name is a scenario when its folder is read."""
+    """Return whether a file with this name is a scenario when its folder is read."""
     return "." not in file.stem and file.stem != SETS_NAME

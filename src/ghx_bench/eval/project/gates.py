@@ -20,12 +20,13 @@ _MOST_NAMED = 3
 
 def _least(gate: str) -> Fraction | None:
     """Return the rate that a gate asks for, if it asks for one."""
+    # Fractions: with floats, 4 of 5 cells could be less than a rate of 0.8.
     found = _RATE.fullmatch(gate)
     rate = None if found is None else Fraction(found[1])
     return rate if rate is not None and 0 < rate <= 1 else None
 
 
-def _known(gate: str) -> str:
+def _check_gate(gate: str) -> str:
     gate = gate.strip()
     if gate not in (WRONG, RIGHT) and _least(gate) is None:
         hint = did_you_mean(gate, (WRONG, RIGHT), otherwise=f"write {_GRAMMAR}")
@@ -33,7 +34,7 @@ def _known(gate: str) -> str:
     return gate
 
 
-Gate = Annotated[str, Strict(), AfterValidator(_known), Field(examples=["wrong", "success<0.8"])]
+Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8"])]
 """`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it."""
 
 
@@ -82,20 +83,16 @@ def judge(gates: Sequence[str], rows: Iterable[ProfileRow]) -> tuple[Verdict, ..
 
 
 def _reason(gate: str, tally: _Tally) -> str | None:
-    """Say what a gate fails by, if it does."""
+    """Return what a gate fails by, if it does."""
     if (least := _least(gate)) is not None:
-        below = [_told(mode, results) for mode, results in tally.by_mode.items() if _share(results) < least]
+        below = [
+            f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
+            for mode, results in tally.by_mode.items()
+            if (share := Fraction(sum(results), len(results))) < least
+        ]
         return "; ".join(below) or None
     cells = tally.cells[gate == RIGHT]
     if not cells:
         return None
     named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
     return f"{len(cells)} of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {gate}: {named}"
-
-
-def _share(results: Sequence[bool]) -> Fraction:
-    return Fraction(sum(results), len(results))
-
-
-def _told(mode: str, results: Sequence[bool]) -> str:
-    return f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(_share(results)):.3g})"

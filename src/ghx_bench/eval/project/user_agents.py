@@ -13,7 +13,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import listed, one_line
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.eval.project.config import ProviderChoice
-from ghx_bench.eval.project.python_objects import explain_import, load_object
+from ghx_bench.eval.project.object_references import explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -28,7 +28,7 @@ DEFAULT_NAME = "Agent"
 
 
 class BadAgentError(InputError):
-    """Somebody's agent cannot be imported or made, or is none."""
+    """An agent cannot be imported or made, or is none."""
 
     code: ClassVar[str] = "BAD_AGENT"
 
@@ -39,9 +39,9 @@ def installed_agents() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def agent_at(target: str, options: Mapping[str, JsonValue]) -> SessionProvider:
-    """Import the agent at a place in somebody's code, and make it with its options."""
-    return _made(load_object(target, default=DEFAULT_NAME), target, options)
+def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+    """Import the agent that a reference leads to, and make it with its options."""
+    return _make_agent(load_object(reference, default=DEFAULT_NAME), reference, options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
@@ -52,38 +52,34 @@ def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> Sess
     except (Exception, SystemExit) as error:
         # Plugin call: another package's module may raise anything while it is imported, and may even end the program.
         raise BadAgentError(one_line(f"{place}: cannot be imported ({explain_import(error)})")) from error
-    return _made(found, place, options)
+    return _make_agent(found, place, options)
 
 
-def _made(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
     """Call a class or a function with the options; an agent that is there already takes none."""
     if isinstance(found, type) or not hasattr(found, "session"):
         if not callable(found):
             raise BadAgentError(f"{place}: is a {type(found).__name__}, neither an agent nor a class of one")
-        found = _called(found, place, options)
+        found = _construct(found, place, options)
     elif options:
         reason = "is made already and takes no provider.options; name its class, or leave them out"
         raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
-    return _checked(found, place)
+    return _require_agent(found, place)
 
 
-def _called(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
+def _construct(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
     try:
         return make(**options)
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own constructor.
         given = f" with provider.options {listed(options)}" if options else " without provider.options"
-        where = _line_of(error)
+        # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
+        _ours, *theirs = traceback.extract_tb(error.__traceback__)
+        where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
         raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
 
 
-def _line_of(error: BaseException) -> str:
-    """Say where in the user's code an error was raised, if it was raised there and not by the call itself."""
-    _ours, *theirs = traceback.extract_tb(error.__traceback__)
-    return f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
-
-
-def _checked(found: object, place: str) -> SessionProvider:
+def _require_agent(found: object, place: str) -> SessionProvider:
     if not callable(getattr(found, "session", None)):
         raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: it has no method `session`")
     name = cast("object", getattr(found, "name", None))

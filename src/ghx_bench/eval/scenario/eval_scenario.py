@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple, Self, cast
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self, cast
 
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
 
@@ -14,6 +15,7 @@ from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag
 from ghx_bench.eval.scenario.condition_base import LIMIT_ITEMS, Bounded
 from ghx_bench.eval.scenario.conditions import CheckpointCondition
+from ghx_bench.eval.scenario.extensions import ScenarioExtensions, read_extensions
 from ghx_bench.profiler.scenario import BaseScenario, Text
 
 LONGEST_ID = 128
@@ -173,9 +175,26 @@ class EvalScenario(BaseScenario):
     )
     assertions: Assertions = Field(description="What is verified after the session.")
 
+    @cached_property
+    def known_extensions(self) -> ScenarioExtensions:
+        """What the bench reads in `extensions`; raises `ValidationError` where that is wrong, as loading tells."""
+        return read_extensions(self.extensions)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; a copy with other extensions reads them anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update and "extensions" in update:
+            vars(copy).pop("known_extensions", None)  # pydantic copies what was cached
+        return copy
+
     @field_validator("fixture", mode="before")
     @classmethod
     def _is_omitted_rather_than_null(cls, fixture: object) -> object:
         if fixture is None:
             raise RefusedError("expected an object, got null", suggestion="omit the key where no fixture is needed")
         return fixture
+
+
+def required_fixtures(scenarios: Iterable[EvalScenario]) -> tuple[str, ...]:
+    """Return the names of the fixtures that scenarios need, each once."""
+    return tuple(dict.fromkeys(name for each in scenarios if each.fixture for name in each.fixture.requires))

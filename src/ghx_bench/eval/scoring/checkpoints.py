@@ -9,14 +9,14 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure
 from ghx_bench.capabilities.errors import ErrorCode
 from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.eval.scenario.allowed_changes import PRIVATE_TABLES, REFS, allowed_changes, fits, public_name
 from ghx_bench.eval.scenario.binding import BindingError, changing_task
 from ghx_bench.eval.scenario.checkpoint_references import bind_references
 from ghx_bench.eval.scenario.condition_base import NO_SCORERS, CustomScorer
 from ghx_bench.eval.scenario.conditions import BadConditionError, describe_condition, evaluate_condition
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
-from ghx_bench.eval.scenario.extensions import REFS, allowed_changes, fits
 from ghx_bench.eval.scenario.placeholders import CHECKPOINT_LIST
-from ghx_bench.eval.stages.twin_stage import StageHandles
+from ghx_bench.eval.stages.handles import StageHandles
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
@@ -25,48 +25,42 @@ from ghx_bench.twin.world import World
 
 CHECKPOINT_ID = "no-collateral-damage"
 
-_INCIDENTAL = frozenset({"events", "tokens"})  # written down by GitHub itself when something else happens
 _MOST_SHOWN = 20
 
 
 def collateral_damage(before: World, after: World, *, agent: str, allowed: Sequence[str]) -> tuple[Difference, ...]:
-    """Return what the agent changed and was not allowed to; for the patterns, see `allowance.fits`."""
+    """Return what the agent changed and was not allowed to; for the patterns, see `allowed_changes`."""
     return tuple(
         each
         for each in diff(before, after)
-        if each.by == agent and not _is_incidental(each) and not _is_allowed(each, allowed)
+        if each.by == agent
+        and not _is_incidental(each)
+        and not any(fits(pattern, each.change, _what(each), each.name) for pattern in allowed)
     )
 
 
 def as_checkpoint(damage: Iterable[Difference]) -> CheckpointDetail:
     """Return the check that nothing else was changed."""
-    told = [_told(each) for each in damage]
-    shown = told if len(told) <= _MOST_SHOWN else [*told[:_MOST_SHOWN], f"and {len(told) - _MOST_SHOWN} more"]
+    # In the words of a pattern that would allow it.
+    changes = [f"{each.change} {_what(each)} {each.name}" for each in damage]
+    more = [f"and {len(changes) - _MOST_SHOWN} more"] if len(changes) > _MOST_SHOWN else []
     return CheckpointDetail(
         id=CHECKPOINT_ID,
         description="Nothing but what the task asks for was changed",
-        passed=not told,
-        actual=list(shown),
+        passed=not changes,
+        actual=[*changes[:_MOST_SHOWN], *more],
         expected="no other change",
     )
 
 
-def _told(difference: Difference) -> str:
-    """Say what was changed, in the words of a pattern that would allow it."""
-    return f"{difference.change} {_what(difference)} {difference.name}"
-
-
 def _what(difference: Difference) -> str:
-    field = None if difference.kind == REFS else difference.field  # the name of a ref is in its name already
-    return difference.kind if field is None else f"{difference.kind}.{field}"
-
-
-def _is_allowed(difference: Difference, allowed: Sequence[str]) -> bool:
-    return any(fits(pattern, difference.change, _what(difference), difference.name) for pattern in allowed)
+    kind = public_name(difference.kind)
+    field = None if kind == REFS else difference.field  # the name of a ref is in its name already
+    return kind if field is None else f"{kind}.{field}"
 
 
 def _is_incidental(difference: Difference) -> bool:
-    if difference.kind in _INCIDENTAL or difference.is_bookkeeping:
+    if difference.kind in PRIVATE_TABLES or difference.is_bookkeeping:
         return True
     # GitHub wraps every reply in a review of its own, without a word in it.
     return difference.kind == "reviews" and difference.change == "created" and _is_wrapping(difference.after)
@@ -120,6 +114,7 @@ class CheckpointScorer:
                 except _ObstacleError as error:
                     reason = f"checkpoint {checkpoint.id}: {error}"
                     raise UnreadableStateError(reason, checkpoints=tuple(details)) from error.__cause__
+        # In a thread: comparing two worlds reads both databases, while other cells wait for this loop.
         return Score.of((*details, *await anyio.to_thread.run_sync(_collateral, evidence, handles, outputs)))
 
     async def _check(
@@ -128,11 +123,11 @@ class CheckpointScorer:
         try:
             bound = bind_references(checkpoint, outputs)
         except BindingError as error:
-            return _failed(checkpoint, str(error))
+            return _fail(checkpoint, str(error))
         envelope = await execute_task(client, bound.task, bound.input)
         if envelope.error is not None:
-            return _refused(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
-        outputs[checkpoint.id] = envelope.data
+            return _judge_refusal(bound, envelope, envelope.error, depends_on_others=bound is not checkpoint)
+        outputs[checkpoint.id] = envelope.data  # also of a checkpoint that fails: a later one may look further
         try:
             passed = evaluate_condition(bound.condition, envelope.data, scorers=self._scorers)
         except (BadConditionError, UnknownNameError) as error:
@@ -154,7 +149,7 @@ def _handles(evidence: Evidence[EvalScenario]) -> StageHandles:
 
 
 def _refuse_changes(scenario: EvalScenario) -> None:
-    """Refuse to score with a checkpoint that would change what it is to judge; made in Python, nobody else saw it."""
+    """Refuse a checkpoint that would change what it is to judge: loading does not see what is made in Python."""
     tasks = [
         (each.task, (*CHECKPOINT_LIST, index, "task")) for index, each in enumerate(scenario.assertions.checkpoints)
     ]
@@ -163,7 +158,7 @@ def _refuse_changes(scenario: EvalScenario) -> None:
         raise BindingError.about(f"scenario {scenario.id}", changing)
 
 
-def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
+def _fail(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
     return CheckpointDetail(
         id=checkpoint.id,
         description=checkpoint.description,
@@ -173,19 +168,19 @@ def _failed(checkpoint: Checkpoint, reason: str) -> CheckpointDetail:
     )
 
 
-def _refused(
+def _judge_refusal(
     checkpoint: Checkpoint, envelope: Envelope, error: Failure, *, depends_on_others: bool
 ) -> CheckpointDetail:
-    """Tell what is not there from what could not be looked at."""
-    # An input that nobody can use is the scenario's mistake, unless it came out of what the agent left behind.
+    """Return the failure of a checkpoint about what is not there; raise where it could not be looked at."""
+    # An input that no capability takes is the scenario's mistake, unless it came out of what the agent left behind.
     is_unusable = envelope.meta.reason == "INPUT_VALIDATION"
     if depends_on_others if is_unusable else _is_about_the_state(error):
-        return _failed(checkpoint, f"{error.code}: {error.message}")
+        return _fail(checkpoint, f"{error.code}: {error.message}")
     raise _ObstacleError(f"{checkpoint.task}: {error.code}: {error.message}")
 
 
 def _is_about_the_state(error: Failure) -> bool:
-    """Say whether a refusal is about what is there, and not about the way in which we asked."""
+    """Return whether a refusal is about what is there, and not about the way in which we asked."""
     if error.code is not ErrorCode.VALIDATION:
         return error.code is ErrorCode.NOT_FOUND
     # GraphQL refuses a document of ours without a type, REST a body of ours with 400.

@@ -23,7 +23,7 @@ class JournalHolder(Protocol):
 
     @property
     def journal(self) -> Iterable[Entry] | None:
-        """The requests of the session's world, the bench's own among them; `None` where nobody sees them."""
+        """The requests of the session's world, the bench's own among them; `None` where they cannot be seen."""
         ...
 
     @property
@@ -51,18 +51,20 @@ class CategoryCollector:
 class JournalCollector:
     """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_mutations`, `api_bytes`, in all and by surface.
 
-    Bytes are those of requests and answers without their headers. Where nobody wrote a journal, nothing is known. A
+    Bytes are those of requests and answers without their headers. Where there is no journal, nothing is known. A
     request is counted by its token, which says whose world is meant: one without a valid token (401) is in no journal.
     """
 
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
         """Return the counted requests of the session."""
         handles = evidence.stage.handles
-        entries = _of_the_agent(handles) if isinstance(handles, JournalHolder) else None
-        yield from _counted("api", entries)
+        entries: list[Entry] | None = None
+        if isinstance(handles, JournalHolder) and (journal := handles.journal) is not None:
+            entries = [entry for entry in journal if entry.actor == handles.agent]
+        yield from _count("api", entries)
         for surface in SURFACES:
             part = None if entries is None else [entry for entry in entries if entry.surface == surface]
-            yield from _counted(f"api_{surface}", part)
+            yield from _count(f"api_{surface}", part)
 
 
 def eval_collectors() -> tuple[Collector[Any], ...]:
@@ -70,13 +72,7 @@ def eval_collectors() -> tuple[Collector[Any], ...]:
     return (TokenCollector(), LatencyCollector(), CostCollector(), CategoryCollector(), JournalCollector())
 
 
-def _of_the_agent(handles: JournalHolder) -> list[Entry] | None:
-    if handles.journal is None:
-        return None
-    return [entry for entry in handles.journal if entry.actor == handles.agent]
-
-
-def _counted(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:
+def _count(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:
     for what, unit in _UNITS.items():
         yield CustomMetric(f"{prefix}_{what}", None if entries is None else sum(map(_AMOUNTS[what], entries)), unit)
 

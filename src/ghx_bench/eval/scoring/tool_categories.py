@@ -50,7 +50,7 @@ class GitHubToolClassifier:
         if server_tool_of(call.name, self._servers) or _OF_SOME_SERVER.fullmatch(call.name):
             return "mcp"
         if command_of(call) is not None:
-            programs = frozenset(names_of(call, _program))
+            programs = frozenset(names_of(call, lambda command: command.program))
             return _category_of(programs)
         return "file_ops" if _NOT_ALPHANUMERIC.sub("", call.name.lower()) in _FILE_TOOLS else "other"
 
@@ -60,10 +60,6 @@ def _category_of(programs: Collection[str]) -> Category:
         if program in programs:
             return category
     return "bash"
-
-
-def _program(command: Command) -> str:
-    return command.program
 
 
 _BY_SUBCOMMANDS = SubcommandResolver(

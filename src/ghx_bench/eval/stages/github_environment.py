@@ -1,4 +1,4 @@
-"""The environment in which an agent's tools talk to github.com as the configured identity, and as nobody else."""
+"""The environment in which an agent's tools talk to github.com as the configured identity, and as no other."""
 
 import json
 from collections.abc import Mapping

@@ -21,12 +21,11 @@ from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.project.config import FixtureChoice
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.extensions import is_independent
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
+from ghx_bench.eval.stages.handles import Scenarios, StageHandles, keep_path, private_folder
 from ghx_bench.eval.stages.turns import Turns
-from ghx_bench.eval.stages.twin_stage import Scenarios, StageHandles, keep_path, private_folder, required_fixtures
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 
@@ -55,7 +54,7 @@ class LiveLifecycle:
     A scenario that asks for fixtures of its own gets them, with their own branches, and they are closed afterwards.
     All others share the run's fixtures and therefore take turns, whatever concurrency was asked for. Scenarios that do
     not say that they are independent are alone in the repository while they run, since their agents may come across
-    what is another's. Whoever runs cells concurrently has to hold `turn` for each.
+    what is another's. An executor that runs cells concurrently has to hold `turn` for each.
     """
 
     def __init__(
@@ -72,10 +71,11 @@ class LiveLifecycle:
 
     @asynccontextmanager
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
-        """Hold the right to work on a cell: nobody in the repository is in its way, nor is it in theirs."""
+        """Hold the right to work on a cell: no cell that would be in its way has one meanwhile."""
         scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
-        company = self._turns.together() if is_independent(scenario) else self._turns.alone()
-        async with company, self._sharing if _shares(scenario) else nullcontext():
+        company = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
+        shares = scenario.fixture is not None and scenario.fixture.requires and not _has_its_own(scenario)
+        async with company, self._sharing if shares else nullcontext():
             yield
 
     @asynccontextmanager
@@ -91,7 +91,7 @@ class LiveLifecycle:
                     clients=clients,
                     login=people["agent"].login,
                     manager=manager,
-                    manifest=await self._shared(manager),
+                    manifest=await self._find_shared(manager),
                 )
                 try:
                     yield
@@ -109,7 +109,7 @@ class LiveLifecycle:
         running = self._running
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         async with AsyncExitStack() as held:
-            manifest = await self._prepared(running, cell, scenario.fixture, held)
+            manifest = await self._prepare_fixtures(running, cell, scenario.fixture, held)
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
             environment = live_environment(folder, self._hub, login=running.login)
@@ -134,7 +134,7 @@ class LiveLifecycle:
         manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
         _bind_all(own, manifest)
 
-    async def _shared(self, manager: FixtureManager) -> FixtureManifest:
+    async def _find_shared(self, manager: FixtureManager) -> FixtureManifest:
         """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
         path = self._choice.manifest
         known = load_fixture_manifest(path) if path.is_file() else None
@@ -155,7 +155,7 @@ class LiveLifecycle:
         _bind_all(shared, manifest)
         return manifest
 
-    async def _prepared(
+    async def _prepare_fixtures(
         self, running: _Running, cell: Cell, fixture: FixtureRequirements | None, held: AsyncExitStack
     ) -> FixtureManifest:
         if fixture is None or not fixture.requires:
@@ -165,7 +165,7 @@ class LiveLifecycle:
             held.push_async_callback(_clean_up, manager)  # before anything is made, since that may be interrupted
             return await manager.seed(fixture.requires)
         dirty = self._dirty(running, cell, fixture)
-        running.begun.add(cell)
+        running.begun.add(cell)  # before the reset, which may fail half-way: the next attempt then resets again
         if dirty:
             running.manifest = await _seeding_of(running.manager, running.manifest).reset(dirty)
             write_fixture_manifest(self._choice.manifest, running.manifest)
@@ -173,7 +173,7 @@ class LiveLifecycle:
         return running.manifest
 
     def _ours(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the fixtures that have files; those made by hand, only a manifest knows, and nobody can put back."""
+        """Return the fixtures that have files; those made by hand stand in a manifest only, and cannot be put back."""
         return [name for name in names if name in self._library.names]
 
     def _dirty(self, running: _Running, cell: Cell, fixture: FixtureRequirements) -> Sequence[str]:
@@ -189,10 +189,6 @@ class LiveLifecycle:
 
 def _has_its_own(scenario: EvalScenario) -> bool:
     return scenario.fixture is not None and scenario.fixture.seed_per_iteration
-
-
-def _shares(scenario: EvalScenario) -> bool:
-    return scenario.fixture is not None and bool(scenario.fixture.requires) and not _has_its_own(scenario)
 
 
 def _bind_all(scenarios: Sequence[EvalScenario], manifest: FixtureManifest) -> None:

@@ -31,9 +31,9 @@ class TurnTaking:
 
 
 class Turns:
-    """Lets in those who keep to their own together, and the others one by one, when nobody else is there.
+    """Lets in those who keep to their own together, and the others one by one.
 
-    Whoever waits to be alone is let in before those who come later, so that nobody waits for ever.
+    One who waits to be alone is let in before those who come later, so that no one waits for ever.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Turns:
 
     @asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
-        """Be there with nobody else."""
+        """Be there alone."""
         async with self._changed:
             self._waiting_to_be_alone += 1
             try:

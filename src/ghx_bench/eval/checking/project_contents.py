@@ -15,11 +15,10 @@ from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import read_fixture
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.modes.definitions import Definitions, load_mode_definition
-from ghx_bench.eval.project.catalogue import BUILT_IN
 from ghx_bench.eval.project.config import EvalConfig, project_config, with_own_folders
 from ghx_bench.eval.project.file_kinds import is_fixture_like
-from ghx_bench.eval.project.folders import documents_in, scenario_files
-from ghx_bench.eval.project.loader import read_sets, sets_file
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario_files
+from ghx_bench.eval.project.sets import read_sets, sets_file
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.selection import DEFAULT_SET
 
@@ -27,7 +26,7 @@ _SOME_REPO = "owner/repo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class LocatedConfig:
     """A configuration: its file, what it says, and the same with its folders taken from where the file is."""
 
     document: Document
@@ -35,26 +34,26 @@ class Configured:
     placed: EvalConfig
 
     @classmethod
-    def of(cls, document: Document, written: EvalConfig) -> "Configured":
+    def of(cls, document: Document, written: EvalConfig) -> "LocatedConfig":
         """Take the folders from where the file is, and those beside it that a run looks into as well."""
         placed = with_own_folders(written.beside(document.path), document.path.parent)
         return cls(document=document, written=written, placed=placed)
 
 
-class Surroundings:
-    """Looks into the folders of configurations, and into the package, when somebody asks; and once only.
+class ProjectContents:
+    """What is in the folders of configurations, and in the package; looked up when it is asked for, and once only.
 
-    What is wrong with a file there is not told, since nobody asked for it; it counts as one of which all may be true.
+    Files there are not what is checked: one that is wrong is passed over, or counts as one that may hold anything.
     """
 
     def __init__(self, configs: Sequence[EvalConfig], *, is_certain: bool) -> None:
         self._configs, self._is_certain = configs, is_certain
 
     @classmethod
-    def around(cls, configs: Sequence[Configured], beside: Path | None) -> "Surroundings | None":
+    def around(cls, configs: Sequence[LocatedConfig], beside: Path | None) -> "ProjectContents | None":
         """Return what is around these configurations, or else around the one in a file, or around the current folder.
 
-        None if the file cannot be used: then nobody knows what there is.
+        None if the file cannot be used: then it is not known what there is.
         """
         if configs:
             placed = [each.placed for each in configs]
@@ -69,13 +68,15 @@ class Surroundings:
     def fixtures(self, documents: Iterable[Document], manifests: Iterable[FixtureManifest]) -> KnownFixtures:
         """Return the fixtures there are: these, those in the folders, and those that come with the package."""
         folders = [BUILT_IN_FIXTURES, *(each for config in self._configs for each in config.fixtures.folders)]
-        told: dict[str, list[JsonValue]] = {}
-        for name, sample in _shelved([*documents, *_readable(file for each in folders for file in documents_in(each))]):
-            told.setdefault(name, []).append(sample)
+        found: dict[str, list[JsonValue]] = {}
+        for name, sample in _find_fixtures(
+            [*documents, *_read_readable(file for each in folders for file in documents_in(each))]
+        ):
+            found.setdefault(name, []).append(sample)
         for manifest in (*manifests, *self._manifests()):
             for name, resource in manifest.fixtures.items():
-                told.setdefault(name, []).append(resource.to_wire())
-        return KnownFixtures(told=told, is_certain=self._is_certain)
+                found.setdefault(name, []).append(resource.to_wire())
+        return KnownFixtures(resources=found, is_certain=self._is_certain)
 
     @cached_property
     def modes(self) -> frozenset[str]:
@@ -83,7 +84,7 @@ class Surroundings:
         return frozenset(name for config in self._configs for name in definitions_in(config).names)
 
     def _manifests(self) -> Iterator[FixtureManifest]:
-        for document in _readable(each.fixtures.manifest for each in self._configs):
+        for document in _read_readable(each.fixtures.manifest for each in self._configs):
             try:
                 yield validate_document(document, FixtureManifest)
             except DocumentError:
@@ -108,20 +109,24 @@ def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
     """Return the ids of the scenarios in folders; of a file that cannot be read, the id that its name tells."""
     there = [each for each in folders if os.path.exists(each)]  # noqa: PTH110 - Path raises for too long a name
     files = scenario_files(there) if there else []
-    ids = {document.path: document.value.get("id") for document in _readable(files) if isinstance(document.value, dict)}
+    ids = {
+        document.path: document.value.get("id")
+        for document in _read_readable(files)
+        if isinstance(document.value, dict)
+    }
     return frozenset(str(ids.get(file) or file.stem) for file in files)
 
 
 def built_in_ids() -> frozenset[str]:
     """Return the ids of the scenarios that come with the package, whose files are called like them."""
-    return frozenset(file.stem for file in scenario_files(BUILT_IN))
+    return frozenset(file.stem for file in scenario_files(BUILT_IN_SCENARIOS))
 
 
 def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     """Return the sets of folders with scenarios, and of the package; `default` is there without being written."""
-    files = [file for folder in (BUILT_IN, *folders) if (file := sets_file(folder))]
+    files = [file for folder in (BUILT_IN_SCENARIOS, *folders) if (file := sets_file(folder))]
     found: dict[str, Sequence[str]] = {DEFAULT_SET: ()}
-    for document in _readable(files):
+    for document in _read_readable(files):
         try:
             found |= read_sets(document).root
         except DocumentError:
@@ -129,7 +134,7 @@ def sets_in(folders: Iterable[Path]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _readable(files: Iterable[Path]) -> Iterator[Document]:
+def _read_readable(files: Iterable[Path]) -> Iterator[Document]:
     """Read those of the files that can be read, each once."""
     for file in {os.path.realpath(each): each for each in files}.values():
         try:
@@ -138,7 +143,7 @@ def _readable(files: Iterable[Path]) -> Iterator[Document]:
             continue
 
 
-def _shelved(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
+def _find_fixtures(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
     """Yield the names of fixtures, with what a manifest would tell of each; None for those that are wrong."""
     for document in documents:
         if not is_fixture_like(document.value):

@@ -1,82 +1,26 @@
-"""Scenarios and scenario sets read from files and checked; every problem is reported at once."""
+"""Scenarios read from files and checked; every problem is reported at once."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import anyio.to_thread
 
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import listed
 from ghx_bench.documents import (
     Document,
     DocumentError,
-    Finding,
     Problem,
-    problem,
-    problems_of,
     read_document,
-    validate_document,
 )
-from ghx_bench.eval.checking.scenario_rules import Known, find_errors
-from ghx_bench.eval.project.folders import SETS_NAME, SUFFIXES, PathLike, scenario_files
+from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id
+from ghx_bench.eval.project.folders import PathLike, scenario_files
 from ghx_bench.eval.scenario.eval_scenario import Category, Difficulty, EvalScenario
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.scenario import ScenarioLoader, ScenarioSets
-
-SCHEMA_KEY = "$schema"
-"""Names the JSON Schema of the file, for editors; every other key is a set."""
-
-
-def load_scenario_sets(path: PathLike) -> ScenarioSets:
-    """Read the sets from a file, or from the `scenario-sets` file of a folder; raise `DocumentError` if it is wrong."""
-    path = Path(path)
-    return read_sets(read_document(_require_file(path) if path.is_dir() else path))
-
-
-def sets_file(folder: Path) -> Path | None:
-    """Return the file with the sets of a folder's scenarios, if it has one."""
-    files = (folder / f"{SETS_NAME}{suffix}" for suffix in SUFFIXES)
-    return next((file for file in files if file.is_file()), None)
-
-
-def read_sets(document: Document) -> ScenarioSets:
-    """Make sets of a document."""
-    value = document.value
-    if isinstance(value, dict):
-        value = {name: ids for name, ids in value.items() if name != SCHEMA_KEY}
-    sets = validate_document(replace(document, value=value), ScenarioSets)
-    problems = problems_of(document, _repetitions(sets))
-    if problems:
-        raise DocumentError(problems)
-    return sets
-
-
-def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
-    for name, ids in sets.root.items():
-        seen = set[str]()
-        for index, each in enumerate(ids):
-            if each in seen:
-                reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
-                yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
-            seen.add(each)
-
-
-def _require_file(folder: Path) -> Path:
-    if found := sets_file(folder):
-        return found
-    raise DocumentError(
-        [
-            Problem(
-                file=str(folder),
-                reason=f"there is no {SETS_NAME}.json in this folder",
-                suggestion='write one: {"default": ["pr-review-001"]}',
-            )
-        ]
-    )
-
+from ghx_bench.profiler.scenario import ScenarioLoader
 
 Names = str | Iterable[str] | None
 """One name, or several; `None` asks for nothing in particular, an empty list for nothing at all."""
@@ -139,21 +83,12 @@ def load_scenario_files(
     paths: PathLike | Iterable[PathLike], *, ids: Names = None, known: Known | None = None
 ) -> list[LoadedScenario]:
     """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
-    wanted = _listed(ids)
+    wanted = _as_list(ids)
     reading = _Reading(wanted=None if wanted is None else frozenset(wanted), known=known or Known())
     for file in scenario_files(paths):
         reading.read(file)
     found = reading.finish()
     return list(found.values()) if wanted is None else [found[each] for each in dict.fromkeys(wanted)]
-
-
-def read_scenario(document: Document, known: Known) -> EvalScenario:
-    """Make a scenario of a document and check what it names; raise `DocumentError` with everything wrong with it."""
-    scenario = validate_document(document, EvalScenario)
-    problems = problems_of(document, find_errors(scenario, known))
-    if problems:
-        raise DocumentError(problems)
-    return scenario
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,6 +107,7 @@ class _Reading:
         try:
             document = read_document(file)
         except DocumentError as error:
+            # What is in the file is unknown; files are usually called as their scenarios are.
             is_wanted = self.wanted is None or file.stem in self.wanted
             (self.problems if is_wanted else self.elsewhere).extend(error.problems)
             return
@@ -205,19 +141,13 @@ class _Reading:
             self.problems.append(repeated_id(document, scenario.id, first.path))
 
 
-def repeated_id(document: Document, id_: str, first: Path) -> Problem:
-    """Say that another file has a scenario with the same id."""
-    reason = f"scenario id {id_!r} is also that of {first}"
-    return problem(document, "/id", reason, "give each scenario an id of its own")
-
-
 def narrow(
     scenarios: Sequence[EvalScenario], *, tags: Names = None, category: Names = None, difficulty: Names = None
 ) -> tuple[EvalScenario, ...]:
     """Keep the scenarios that have one of the tags, and are of one of the categories and difficulties."""
-    wanted_tags = _known("tag", _listed(tags), {tag for each in scenarios for tag in each.tags})
-    categories = _known("category", _listed(category), get_args(Category))
-    difficulties = _known("difficulty", _listed(difficulty), get_args(Difficulty))
+    wanted_tags = _require_known("tag", _as_list(tags), {tag for each in scenarios for tag in each.tags})
+    categories = _require_known("category", _as_list(category), get_args(Category))
+    difficulties = _require_known("difficulty", _as_list(difficulty), get_args(Difficulty))
     return tuple(
         each
         for each in scenarios
@@ -227,12 +157,12 @@ def narrow(
     )
 
 
-def _listed(names: Names) -> list[str] | None:
+def _as_list(names: Names) -> list[str] | None:
     """Return the names asked for; `None` where nothing was asked."""
     return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
-def _known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
+def _require_known(kind: str, names: Collection[str] | None, known: Collection[str]) -> frozenset[str] | None:
     for name in names or ():
         if name not in known:
             raise UnknownNameError(kind, name, known=known)

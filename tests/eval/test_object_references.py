@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench.eval.project.python_objects import TargetError, load_from_file, load_target
+from ghx_bench.eval.project.object_references import BadReferenceError, load_from_file, load_reference
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def refusal(target: str) -> str:
-    with pytest.raises(TargetError) as caught:
-        load_target(target, dict, default="it")
+    with pytest.raises(BadReferenceError) as caught:
+        load_reference(target, dict, default="it")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -33,8 +33,8 @@ def refusal(target: str) -> str:
 def test_a_file_is_imported_whatever_its_name(name: str, folder: Path) -> None:
     (folder / name).write_text("it = {'n': 1}\nother = {'n': 2}\n")
 
-    assert load_target(name, dict, default="it") == {"n": 1}
-    assert load_target(f"{name}:other", dict, default="it") == {"n": 2}
+    assert load_reference(name, dict, default="it") == {"n": 1}
+    assert load_reference(f"{name}:other", dict, default="it") == {"n": 2}
     assert load_from_file(folder / name, "other", dict) == {"n": 2}
     assert sys.modules["json"] is json
     assert sys.modules["statistics"] is statistics
@@ -47,7 +47,7 @@ def test_a_file_beside_the_target_does_not_stand_in_for_the_standard_library(fol
     (folder / "colorsys.py").write_text("")
     (folder / "beside.py").write_text("n = 1")
 
-    assert load_target("mine.py", dict, default="it") == {"n": 1, "hsv": True}
+    assert load_reference("mine.py", dict, default="it") == {"n": 1, "hsv": True}
 
 
 def test_records_of_a_file_know_their_module(folder: Path) -> None:
@@ -57,15 +57,15 @@ def test_records_of_a_file_know_their_module(folder: Path) -> None:
         "it = {'fields': [each.name for each in fields(A)]}\n"
     )
 
-    assert load_target("mine.py", dict, default="it") == {"fields": ["y"]}
+    assert load_reference("mine.py", dict, default="it") == {"fields": ["y"]}
 
 
 def test_a_module_of_the_current_folder_is_found_by_the_installed_command(folder: Path) -> None:
     (folder / "my_module.py").write_text("it = {'n': 1}\n")
     code = (
         "import sys; sys.path.remove('')\n"
-        "from ghx_bench.eval.project.python_objects import load_target\n"
-        "print(load_target('my_module:it', dict, default='x'))"
+        "from ghx_bench.eval.project.object_references import load_reference\n"
+        "print(load_reference('my_module:it', dict, default='x'))"
     )
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True, cwd=folder).strip() == "{'n': 1}"
@@ -91,14 +91,14 @@ def test_a_module_of_the_current_folder_is_found_by_the_installed_command(folder
 )
 def test_what_cannot_be_used_is_told_in_one_line_and_leaves_nothing_behind(text: str, said: str, folder: Path) -> None:
     (folder / "mine.py").write_text(text)
-    before = {name for name in sys.modules if name.startswith("_ghx_bench_target")}
+    before = {name for name in sys.modules if name.startswith("_ghx_bench_reference")}
 
     told = refusal("mine.py")
 
     assert told.startswith(said)
     assert len(told) < 700
     if "cannot be imported" in said:
-        assert {name for name in sys.modules if name.startswith("_ghx_bench_target")} == before
+        assert {name for name in sys.modules if name.startswith("_ghx_bench_reference")} == before
 
 
 @pytest.mark.usefixtures("folder")
@@ -113,4 +113,4 @@ def test_an_interrupt_is_not_swallowed(folder: Path) -> None:
     (folder / "mine.py").write_text("raise KeyboardInterrupt")
 
     with pytest.raises(KeyboardInterrupt):
-        load_target("mine.py", dict, default="it")
+        load_reference("mine.py", dict, default="it")

@@ -13,24 +13,16 @@ from ghx_bench.agents.solution import SUFFIX, Solution, SolutionFile, load_solut
 from ghx_bench.documents import DocumentError, Problem
 from ghx_bench.eval.checking.scenario_rules import Known
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
+from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, load_scorers, scorer_names
-from ghx_bench.eval.project.loader import (
-    LoadedScenario,
-    UnknownScenariosError,
-    load_scenario_files,
-    load_scenario_sets,
-    narrow,
-    sets_file,
-)
+from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
+from ghx_bench.eval.project.sets import load_scenario_sets, sets_file
 from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.extensions import targets_of
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
-
-BUILT_IN = Path(__file__).parents[1] / "scenarios"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +47,11 @@ class Catalogue:
         self.scorers: dict[str, CustomScorer] = {}
         """The custom scorers that the loaded scenarios name; filled by loading."""
 
+    @property
+    def config(self) -> EvalConfig:
+        """The configuration that chooses from it."""
+        return self._config
+
     @cached_property
     def library(self) -> FixtureLibrary:
         """The fixtures that scenarios may require."""
@@ -68,7 +65,11 @@ class Catalogue:
     @property
     def written_sets(self) -> ScenarioSets:
         """The sets as files have them, and a `default` in any case; no scenario is read for it."""
-        named = {each.name: each.ids for folder in (BUILT_IN, *self._config.scenario_dirs) for each in _sets_in(folder)}
+        named = {
+            each.name: each.ids
+            for folder in (BUILT_IN_SCENARIOS, *self._config.scenario_dirs)
+            for each in _sets_in(folder)
+        }
         return ScenarioSets({DEFAULT_SET: (), **named})
 
     @cached_property
@@ -79,13 +80,14 @@ class Catalogue:
         if folders and DEFAULT_SET not in own:
             everything = tuple(each.scenario.id for each in self._own())
             own[DEFAULT_SET] = NamedSet(name=DEFAULT_SET, ids=everything, path=folders[0])
-        return {**{each.name: each for each in _sets_in(BUILT_IN)}, **own}
+        return {**{each.name: each for each in _sets_in(BUILT_IN_SCENARIOS)}, **own}
 
     def every(self) -> list[LoadedScenario]:
         """Return every scenario there is, the project's own first; whether their scorers exist is not asked."""
+        # To know the names of its scorers, a project's file is executed; a list of scenarios needs none of them.
         own = self._own()
         ids = {each.scenario.id for each in own}
-        built_in = load_scenario_files(BUILT_IN, known=Known(scorers=None))
+        built_in = load_scenario_files(BUILT_IN_SCENARIOS, known=Known(scorers=None))
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
     def scenarios(self) -> Sequence[EvalScenario]:
@@ -104,10 +106,10 @@ class Catalogue:
         self.scorers |= load_scorers(self._scorer_names(), self._config.scorers)
         return self.scenarios()
 
-    def select(self, *, category: Sequence[str], difficulty: Sequence[str]) -> EvalConfig:
-        """Return the configuration narrowed to scenarios of these categories and difficulties, named one by one."""
+    def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
+        """Return the catalogue whose configuration names the chosen scenarios of these categories and difficulties."""
         if not category and not difficulty:
-            return self._config
+            return self
         choice = self._config.scenarios
         name = choice.set or DEFAULT_SET
         ids = choice.ids or self.sets.get(name)
@@ -118,7 +120,7 @@ class Catalogue:
         if not chosen:
             wanted = " and ".join(filter(None, (_in_words("category", category), _in_words("difficulty", difficulty))))
             raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
-        return self._config.with_overrides({"--scenario": [each.id for each in chosen]})
+        return Catalogue(self._config.override(scenario=[each.id for each in chosen]))
 
     def solutions(self, lineage: Callable[[str], Sequence[str]]) -> Callable[[str, str], Solution | None]:
         """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
@@ -140,8 +142,8 @@ class Catalogue:
 
     def _look_up(self, ids: Sequence[str]) -> dict[str, LoadedScenario]:
         """Return the scenarios with these ids, in that order."""
-        own = self._found(self._config.scenario_dirs, ids)
-        built_in = self._found([BUILT_IN], [each for each in ids if each not in own])
+        own = self._find(self._config.scenario_dirs, ids)
+        built_in = self._find([BUILT_IN_SCENARIOS], [each for each in ids if each not in own])
         available = {**built_in, **own}
         missing = [each for each in ids if each not in available]
         if missing:
@@ -156,7 +158,7 @@ class Catalogue:
     def _read(self, folders: Sequence[Path], ids: Iterable[str]) -> list[LoadedScenario]:
         return load_scenario_files(folders, ids=ids, known=self._known)
 
-    def _found(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
+    def _find(self, folders: Sequence[Path], ids: Sequence[str]) -> dict[str, LoadedScenario]:
         """Return those of the scenarios that are in the folders; what is wrong with others is not in the way."""
         if not folders or not ids:
             return {}
@@ -170,12 +172,12 @@ class Catalogue:
     def _check_targets(self) -> None:
         target = self._config.target
         for each in self.scenarios():
-            if target not in targets_of(each):
-                only = " and ".join(targets_of(each))
+            if target not in each.known_extensions.targets:
+                only = " and ".join(each.known_extensions.targets)
                 raise InputError(f"scenario {each.id} can be run on {only} only; leave it out, or choose that --target")
 
     def _check_fixtures(self) -> None:
-        """Refuse fixtures that nobody can make; on github.com a manifest may have others, which were made by hand."""
+        """Refuse fixtures that have no file; on github.com a manifest may have others, which were made by hand."""
         if self._config.target != "twin":
             return
         problems = [

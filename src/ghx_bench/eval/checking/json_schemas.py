@@ -11,7 +11,7 @@ from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.loader import SCHEMA_KEY
+from ghx_bench.eval.project.sets import SCHEMA_KEY
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.scenario import ScenarioSets
@@ -78,7 +78,7 @@ def _mode() -> Schema:
 
 
 def _allow_presets(definition: Schema) -> None:
-    """Let the name of a preset stand for an MCP server, as it may."""
+    """Accept the name of a preset for an MCP server."""
     servers: dict[str, Schema] = definition["properties"]["mcp_servers"]["patternProperties"]
     for pattern, server in servers.items():
         servers[pattern] = {"anyOf": [{"enum": list(PRESETS)}, server]}

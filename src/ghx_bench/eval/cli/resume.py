@@ -1,0 +1,127 @@
+"""`ghx-bench resume`: the cells that an interrupted run has left."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ghx_bench._base.errors import FlagError
+from ghx_bench.eval.cli.flags import AsJson, LogFile, WholeNumber
+
+if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.eval.project.config import EvalConfig
+    from ghx_bench.profiler.store.record import RunRecord
+
+
+def resume(
+    run: Path,
+    /,
+    *,
+    profile: str | None = None,
+    log_json: LogFile = None,
+    max_concurrency: WholeNumber | None = None,
+    fail_on: list[str] | None = None,
+    report: bool = True,
+    as_json: AsJson = False,
+) -> int:
+    """Run the cells that an interrupted run has left, in the folder where it was started.
+
+    Parameters
+    ----------
+    run
+        The directory of the run.
+    profile
+        For a run of `ghx-bench profile` that does not say where its profile is, or whose profile was moved: the Python
+        file with it, as `ghx-bench profile` takes it.
+    log_json
+        Write every event as a line of JSON to this file (`-` for standard error).
+    max_concurrency
+        How many cells run at once.
+    fail_on
+        End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
+    report
+        Write the report when all cells are done; `ghx-bench report` does that for the run of a profile.
+    as_json
+        Print the result as JSON.
+    """
+    from ghx_bench.eval.cli.measuring import is_evaluation, record_of
+
+    record = record_of(run)
+    if is_evaluation(record):
+        if profile is not None:
+            raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
+        changes = {"max_concurrency": max_concurrency, "fail_on": fail_on}
+        return _resume_evaluation(run, record, changes, log_json=log_json, with_report=report, as_json=as_json)
+    if fail_on:
+        raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
+    return _resume_profile(run, record, profile, max_concurrency=max_concurrency, log_json=log_json, as_json=as_json)
+
+
+def _resume_evaluation(
+    run: Path, record: RunRecord, changes: dict[str, Any], *, log_json: str | None, with_report: bool, as_json: bool
+) -> int:
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.cli.measuring import settings_of
+    from ghx_bench.eval.cli.run import run_evaluation
+    from ghx_bench.eval.project.config import EvalConfig
+
+    settings = settings_of(record, run, EvalConfig)
+    here, home = Path.cwd(), _home_of(run, record, settings)
+    if not home.samefile(here):
+        print(f"note: this run was started in {home}, and goes on there", file=sys.stderr)
+        run, log_json = here / run, log_json if log_json in (None, "-") else str(here / log_json)
+    with chdir(home):
+        # What a project's own scorers print must not get between the lines of --json.
+        with redirect_stdout(sys.stderr):
+            catalogue = Catalogue(settings.override(**changes))
+        return run_evaluation(catalogue, resume=run, log_json=log_json, with_report=with_report, as_json=as_json)
+
+
+def _resume_profile(
+    run: Path, record: RunRecord, reference: str | None, *, max_concurrency: int | None, **shown: Any
+) -> int:
+    from ghx_bench.eval.cli.profile import load_profile, run_profile, settings_of_profile
+    from ghx_bench.profiler.errors import RunMismatchError
+
+    place = reference or record.config.get("profile")
+    if not isinstance(place, str):
+        command = f"ghx-bench resume {shlex.quote(str(run))} --profile FILE"
+        raise RunMismatchError(f"{run}: this run was made by a profile; resume it with its file, `{command}`")
+    # What the user's own code prints must not get between the lines of --json.
+    with redirect_stdout(sys.stderr):
+        profile = load_profile(place)
+    config = settings_of_profile(record, run, profile).override(max_concurrency=max_concurrency)
+    return run_profile(profile, config, place, resume=run, **shown)
+
+
+def _home_of(run: Path, record: RunRecord, config: EvalConfig) -> Path:
+    """Return the folder in which an evaluation goes on, because the files of its project are there.
+
+    That is the one where it was started or, if the project has been moved since, or it has none, the current one.
+    """
+    from ghx_bench.eval.project.object_references import file_of
+    from ghx_bench.eval.project.user_agents import replayed_run
+    from ghx_bench.profiler.errors import RunMismatchError
+
+    here = Path.cwd()
+    # What the run needs of its project. Scenarios and fixtures of the package are wherever the package is.
+    named = (config.scorers, file_of(config.provider.id), replayed_run(config.provider))
+    own = [*config.scenario_dirs, *config.fixtures.folders, *config.mode_files, *filter(None, named)]
+    started_in = here if record.started_in is None or all(map(Path.is_absolute, own)) else Path(record.started_in)
+    for folder in (started_in, here):
+        missing = [path for path in own if not (folder / path).exists()]
+        if not missing:
+            return folder
+    lost = missing[0]
+    if lost.is_absolute():
+        remedy = "put it back"
+    elif record.started_in is None:
+        remedy = "resume it in the folder where it was started"
+    else:
+        remedy = (
+            f"nor is it in {record.started_in}, where it was started; resume it in the folder where its project is now"
+        )
+    raise RunMismatchError(f"{run}: it was made with {lost}, which is not here; {remedy}")

@@ -1,0 +1,55 @@
+"""What every stage has, on the twin or on github.com: handles for scorers, a private folder, the mode's path."""
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ghx_bench._base.scratch import ScratchFolder
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.twin.journal import Entry
+from ghx_bench.twin.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageHandles:
+    """What scorers and collectors may use while the stage stands."""
+
+    agent: str
+    """The login that the agent acts as."""
+    observer: Callable[[], AbstractAsyncContextManager[GitHubClient]]
+    """Opens the bench's own access to GitHub, with an identity that is not the agent's."""
+    bindings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What the variables of the scenario stand for."""
+    world: World | None = None
+    seeded: World | None = None
+    """The world before the agent touched it; both are None on github.com."""
+
+    @property
+    def journal(self) -> Iterable[Entry] | None:
+        """All requests to the world; None where no journal is kept."""
+        return None if self.world is None else tuple(self.world.journal)
+
+
+Scenarios = Callable[[], Sequence[EvalScenario]]
+"""Returns the scenarios of a run, once they are loaded."""
+
+
+def keep_path(home: Path, mode: Mode) -> None:
+    """Write profiles that set the mode's path: in a login shell, the machine's own would put every tool on it."""
+    path = mode.environment.get("PATH")
+    if path is not None:
+        for name in (".bash_profile", ".profile", ".zprofile"):
+            (home / name).write_text(f"export PATH={shlex.quote(path)}\n", encoding="utf-8")
+
+
+def private_folder() -> ScratchFolder:
+    """Return a new folder of one attempt's own, with an empty one in it to work in."""
+    folder = ScratchFolder()
+    (folder.path / "work").mkdir()
+    return folder
