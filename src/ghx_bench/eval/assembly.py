@@ -19,7 +19,6 @@ from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.github_stage import LiveLifecycle
-from ghx_bench.eval.stages.turns import TurnTaking
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.cell import Matrix
@@ -27,7 +26,7 @@ from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.instruments import Instruments, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
 
@@ -90,8 +89,14 @@ class Evaluation:
 
     async def plan(self) -> SuitePlan[EvalScenario]:
         """Check everything that can be checked without running, and return what would be run."""
-        plan = await plan_suite(self.config, loader=self.catalogue.load, modes=self.modes, sets=self._sets())
-        if self.instruments.provider.name == ReferenceProvider.name:
+        plan = await plan_suite(
+            self.config,
+            loader=self.catalogue.load,
+            modes=self.modes,
+            sets=self._sets(),
+            agents=tuple(self.instruments.providers),
+        )
+        if ReferenceProvider.name in plan.matrix.agents:
             _require_solutions(plan.matrix, self.catalogue, self.modes)
         return plan
 
@@ -124,7 +129,7 @@ async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncG
     """Put a run together; the folders with the modes' tools live as long as the block."""
     catalogue = Catalogue(config)
     async with open_modes(definitions_of(config), environ=environ) as modes:
-        lifecycle, executor = _place_of(config, catalogue, environ)
+        lifecycle, take_turn = _place_of(config, catalogue, environ)
         instruments = Instruments(
             provider=_provider(Ingredients(config=config, catalogue=catalogue, modes=modes)),
             scorer=CheckpointScorer(catalogue.scorers),
@@ -133,7 +138,9 @@ async def assembled(config: EvalConfig, *, environ: Mapping[str, str]) -> AsyncG
             analyzers=inline_analyzers(resolve_github_command),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
+            take_turn=take_turn,
         )
+        executor = LocalExecutor(config.execution.max_concurrency)
         yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments, executor=executor)
 
 
@@ -162,13 +169,12 @@ def _not_a_control(provider: SessionProvider, place: str) -> SessionProvider:
 
 def _place_of(
     config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]
-) -> tuple[Lifecycle[EvalScenario], Executor]:
+) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
-    executor = LocalExecutor(config.execution.max_concurrency)
     if config.target == "github":
         live = LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
-        return live, TurnTaking(executor, live.turn)
-    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), executor
+        return live, live.turn
+    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), let_all_in
 
 
 def _require_solutions(matrix: Matrix, catalogue: Catalogue, modes: Modes) -> None:

@@ -43,7 +43,7 @@ from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.score import CheckpointDetail, Judgement, PartialScoreError, Score
-from ghx_bench.profiler.scorers import AnswerScorer, CompositeScorer, PredicateScorer
+from ghx_bench.profiler.scorers import AnswerScorer, PredicateScorer
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
 from ghx_bench.profiler.trace import (
@@ -71,7 +71,6 @@ __all__ = [
     "Cell",
     "CheckpointDetail",
     "Collector",
-    "CompositeScorer",
     "Cost",
     "CustomMetric",
     "EnvironmentFailure",

@@ -97,6 +97,7 @@ class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
     FLAGS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "--agent": ("agents",),
         "--mode": ("modes",),
         "--model": ("models",),
         "--set": ("scenarios", "set"),
@@ -118,6 +119,9 @@ class ProfileConfig(Section):
         "--primary": ("analysis", "primary"),
     }
 
+    agents: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(), description="The agents to compare, by name; unless given, all there are."
+    )
     modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct] = Field(
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )

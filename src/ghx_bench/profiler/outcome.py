@@ -74,7 +74,7 @@ class RowContext:
     """What a row says of the run it belongs to."""
 
     run_id: str
-    provider: str
+    agent_version: str | None
     start_order: int
 
 
@@ -110,7 +110,10 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         iteration=outcome.cell.iteration,
         started_at=attempts[0].started_at,
         completed_at=timestamp(completed_at),
-        provider=context.provider,
+        provider=outcome.cell.agent,
+        agent=outcome.cell.agent,
+        agent_version=context.agent_version,
+        sources=_sources_of(outcome.evidence),
         metrics={metric.name: metric.value for metric in outcome.metrics},
         attempts=tuple(attempts),
         start_order=context.start_order,
@@ -123,7 +126,18 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
     return outcome.redaction.record(row.spelled_out(), keeping=_NAMES)
 
 
-_NAMES = ("runId", "scenarioId", "mode", "model", "provider", "sessionId", "startedAt", "completedAt")
+_NAMES = (
+    "runId",
+    "scenarioId",
+    "mode",
+    "model",
+    "provider",
+    "agent",
+    "agentVersion",
+    "sessionId",
+    "startedAt",
+    "completedAt",
+)
 """What a row is found by; none of it comes out of a session."""
 
 
@@ -140,6 +154,18 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
         "completion_reason": evidence.completion_reason if evidence else "error",
         "extensions": _extensions_of(evidence),
     }
+
+
+def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
+    """Return where the numbers of a row come from, as far as there are any."""
+    if evidence is None:
+        return {}
+    sources = {"timing": "bench"}
+    if evidence.trace is not None:
+        sources |= {"tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
+    if evidence.cost.source is not None:
+        sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
+    return sources
 
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, cast
 
-from ghx_bench.profiler.cell import check_names
+from ghx_bench.profiler.cell import check_mode_names, check_names
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.events import Observer
@@ -20,7 +20,7 @@ class ModeTable:
     """A `ModeResolver` over a fixed list of modes."""
 
     def __init__(self, modes: Sequence[Mode]) -> None:
-        check_names("mode", [mode.name for mode in modes])
+        check_mode_names([mode.name for mode in modes])
         self._modes = {mode.name: mode for mode in modes}
 
     @property
@@ -59,10 +59,17 @@ class Profile(Generic[S]):
 
     async def describe(self, config: ProfileConfig) -> str:
         """Say what a configuration would run, or raise what is wrong with it."""
-        plan = await plan_suite(config, loader=self.load, modes=ModeTable(self.modes), sets=self._sets())
+        plan = await plan_suite(
+            config,
+            loader=self.load,
+            modes=ModeTable(self.modes),
+            sets=self._sets(),
+            agents=tuple(self.instruments.providers),
+        )
         matrix = plan.matrix
         lines = [
             f"{matrix.total:,} cells, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
+            f"  agents       {', '.join(matrix.agents)}",
             f"  models       {', '.join(matrix.models)}",
             f"  modes        {', '.join(matrix.modes)}",
             f"  scenarios    {', '.join(matrix.scenario_ids)}",

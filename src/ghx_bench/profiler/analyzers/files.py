@@ -32,7 +32,9 @@ ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_H
 """Those that run as a session ends, and those for sessions that are over."""
 
 _ITERATION = re.compile(r"(?P<mode>.+)-iter-(?P<iteration>\d{1,9})")
-_IN_A_RUN = 4
+_IN_A_RUN = 5
+_IN_A_RUN_OF_VERSION_1 = 4
+"""How many names the path of a session has; the first runs had one agent, and no folder for it."""
 
 
 class NothingToAnalyzeError(InputError):
@@ -80,13 +82,12 @@ def sessions_of_run(run: Path) -> Iterator[SessionFile | Problem]:
         if isinstance(row, Problem):
             yield row
             continue
-        place = place_of(row.cell)
-        if place is None or str(place) in seen or not (folder / place).exists():
+        path = directory.find_session(row.cell)
+        place = PurePosixPath(path.relative_to(folder).as_posix())
+        if str(place) in seen or not path.exists():
             continue
         seen.add(str(place))
-        yield SessionFile(
-            path=folder / place, place=place, cell=row.cell, row=row, scenario=scenarios.get(row.scenario_id)
-        )
+        yield SessionFile(path=path, place=place, cell=row.cell, row=row, scenario=scenarios.get(row.scenario_id))
     for each in sessions_in(folder):
         match each:
             case SessionFile(place=place, cell=cell) if str(place) not in seen:
@@ -197,12 +198,14 @@ def supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) 
 
 def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analyzer[Any]]) -> SessionAnalysisBundle:
     evidence = recollect(session.cell, trace, row=session.row, scenario=session.scenario)
+    agent = {"agent": session.cell.agent} if session.cell.agent else {}
     results: dict[str, AnalysisResult] = {each.name: each.analyze(evidence).spelled_out() for each in analyzers}
     return SessionAnalysisBundle(
         session_id=trace.session_id,
         scenario_id=session.cell.scenario_id,
         mode=session.cell.mode,
         model=session.cell.model,
+        **agent,
         results=results,
     )
 
@@ -248,25 +251,16 @@ def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
         yield _told(directory.rows, error)
 
 
-def place_of(cell: Cell) -> PurePosixPath | None:
-    """Return where the files of a cell lie; `None` for names that lead elsewhere, as rows of others may have."""
-    path = cell.path
-    if path.is_absolute() or len(path.parts) != _IN_A_RUN or ".." in path.parts or "\0" in str(path):
-        return None
-    return path.with_name(f"{path.name}.json")
-
-
 def _cell_of(place: PurePosixPath) -> Cell:
     """Return which cell a file belongs to, by its name; what that does not tell is empty."""
     folders, stem = place.parent.parts, place.name.removesuffix(".json")
-    if len(folders) == _IN_A_RUN - 1 and stem.isascii() and stem.isdigit():
-        model, mode, scenario_id = folders
-        return Cell(model=unquote(model), mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
+    if len(place.parts) in (_IN_A_RUN, _IN_A_RUN_OF_VERSION_1) and stem.isascii() and stem.isdigit():
+        *agent, model, mode, scenario_id = map(unquote, folders)
+        return Cell(agent="".join(agent), model=model, mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
     scenario_id = folders[-1] if folders else ""
     named = _ITERATION.fullmatch(stem)
-    if named is None:
-        return Cell(model="", mode="", scenario_id=scenario_id, iteration=0)
-    return Cell(model="", mode=named["mode"], scenario_id=scenario_id, iteration=int(named["iteration"]))
+    mode, iteration = (named["mode"], int(named["iteration"])) if named else ("", 0)
+    return Cell(agent="", model="", mode=mode, scenario_id=scenario_id, iteration=iteration)
 
 
 def _told(path: Path, error: Exception) -> Problem:

@@ -13,7 +13,6 @@ from ghx_bench.profiler.interchange.passages import Passage, passages_by_boundar
 from ghx_bench.profiler.interchange.spend import final_metrics
 from ghx_bench.profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, known
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.credible import known_cost
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     ReasoningEvent,
@@ -60,7 +59,7 @@ def to_atif(
     spent = final_metrics(
         summary.total_tokens,
         reported_usd=summary.total_cost_usd,
-        cost=None if row is None else known_cost(row),
+        cost=None if row is None else row.upgraded().cost,
         steps=len(steps),
     )
     return known(

@@ -22,7 +22,6 @@ from ghx_bench.profiler.interchange.origin import SCOPE
 from ghx_bench.profiler.interchange.spend import completion_tokens, prompt_tokens
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
-from ghx_bench.profiler.store.credible import known_cost
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn
 
 _INTERNAL, _CLIENT = 1, 3
@@ -103,7 +102,7 @@ def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
         "ghx_bench.iteration": row.iteration,
         "ghx_bench.success": row.success,
         "ghx_bench.completion_reason": row.completion_reason,
-        "ghx_bench.cost.usd": _float(known_cost(row).total_usd),
+        "ghx_bench.cost.usd": _float(row.upgraded().cost.total_usd),
     }
     failure = None if row.error is None else str(row.known_cause or row.error_code or "_OTHER")
     return _span(

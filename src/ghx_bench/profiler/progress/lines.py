@@ -65,27 +65,29 @@ class LineLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """How wide the names of a matrix are, so that lines stand in columns; models stand there if there are several."""
+    """How wide the names of a matrix are, so that lines stand in columns; those of which there is one are left out."""
 
     mode: int = 0
     scenario: int = 0
     model: int | None = None
+    agent: int | None = None
 
     @classmethod
     def of(cls, matrix: Matrix) -> "Columns":
         """Measure the names."""
-        several = len(matrix.models) > 1
         return cls(
             mode=_widest(matrix.modes),
             scenario=_widest(matrix.scenario_ids),
-            model=_widest(matrix.models) if several else None,
+            model=_widest(matrix.models) if len(matrix.models) > 1 else None,
+            agent=_widest(matrix.agents) if len(matrix.agents) > 1 else None,
         )
 
     def describe(self, cell: Cell) -> str:
         """Name the cell in columns."""
         names = [one_line(cell.mode).ljust(self.mode), one_line(cell.scenario_id).ljust(self.scenario)]
-        if self.model is not None:
-            names.insert(0, one_line(cell.model).ljust(self.model))
+        for name, width in ((cell.model, self.model), (cell.agent, self.agent)):
+            if width is not None:
+                names.insert(0, one_line(name).ljust(width))
         return "  ".join((*names, f"#{cell.iteration}"))
 
 
@@ -112,9 +114,10 @@ def ended_line(event: RunFinished, tally: Tally) -> str:
 
 def _started_line(event: RunStarted) -> str:
     before = f", {event.done} of them done before" if event.done else ""
+    agents = "agents" if len(event.matrix.agents) > 1 else "agent"
     return (
         f"{one_line(event.run_id)}: {plural(len(event.matrix), 'cell')}{before}, {event.max_concurrency} at a time, "
-        f"agent {one_line(event.provider)}: {one_line(str(event.directory))}"
+        f"{agents} {one_line(event.provider)}: {one_line(str(event.directory))}"
     )
 
 

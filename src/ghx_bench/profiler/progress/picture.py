@@ -30,7 +30,10 @@ def draw(tally: Tally, now: datetime, *, width: int, height: int) -> list[Text]:
     modes, more_modes = _fit(list(tally.by_mode.items()), for_modes, "more modes")
     lines += [*(_mode(name, verdicts, name_width) for name, verdicts in modes), *more_modes]
     running, more_running = _fit(list(tally.running.items()), height - len(lines), "more running")
-    lines += [*(_running(cell, now, began) for cell, began in running), *more_running]
+    lines += [
+        *(_running(cell, now, began, several_agents=len(tally.agents) > 1) for cell, began in running),
+        *more_running,
+    ]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -71,7 +74,9 @@ def _title(tally: Tally) -> Text:
     state = tally.status
     if tally.warming_up is not None:
         state = f"warming up {tally.warming_up.mode}"
-    return Text(_GAP.join(filter(None, map(one_line, (state, tally.run_id, tally.provider)))), style="dim")
+        if len(tally.agents) > 1:
+            state += f" with {tally.warming_up.agent}"
+    return Text(_GAP.join(filter(None, map(one_line, (state, tally.run_id, ", ".join(tally.agents))))), style="dim")
 
 
 def _mode(name: str, verdicts: Verdicts, name_width: int) -> Text:
@@ -82,9 +87,10 @@ def _mode(name: str, verdicts: Verdicts, name_width: int) -> Text:
     return line
 
 
-def _running(cell: Cell, now: datetime, began: datetime) -> Text:
+def _running(cell: Cell, now: datetime, began: datetime, *, several_agents: bool) -> Text:
     since = clock_time(max((now - began).total_seconds(), 0.0))
-    names = map(one_line, (cell.mode, cell.scenario_id, f"#{cell.iteration}", cell.model))
+    agent = (cell.agent,) if several_agents else ()
+    names = map(one_line, (cell.mode, cell.scenario_id, f"#{cell.iteration}", cell.model, *agent))
     return Text(f"{since:>7}{_GAP}{_GAP.join(names)}", style="dim")
 
 

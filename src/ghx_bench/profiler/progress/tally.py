@@ -57,7 +57,7 @@ class Tally:
     """
 
     run_id: str = ""
-    provider: str = ""
+    agents: tuple[str, ...] = ()
     total: int = 0
     done_before: int = 0
     max_concurrency: int = 1
@@ -123,7 +123,7 @@ class Tally:
         return replace(
             self,
             run_id=event.run_id,
-            provider=event.provider,
+            agents=event.matrix.agents,
             total=len(event.matrix),
             done_before=event.done,
             max_concurrency=event.max_concurrency,

@@ -10,7 +10,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
 from ghx_bench.profiler.runner.plugins import plugin_call, require
 from ghx_bench.profiler.runner.pricing import cost_of
@@ -44,17 +44,17 @@ class Conversation(Generic[S]):
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
-        limits = self.instruments.limits
+        limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
         with anyio.CancelScope() as scope:
             self.phases.enter("session")
-            allow(scope, limits.setup_s)
-            async with plugin_call(scope) as holding, self.instruments.provider.session(self._request()) as session:
-                allow(scope)
+            set_deadline(scope, limits.setup_s)
+            async with plugin_call(scope) as holding, provider.session(self._request()) as session:
+                set_deadline(scope)
                 try:
                     await self._converse(session)
                 finally:
                     self.phases.enter("close")
-                    allow(scope, limits.cleanup_s, shielded=True)
+                    set_deadline(scope, limits.cleanup_s, shielded=True)
             self._take(holding.error)
         if scope.cancelled_caught:
             self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))

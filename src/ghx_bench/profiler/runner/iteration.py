@@ -1,7 +1,7 @@
 """One iteration: a cell is measured, again where that is worth it, and ends as one outcome."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic
@@ -22,14 +22,14 @@ from ghx_bench.profiler.metrics import Timing
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
-from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.runner.plugins import explain, plugin_call, require
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
 
-Retrying = Callable[[int, str, float], None]
+Retrying = Callable[[int, str, float], Awaitable[None]]
 """Told of a failed attempt: its number, the error in words, and the pause before the next one."""
 
 
@@ -68,7 +68,7 @@ async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
-        retrying(len(attempts), attempts[-1].error or "", pause_s)
+        await retrying(len(attempts), attempts[-1].error or "", pause_s)
         await anyio.sleep(pause_s)
 
 
@@ -84,15 +84,15 @@ async def measure(task: Task[S]) -> Outcome:
     error: Exception | None = None
     with anyio.CancelScope() as scope:
         phases.enter("stage")
-        allow(scope, limits.setup_s)
+        set_deadline(scope, limits.setup_s)
         lifecycle = task.instruments.lifecycle
         async with plugin_call(scope) as staging, lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
-            allow(scope)
+            set_deadline(scope)
             try:
                 require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
                 outcome = await _measure_on(stage, task, phases, started_at)
             finally:
-                allow(scope, limits.cleanup_s, shielded=True)
+                set_deadline(scope, limits.cleanup_s, shielded=True)
         error = staging.error
     if scope.cancelled_caught:
         error = OverranError("preparing" if outcome is None else "clearing away", "the stage")

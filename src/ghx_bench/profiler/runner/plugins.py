@@ -15,7 +15,7 @@ from ghx_bench.profiler.contracts import Analyzer, Collector
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Outcome
-from ghx_bench.profiler.runner.deadlines import allow
+from ghx_bench.profiler.runner.deadlines import set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def require(value: object, kind: type[T], what: str) -> T:
 
 def _lift(shield: anyio.CancelScope | None) -> None:
     if shield is not None:
-        allow(shield)
+        set_deadline(shield)
 
 
 def _is_interrupted() -> bool:

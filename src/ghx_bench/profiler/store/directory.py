@@ -36,9 +36,22 @@ class RunDirectory:
         """Return where the trace of a cell lies; that of a warm-up, which is no cell, apart from the rest."""
         return self._file("warm-ups" if cell.is_canary else "sessions", cell)
 
+    def find_session(self, cell: Cell) -> Path:
+        """Return where the trace of a cell is, in a run of any version; where it would be if there is none."""
+        return self._find("sessions", cell)
+
     def analysis(self, cell: Cell) -> Path:
         """Return where the findings on a cell lie."""
         return self._file("analysis", cell)
+
+    def find_analysis(self, cell: Cell) -> Path:
+        """Return where the findings on a cell are, in a run of any version; where they would be if there are none."""
+        return self._find("analysis", cell)
+
+    def _find(self, kind: str, cell: Cell) -> Path:
+        place = self._file(kind, cell)
+        older = self.path.joinpath(kind, *cell.path_without_agent.parts).with_name(place.name)
+        return older if older.exists() and not place.exists() else place
 
     def _file(self, kind: str, cell: Cell) -> Path:
         return self.path.joinpath(kind, *cell.path.parts).with_name(f"{cell.path.name}.json")

@@ -8,7 +8,7 @@ from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.rows import RowLine, parse_row, scan_lines
 
-_Group = tuple[str, str, str, str]
+_Group = tuple[str, str, str, str, str]
 _Places = dict[int, tuple[int, int]]
 """By iteration: the number of a row's line, and where it begins."""
 
@@ -36,7 +36,7 @@ class DistinctRows:
                 yield line.row
 
     def _is_new(self, line: RowLine, row: ProfileRow, known: dict[_Group, _Places]) -> bool:
-        places = known[row.run_id, row.model, row.mode, row.scenario_id]
+        places = known[row.run_id, row.provider, row.model, row.mode, row.scenario_id]
         first = places.setdefault(row.iteration, (line.number, line.start))
         if first == (line.number, line.start):
             return True

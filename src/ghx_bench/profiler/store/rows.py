@@ -68,8 +68,8 @@ def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
 
 
 def parse_row(line: bytes) -> ProfileRow:
-    """Read the row on a line; a byte order mark, which some editors put before the first one, is no part of it."""
-    return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8))
+    """Return the row on a line as one of the newest version; a byte order mark, which editors add, is no part of it."""
+    return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8)).upgraded()
 
 
 def _refuse_newer(path: Path, number: int, version: int | None) -> None:

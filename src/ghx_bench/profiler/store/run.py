@@ -9,24 +9,16 @@ import anyio
 from anyio import to_thread
 
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.files import unusable, write_file
 from ghx_bench.profiler.store.lock import locked
-from ghx_bench.profiler.store.record import RunRecord, read_record, write_record
+from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
 from ghx_bench.profiler.trace import SessionTrace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellFiles:
-    """What one cell leaves on disk."""
-
-    row: ProfileRow
-    trace: SessionTrace | None = None
-    analysis: SessionAnalysisBundle | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +122,11 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
     read_record(directory.record)  # a folder that is no run gets no lock file
     with _held(directory) as rows:
         record = read_record(directory.record)
+        if record.version < RECORD_VERSION:
+            raise RunMismatchError(
+                f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
+                "which orders cells otherwise; finish it with that one, or start a new run"
+            )
         differences = record.differences(plan)
         if differences:
             raise RunMismatchError(
