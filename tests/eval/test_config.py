@@ -1,11 +1,16 @@
 import json
 from pathlib import Path
-from typing import get_origin
+from typing import Any, get_origin
 
 import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
 from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
+
+
+def flags_of(**settings: Any) -> dict[str, Any]:
+    """Return settings named as in Python by their flags."""
+    return {f"--{name.replace('_', '-')}": value for name, value in settings.items()}
 
 
 def load(folder: Path, text: str) -> EvalConfig:
@@ -27,7 +32,10 @@ def test_a_file_of_the_older_tools_loads_unchanged(shared: Path) -> None:
     assert config.fixtures.manifest == shared / "compat" / "fixtures" / "latest.json"  # beside the file that names it
     assert config.fixtures.seed_if_missing
     assert config.fixtures.reseed_between_modes
-    assert config.notes() == ("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",)
+    assert config.notes() == (
+        "execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",
+        "output.log_level is not used: leave it out",
+    )
 
 
 def test_by_default_the_reference_agent_runs_without_a_model_and_touches_no_repository(tmp_path: Path) -> None:
@@ -87,11 +95,11 @@ def test_a_token_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None
 
 
 def test_flags_reach_the_keys_of_the_evaluation() -> None:
-    config = EvalConfig(modes=("ghx",)).override(agent="opencode", repo="a/b", repetitions=2)
+    config = EvalConfig(modes=("ghx",)).with_overrides(flags_of(agent="opencode", repo="a/b", repetitions=2))
 
     assert (config.provider.id, config.fixtures.repo, config.execution.repetitions) == ("opencode", "a/b", 2)
     with pytest.raises(FlagError, match=r"^--repo: 'x' does not have the form of 'octocat/hello-world'"):
-        config.override(repo="x")
+        config.with_overrides(flags_of(repo="x"))
 
 
 def test_every_flag_leads_to_a_key() -> None:

@@ -34,6 +34,11 @@ CALCULATOR = str(Path(__file__).parents[1] / "support" / "calculator_mcp.py")
 CALC = {"command": sys.executable, "args": [CALCULATOR]}
 
 
+def flags_of(**settings: Any) -> dict[str, Any]:
+    """Return settings named as in Python by their flags."""
+    return {f"--{name.replace('_', '-')}": value for name, value in settings.items()}
+
+
 def defined(**keys: Any) -> ModeDefinition:
     return ModeDefinition.model_validate(keys)
 
@@ -311,7 +316,7 @@ def test_modes_can_be_named_described_and_kept_in_files(tmp_path: Path) -> None:
 def test_a_flag_can_name_a_mode_that_the_file_describes() -> None:
     config = EvalConfig.model_validate({"modes": ["ghx", {"name": "mine"}], "mode_definitions": [{"name": "spare"}]})
 
-    chosen = config.override(mode=("mine", "spare"))
+    chosen = config.with_overrides(flags_of(mode=("mine", "spare")))
 
     assert chosen.modes == ("mine", "spare")
     assert [each.name for each in definitions_of(chosen)] == ["spare", "mine"]

@@ -12,6 +12,11 @@ from ghx_bench.profiler.config import ModelEntry, ProfileConfig, load_config
 MINIMAL = "modes: [baseline, ghx]\n"
 
 
+def flags_of(**settings: Any) -> dict[str, Any]:
+    """Return settings named as in Python by their flags."""
+    return {f"--{name.replace('_', '-')}": value for name, value in settings.items()}
+
+
 def load(folder: Path, text: str) -> ProfileConfig:
     path = folder / "profile.yaml"
     path.write_text(text)
@@ -33,7 +38,7 @@ def test_modes_are_all_that_must_be_said(tmp_path: Path) -> None:
     assert (config.execution.repetitions, config.execution.warmup, config.execution.order) == (5, True, "interleaved")
     assert (config.execution.max_concurrency, config.execution.retries, config.execution.seed) == (1, None, 0)
     assert (config.output.results_dir, config.output.reports_dir) == (Path("results"), None)
-    assert (config.output.session_export, config.output.log_level) == (True, "info")
+    assert (config.output.session_export, config.output.log_level) == (True, None)
     assert (config.analysis.target, config.analysis.alpha, config.analysis.margin_pct) == ("suite", 0.05, 10)
     assert config.analysis.primary == ("success", "tokens_active", "latency_wall_ms", "cost_total_usd")
     assert config.notes() == ()
@@ -175,7 +180,7 @@ FILE = ProfileConfig.model_validate(
 
 
 def test_flags_override_the_file_which_overrides_the_defaults() -> None:
-    config = FILE.override(repetitions=7, model=("x", "y"), mode=["ghx", "mcp"])
+    config = FILE.with_overrides(flags_of(repetitions=7, model=("x", "y"), mode=["ghx", "mcp"]))
 
     assert (config.execution.repetitions, config.execution.seed, config.execution.max_concurrency) == (7, 9, 1)
     assert config.model_ids == ("x", "y")
@@ -185,12 +190,12 @@ def test_flags_override_the_file_which_overrides_the_defaults() -> None:
 
 @pytest.mark.parametrize("nothing", [None, (), []])
 def test_a_flag_that_is_not_given_changes_nothing(nothing: object) -> None:
-    assert FILE.override(model=nothing, mode=nothing, seed=None) == FILE
+    assert FILE.with_overrides(flags_of(model=nothing, mode=nothing, seed=None)) == FILE
 
 
 @pytest.mark.parametrize(("flag", "value", "section"), [("warmup", False, "execution"), ("retries", 0, "execution")])
 def test_false_and_zero_are_given(flag: str, value: object, section: str) -> None:
-    assert getattr(getattr(FILE.override(**{flag: value}), section), flag) == value
+    assert getattr(getattr(FILE.with_overrides(flags_of(**{flag: value})), section), flag) == value
 
 
 def test_a_set_on_the_command_line_wins_over_the_ids_of_the_file() -> None:
@@ -200,15 +205,15 @@ def test_a_set_on_the_command_line_wins_over_the_ids_of_the_file() -> None:
 
 
 def test_ids_on_the_command_line_win_over_the_ids_of_the_file() -> None:
-    assert FILE.override(scenario=["b"]).scenarios.ids == ("b",)
+    assert FILE.with_overrides(flags_of(scenario=["b"])).scenarios.ids == ("b",)
 
 
 def test_overriding_keeps_the_kind_of_configuration() -> None:
     class Extended(ProfileConfig):
         more: int = 0
 
-    assert isinstance(Extended(modes=("a",), more=3).override(seed=1), Extended)
-    assert Extended(modes=("a",), more=3).override(seed=1).more == 3
+    assert isinstance(Extended(modes=("a",), more=3).with_overrides(flags_of(seed=1)), Extended)
+    assert Extended(modes=("a",), more=3).with_overrides(flags_of(seed=1)).more == 3
 
 
 @pytest.mark.parametrize(
@@ -218,9 +223,10 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
         ({"max_concurrency": -1, "seed": 3}, "--max-concurrency: must be at least 1, not -1"),
         ({"mode": ["a", "a"]}, "--mode: 'a' is given twice; name it once"),
         (
-            {"scenario": ["a", "b c"]},
-            "--scenario: 'b c' does not have the form of 'name-001'; the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+            {"mode": ["a", "b c"]},
+            "--mode: 'b c' does not have the form of 'name-001'; the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
         ),
+        ({"scenario": ["a", ""]}, "--scenario: must not be empty"),
         ({"model": [""]}, "--model: must not be empty"),
         (
             {"order": "interleave"},
@@ -231,7 +237,7 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
 )
 def test_a_bad_flag_is_one_line_that_names_the_flag(flags: dict[str, Any], message: str) -> None:
     with pytest.raises(FlagError) as caught:
-        FILE.override(**flags)
+        FILE.with_overrides(flags_of(**flags))
 
     assert str(caught.value) == message
     assert caught.value.exit_code == 2

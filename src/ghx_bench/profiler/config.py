@@ -58,7 +58,7 @@ class ScenarioChoice(Section):
     """Which scenarios to run; ids override the set, tags narrow down either."""
 
     set: Text | None = Field(default=None, description="A named set of scenarios.")
-    ids: Annotated[tuple[Name, ...], Distinct] = Field(default=(), description="Scenarios by id, instead of a set.")
+    ids: Annotated[tuple[Text, ...], Distinct] = Field(default=(), description="Scenarios by id, instead of a set.")
     tags: Annotated[tuple[Text, ...], Distinct] = Field(
         default=(), description="Only scenarios that have one of these tags."
     )
@@ -90,7 +90,7 @@ class Output(Section):
     results_dir: Folder = Field(default=Path("results"), description="The folder that holds the runs' folders.")
     reports_dir: Folder | None = Field(default=None, description="A folder for one more copy of the report.")
     session_export: Flag = Field(default=True, description="Keep the trace of every session.")
-    log_level: LogLevel = Field(default="info", description="The least important messages that are shown.")
+    log_level: LogLevel | None = Field(default=None, description="Accepted from older files and not used.")
 
 
 class ProfileConfig(Section):
@@ -112,7 +112,6 @@ class ProfileConfig(Section):
         "--results-dir": ("output", "results_dir"),
         "--reports-dir": ("output", "reports_dir"),
         "--session-export": ("output", "session_export"),
-        "--log-level": ("output", "log_level"),
         "--target": ("analysis", "target"),
         "--alpha": ("analysis", "alpha"),
         "--margin-pct": ("analysis", "margin_pct"),
@@ -157,13 +156,11 @@ class ProfileConfig(Section):
         unused: list[str] = []
         if self.execution.timeout_default_ms is not None:
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
+        if self.output.log_level is not None:
+            unused.append("output.log_level is not used: leave it out")
         if self.scenarios.set and self.scenarios.ids:
             unused.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
         return tuple(unused)
-
-    def override(self, **flags: object) -> Self:
-        """Return this configuration with flags applied, named as in Python: `max_concurrency=4`."""
-        return self.with_overrides({f"--{name.replace('_', '-')}": value for name, value in flags.items()})
 
     def with_overrides(self, flags: Mapping[str, object]) -> Self:
         """Return this configuration with flags applied, named as on the command line; `None` and `()` are not given.

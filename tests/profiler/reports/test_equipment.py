@@ -138,7 +138,8 @@ async def test_a_run_writes_down_what_its_modes_gave_and_the_report_and_the_sess
         instruments=Instruments(provider=Silent(), scorer=PredicateScorer(lambda _: True)),
     )
 
-    result = await profile.run(profile.default_config().override(results_dir=str(tmp_path), warmup=False))
+    flags = {"--results-dir": str(tmp_path), "--warmup": False}
+    result = await profile.run(profile.default_config().with_overrides(flags))
 
     made = generate_report([result.directory])
     page = (made.directory / "index.html").read_text()

@@ -110,7 +110,7 @@ def _foreign_parts(record: RunRecord, profile: Profile[Any]) -> Iterator[str]:
     agents = ", ".join(profile.instruments.providers)
     if not {agent.name for agent in record.agents} <= set(profile.instruments.providers):
         yield f"agent {record.provider!r}, here {agents!r}"
-    planned = {"scenario": record.matrix.scenario_ids, "mode": record.matrix.modes}
+    planned = {"scenario": () if profile.loader else record.matrix.scenario_ids, "mode": record.matrix.modes}
     here = {
         "scenario": {scenario.id for scenario in profile.scenarios},
         "mode": {mode.name for mode in profile.modes},
