@@ -11,7 +11,7 @@ from report_runs import a_row
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.distinct import DistinctRows
+from ghx_bench.profiler.store.rows import DistinctRows
 
 NOW = "2026-04-01T12:00:00.000Z"
 

@@ -11,12 +11,12 @@ import anyio
 import pytest
 from profiler_fakes import config, profile, scenario
 
+from ghx_bench._base.files import write_file
+from ghx_bench._base.locks import hold_lock
 from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.store import run as run_module
-from ghx_bench.profiler.store.files import write_file
-from ghx_bench.profiler.store.lock import locked
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
 from ghx_bench.profiler.suite import SuiteResult
 from ghx_bench.profiler.testing import sample_cell
@@ -158,7 +158,7 @@ def test_two_rows_of_one_cell_are_refused(tmp_path: Path) -> None:
 
 def test_a_second_process_on_the_same_run_is_refused_and_told_by_whom(tmp_path: Path) -> None:
     directory = run(tmp_path).directory
-    with locked(directory / "run.lock"), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
+    with hold_lock(directory / "run.lock"), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
         run(tmp_path, resume=directory)
 
 

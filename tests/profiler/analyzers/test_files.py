@@ -11,8 +11,14 @@ from report_runs import a_row, a_trace, write_run
 
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.files import AnalyzedSession, SessionFile, analyze_sessions, sessions_of_run
-from ghx_bench.profiler.analyzers.recollection import recollect, recorded_scenarios
+from ghx_bench.profiler.analyzers.files import (
+    AnalyzedSession,
+    SessionFile,
+    analyze_sessions,
+    recollect,
+    recorded_scenarios,
+    sessions_of_run,
+)
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.testing import sample_cell, sample_scenario, sample_trace
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.locks import is_locked
 from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.project.user_agents import recorded_session
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.lock import is_locked
 from ghx_bench.profiler.store.record import RunRecord, read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.trace import (
@@ -50,7 +50,7 @@ def show_run(run: Path, *, as_json: bool) -> int:
 
 def _status(directory: RunDirectory, record: RunRecord) -> str:
     """Say how far a run got; one that nobody works on any more could not say itself that it was stopped."""
-    if record.status == "running" and not is_locked(directory.lock):
+    if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
         return "stopped"
     return record.status
 

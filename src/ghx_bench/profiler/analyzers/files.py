@@ -5,28 +5,31 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.files import write_atomically
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.defaults import DEFAULT_ANALYZERS, POST_HOC_ANALYZERS
-from ghx_bench.profiler.analyzers.recollection import recollect, recorded_scenarios
 from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Analyzer
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
+from ghx_bench.profiler.metrics import Cost, Timing
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import write_file
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent
 
 ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_HOC_ANALYZERS)
 """Those that run as a session ends, and those for sessions that are over."""
@@ -157,7 +160,8 @@ def _analyzed(
             bundle = supplemented(bundle, earlier)
     try:
         bundle = _joined(path, bundle)
-        _put(path, bundle.to_bytes() + b"\n")
+        # Not durable: findings can be made again, and syncing thousands of files would take longer than that.
+        write_atomically(path, bundle.to_bytes() + b"\n", durable=False)
     except OSError as error:
         yield Problem(
             file=str(path), reason=error.strerror or str(error), suggestion="choose another folder with --output-dir"
@@ -221,17 +225,6 @@ def _joined(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
     return bundle.model_copy(update={"results": {**before.results, **bundle.results}})
 
 
-def _put(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; it can be made again, so it need not survive a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write_file(temporary, content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _scenarios(directory: RunDirectory) -> tuple[Mapping[str, BaseScenario], Problem | None]:
     if not directory.record.exists():
         return {}, None
@@ -278,3 +271,92 @@ def _invalid(path: Path, error: ValidationError, what: str, remedy: str) -> Prob
     first = error.errors(include_url=False)[0]
     where = "".join(f"/{part}" for part in first["loc"])
     return Problem(file=str(path), reason=f"{what} ({where or 'all of it'}: {first['msg']})", suggestion=remedy)
+
+
+_NOT_RECORDED = "(not recorded)"
+
+
+def recorded_scenarios(snapshots: Iterable[Mapping[str, JsonValue]]) -> dict[str, BaseScenario]:
+    """Return the scenarios of a run by id, as far as every scenario has them.
+
+    What a consumer adds to its own kind of scenario is left out: without that kind nobody can say what it means. A
+    snapshot that is no scenario is left out as a whole.
+    """
+    keys = {key for name, field in BaseScenario.model_fields.items() for key in (name, field.alias or name)}
+    found: dict[str, BaseScenario] = {}
+    for snapshot in snapshots:
+        try:
+            scenario = BaseScenario.model_validate({key: snapshot[key] for key in keys & snapshot.keys()})
+        except ValidationError:
+            continue
+        found[scenario.id] = scenario
+    return found
+
+
+def unrecorded_scenario(scenario_id: str) -> BaseScenario:
+    """Return what stands for a scenario of which at most the name is known."""
+    name = scenario_id or _NOT_RECORDED
+    return BaseScenario(id=name, name=name, description=_NOT_RECORDED, prompt=_NOT_RECORDED, timeout_ms=1)
+
+
+def recollect(
+    cell: Cell, trace: SessionTrace, *, row: ProfileRow | None = None, scenario: BaseScenario | None = None
+) -> Evidence[BaseScenario]:
+    """Return what is known of a session from its trace and, where there is one, the row that it left.
+
+    A row that speaks of another session is not asked: its numbers are not those of this trace.
+    """
+    row = row if row is not None and row.session_id == trace.session_id else None
+    scenario = scenario or unrecorded_scenario(cell.scenario_id)
+    reason = _reason(trace) if row is None else row.completion_reason
+    known: dict[str, Any] = _told_by_trace(trace) if row is None else _told_by_row(row)
+    return Evidence(
+        cell=cell,
+        scenario=scenario,
+        mode=Mode(name=cell.mode, facts=_facts(row, "mode")),
+        stage=Stage(scenario=scenario, facts=_facts(row, "stage")),
+        completion_reason=reason,
+        answer=_answer(trace, reason),
+        trace=trace,
+        **known,
+    )
+
+
+def _told_by_row(row: ProfileRow) -> dict[str, Any]:
+    score = None
+    if row.success is not None and row.output_valid is not None:
+        score = Score(success=row.success, checkpoints=row.checkpoint_details, output_valid=row.output_valid)
+    return {
+        "tokens": row.tokens,
+        "timing": row.timing,
+        "tool_calls": row.tool_calls,
+        "cost": row.cost,
+        "score": score,
+    }
+
+
+def _told_by_trace(trace: SessionTrace) -> dict[str, Any]:
+    cost = trace.summary.total_cost_usd
+    return {
+        "tokens": trace.summary.total_tokens,
+        "timing": Timing(wall_ms=trace.summary.total_duration),
+        "tool_calls": summarise_tool_calls(trace, lambda call: call.name),
+        "cost": Cost() if cost is None else Cost(total_usd=cost, source="reported"),
+    }
+
+
+def _reason(trace: SessionTrace) -> CompletionReason:
+    """Return how a session seems to have ended: an agent that stops by itself has the last word."""
+    return "stop" if trace.events and isinstance(trace.events[-1], TextOutputEvent) else "error"
+
+
+def _answer(trace: SessionTrace, reason: CompletionReason) -> Answer | None:
+    if reason not in {"stop", "tool_limit"}:
+        return None
+    last = next((event.content for event in reversed(trace.events) if isinstance(event, TextOutputEvent)), "")
+    return Answer(text=last, reason="tool_limit" if reason == "tool_limit" else "stop")
+
+
+def _facts(row: ProfileRow | None, kind: str) -> Mapping[str, JsonValue]:
+    facts = row.extensions.get(kind) if row else None
+    return cast("Mapping[str, JsonValue]", facts) if isinstance(facts, dict) else {}

@@ -24,7 +24,7 @@ from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
 from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments
-from ghx_bench.profiler.runner.plugins import explain, plugin_call, require
+from ghx_bench.profiler.runner.plugins import plugin_call, require, run_analyzers, run_collectors
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
@@ -139,7 +139,8 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     outcome = replace(outcome, redaction=conversation.redaction)
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
-    return explain(outcome, task.instruments)
+    outcome = run_collectors(outcome, evidence, task.instruments.collectors)
+    return run_analyzers(outcome, evidence, task.instruments.analyzers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
-"""Where the files of a run lie."""
+"""Where the files of a run lie, and what to do when they cannot be used."""
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.errors import RunDirectoryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,19 @@ class RunDirectory:
 
     def _file(self, kind: str, cell: Cell) -> Path:
         return self.path.joinpath(kind, *cell.path.parts).with_name(f"{cell.path.name}.json")
+
+
+def unusable(path: Path, error: OSError) -> RunDirectoryError:
+    """Return an error that says in one line why a file or folder of a run cannot be used, and what to do."""
+    remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
+    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then resume the run")
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "free some space, or allow larger files",
+    errno.EACCES: "fix the permissions",
+    errno.EPERM: "fix the permissions",
+    errno.EROFS: "make the disk writable",
+}

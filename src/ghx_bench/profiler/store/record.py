@@ -10,11 +10,12 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
+from ghx_bench._base.files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 from ghx_bench.profiler.cell import Matrix, Order
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
-from ghx_bench.profiler.store.files import unusable, write_atomically
+from ghx_bench.profiler.store.directory import unusable
 
 RECORD_VERSION = 2
 

@@ -3,6 +3,7 @@
 import json
 import os
 from codecs import BOM_UTF8
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from ghx_bench._base.files import sync_directory
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
-from ghx_bench.profiler.store.files import sync_directory, unusable
+from ghx_bench.profiler.store.directory import unusable
 
 
 def read_rows(path: Path | str) -> Iterator[ProfileRow]:
@@ -149,3 +151,49 @@ class RowsFile:
             os.fsync(self._handle)
         except OSError as error:
             raise unusable(self._path, error) from error
+
+
+_Group = tuple[str, str, str, str, str]
+_Places = dict[int, tuple[int, int]]
+"""By iteration: the number of a row's line, and where it begins."""
+
+
+class DistinctRows:
+    """The rows of a file, one at a time: a repeated row is left out and counted, one that contradicts another refused.
+
+    `repeats` and `is_torn` tell of the latest reading, as far as it got. Only places of rows are kept, no row.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.repeats = 0
+        """How many rows were left out, because they say what another says."""
+        self.is_torn = False
+        """Whether a crash cut off the last line, which was left out."""
+
+    def __iter__(self) -> Iterator[ProfileRow]:
+        self.repeats, self.is_torn = 0, False
+        known: dict[_Group, _Places] = defaultdict(dict)
+        for line in scan_lines(self.path):
+            if line.row is None:
+                self.is_torn = True
+            elif self._is_new(line, line.row, known):
+                yield line.row
+
+    def _is_new(self, line: RowLine, row: ProfileRow, known: dict[_Group, _Places]) -> bool:
+        places = known[row.run_id, row.provider, row.model, row.mode, row.scenario_id]
+        first = places.setdefault(row.iteration, (line.number, line.start))
+        if first == (line.number, line.start):
+            return True
+        if self._row_at(first[1]) != row:
+            raise BadRowsError(
+                f"{self.path}:{line.number}: contradicts line {first[0]}, which is a row of the same cell "
+                f"({row.cell}) of the same run ({row.run_id}); remove one of them"
+            )
+        self.repeats += 1
+        return False
+
+    def _row_at(self, start: int) -> ProfileRow:
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return parse_row(file.readline())

@@ -8,14 +8,14 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from ghx_bench._base.files import write_file
+from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunMismatchError
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import unusable, write_file
-from ghx_bench.profiler.store.lock import locked
+from ghx_bench.profiler.store.directory import RunDirectory, unusable
 from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
 from ghx_bench.profiler.trace import SessionTrace
@@ -148,7 +148,11 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
 def _held(directory: RunDirectory) -> Generator[RowsFile]:
     with ExitStack() as held:
         try:
-            held.enter_context(locked(directory.lock))
+            held.enter_context(hold_lock(directory.lock))
+        except LockHeldError as error:
+            raise RunLockedError(
+                f"{directory.path}: another process (pid {error.owner}) is working on this run; wait for it or stop it"
+            ) from None
         except OSError as error:
             raise unusable(directory.lock, error) from error
         rows = RowsFile(directory.rows)
