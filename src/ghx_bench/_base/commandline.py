@@ -80,7 +80,7 @@ def ended(run: Callable[[], int | None]) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still to be written to standard output go nowhere, so that the end of the process says nothing."""
+    """Send what is still to be written to standard output nowhere: flushing it at exit would fail again."""
     with suppress(OSError, ValueError):  # it has no descriptor, or is closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -88,7 +88,7 @@ def _drop_output() -> None:
 
 
 def complain(message: str, exit_code: int) -> int:
-    """Say on standard error what is wrong, and return the code to end with."""
+    """Print on standard error what is wrong, and return the exit code."""
     print(f"error: {message}", file=sys.stderr)  # noqa: T201 - the command line
     return exit_code
 

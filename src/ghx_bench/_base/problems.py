@@ -50,13 +50,13 @@ def pointer_of(tokens: Iterable[str | int]) -> str:
 
 
 def shortened_pointer(pointer: str) -> str:
-    """Leave out the middle of a pointer that nobody would read."""
+    """Return a pointer without its middle, where it is too long to be read."""
     half = _LONGEST_POINTER // 2
     return pointer if len(pointer) <= _LONGEST_POINTER else f"{pointer[:half]}…{pointer[-half:]}"
 
 
 def tokens_of(pointer: str) -> tuple[str, ...]:
-    """Read a JSON pointer back into keys and indices."""
+    """Return a JSON pointer as keys and indices."""
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
 
 
@@ -70,7 +70,7 @@ def shortened(value: object) -> str:
 
 
 def in_words(value: object) -> str:
-    """Say what kind of JSON value this is, and which, if it is short."""
+    """Return what kind of JSON value this is, and which, if it is short, in words."""
     match value:
         case None | True | False:
             return shortened(value)

@@ -145,14 +145,14 @@ class ProfileConfig(Section):
         return tuple(model.id for model in self.models)
 
     def notes(self) -> tuple[str, ...]:
-        """Say what in this configuration does not do what its author may think."""
+        """Return what in this configuration does not do what its author may think, in sentences."""
         notes = list(self.unused())
         if self.execution.repetitions == 1 and self.analysis.target == "suite":
             notes.append("execution.repetitions is 1: with few scenarios no difference can be told from chance")
         return tuple(notes)
 
     def unused(self) -> tuple[str, ...]:
-        """Say which settings have no effect, whatever the run is for."""
+        """Return which settings have no effect in any run, in sentences."""
         unused: list[str] = []
         if self.execution.timeout_default_ms is not None:
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
@@ -199,5 +199,5 @@ def load_config(path: str | os.PathLike[str]) -> ProfileConfig: ...
 @overload
 def load_config(path: str | os.PathLike[str], model: type[C]) -> C: ...
 def load_config(path: str | os.PathLike[str], model: type[ProfileConfig] = ProfileConfig) -> ProfileConfig:
-    """Read a configuration from a YAML or JSON file; raise `DocumentError` with everything wrong with it."""
+    """Return the configuration in a YAML or JSON file; raise `DocumentError` with everything wrong with it."""
     return validate_document(read_document(path), model)

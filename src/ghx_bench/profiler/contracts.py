@@ -1,6 +1,6 @@
 """Every extension point of the profiler, on one page.
 
-One run calls them in this order; whoever opens a scope closes it, also when cancelled:
+One run calls them in this order; what opens a scope closes it, also when cancelled:
 
 1. `ScenarioLoader(ids)` once, before anything else.
 2. `ModeResolver.resolve(name)` once for each mode.

@@ -63,6 +63,7 @@ class Failed(_Ended):
 
         A scorer's failure is not: the session was fine and paid for, and can be graded again.
         """
+        # Retried, a scorer that cannot reach its service would have the agent paid for again and again.
         return self.cause is not Cause.SCORER and is_transient(self.error)
 
 
@@ -108,7 +109,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         mode=outcome.cell.mode,
         model=outcome.cell.model,
         iteration=outcome.cell.iteration,
-        started_at=attempts[0].started_at,
+        started_at=attempts[0].started_at,  # of the first attempt: what retries took is part of the cell
         completed_at=timestamp(completed_at),
         provider=outcome.cell.agent,
         agent=outcome.cell.agent,
@@ -174,6 +175,7 @@ def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
         case Completed(score=score):
             success, checkpoints, output_valid = outcome.success, score.checkpoints, score.output_valid
         case Failed(cause=cause, error=error):
+            # Unknown is null: a false here would count what the bench could not find out against the agent.
             success, output_valid = False if cause.is_the_agents_own else None, None
             checkpoints = error.checkpoints if isinstance(error, PartialScoreError) else None
     return {

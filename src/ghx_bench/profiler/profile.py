@@ -63,7 +63,7 @@ class Profile(Generic[S]):
         return ProfileConfig(modes=ModeTable(self.modes).names)
 
     async def describe(self, config: ProfileConfig) -> str:
-        """Say what a configuration would run, or raise what is wrong with it."""
+        """Return what a configuration would run, in words, or raise what is wrong with it."""
         plan = await plan_suite(
             config,
             loader=self.load,

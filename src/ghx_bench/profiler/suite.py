@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -145,7 +144,11 @@ async def run_planned(
     record = _record_of(plan, instruments=instruments, run_id=run_id)
     if started_in is not None:
         record = record.model_copy(update={"started_in": str(started_in)})
-    with _open_store(config, record, matrix, resume) as store, ungrouped():
+    if resume is None:
+        opening = new_run(config.output.results_dir, record)
+    else:
+        opening = resumed_run(resume, record, frozenset(matrix.cells()))
+    with opening as store, ungrouped():
         head = Head(
             config=config,
             matrix=matrix,
@@ -222,7 +225,7 @@ def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
 
 
 def _fingerprint(mode: Mode) -> str:
-    """Tell whether a mode is still the same; its environment may differ between runs, as tokens and folders do."""
+    """Return what is the same as long as a mode is; its environment, with tokens and folders, may differ."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -231,11 +234,3 @@ def _details(mode: Mode) -> ModeDetails:
     # As on rows: what is no JSON is written as text rather than not at all.
     details = ModeDetails(instructions=mode.instructions, facts=to_jsonable_python(dict(mode.facts), fallback=str))
     return Redaction.of(mode.secrets).record(details)
-
-
-def _open_store(
-    config: ProfileConfig, record: RunRecord, matrix: Matrix, resume: Path | None
-) -> AbstractContextManager[RunStore]:
-    if resume is None:
-        return new_run(config.output.results_dir, record)
-    return resumed_run(resume, record, frozenset(matrix.cells()))

@@ -64,7 +64,8 @@ class EfficiencyAnalyzer:
             "token_breakdown": token_breakdown(view),
             "largest_results": largest_results(view),
         }
-        summary = f"{shown(productive)}/{shown(total)} productive turns{_share(productive, total)}"
+        share = "" if productive is None or not total else f" ({100 * productive / total:.1f}% efficiency)"
+        summary = f"{shown(productive)}/{shown(total)} productive turns{share}"
         return result(self.name, findings, f"{summary}, {shown(backtracking)} backtracking events")
 
 
@@ -85,7 +86,3 @@ def _times_gone_back(view: SessionView) -> int:
         before = call
     failed = ((at, error) for at, error in errors_in(view) if isinstance(error, Call))
     return revisits + sum(recovery_from(call, at, view) is Recovery.RETRY for at, call in failed)
-
-
-def _share(productive: int | None, total: float | None) -> str:
-    return "" if productive is None or not total else f" ({100 * productive / total:.1f}% efficiency)"

@@ -21,7 +21,7 @@ class Recovery(StrEnum):
 
 
 def recovery_from(error: Call | ErrorEvent, number: int, view: SessionView) -> Recovery:
-    """Say what the agent did about an error in the round with this number.
+    """Return what the agent did about an error in the round with this number.
 
     Calls of the same turn do not count for a failed call: the agent had not seen its answer when it made them.
     """

@@ -114,7 +114,7 @@ class SessionView:
 
 
 def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> SessionView:
-    """Read the trace of a session; `resolve` names the commands that shell calls run."""
+    """Return the trace of a session in rounds; `resolve` names the commands that shell calls run."""
     if evidence.trace is None:
         raise ValueError(f"{evidence.cell}: there is no trace to analyze")
     reader = _CallReader(resolve, set())

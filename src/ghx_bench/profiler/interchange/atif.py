@@ -1,7 +1,7 @@
 """Writing a session as an ATIF trajectory: one step for each turn, with everything that ATIF has no field for kept."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -37,7 +37,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """Who held the session; ATIF wants a version, also where nobody knows it."""
+    """Who held the session; ATIF wants a version, also where it is not known."""
 
     name: str
     version: str = "unknown"
@@ -163,7 +163,8 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
     for event in passage.events:
         contents.add(event)
     turn = passage.turn
-    is_agents = turn is not None or not _is_trouble_only(passage.events)
+    is_trouble_only = bool(passage.events) and all(isinstance(event, ErrorEvent) for event in passage.events)
+    is_agents = turn is not None or not is_trouble_only
     kept = known(
         events=contents.order,
         lead=passage.lead or None,
@@ -182,12 +183,8 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
     )
 
 
-def _is_trouble_only(events: Sequence[TraceEvent]) -> bool:
-    return bool(events) and all(isinstance(event, ErrorEvent) for event in events)
-
-
 def _model_calls(passage: Passage, agent: AgentInfo, *, thinks: bool) -> int | None:
-    """Return how often a model was called: once a turn, never by an agent that has none; else nobody knows."""
+    """Return how often a model was called: once a turn, never by an agent that has none; else `None`."""
     if not agent.has_model:
         return None if thinks else 0
     return None if passage.turn is None else 1
@@ -254,7 +251,7 @@ def passages_by_boundary(trace: SessionTrace) -> Iterator[Passage]:
 
 
 def _beginning(trace: SessionTrace) -> int:
-    """Find where the first turn begins; before it, only what has no turn."""
+    """Return where the first turn begins; before it, only what has no turn."""
     if not trace.turns:
         return len(trace.events)
     boundaries = (at for at, event in enumerate(trace.events) if isinstance(event, TurnBoundaryEvent))

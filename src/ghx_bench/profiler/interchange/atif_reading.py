@@ -177,7 +177,7 @@ def _laid_out(step: AtifStep) -> list[JsonObject] | None:
 
 
 def _cut(kind: str, text: str, entries: list[JsonObject]) -> Iterator[JsonObject] | None:
-    """Cut a joined text into its pieces again; `None` where somebody changed it."""
+    """Cut a joined text into its pieces again; `None` where it was changed."""
     lengths = [entry.get("length") for entry in entries if entry.get("type") == kind]
     pieces: list[JsonObject] = []
     at = 0

@@ -251,7 +251,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def nanoseconds(stamp: str | None) -> int | None:
-    """Read an ISO time; `None` where there is none, or only a text."""
+    """Return an ISO time in nanoseconds; `None` where there is none, or only a text."""
     if stamp is None:
         return None
     try:

@@ -33,7 +33,7 @@ class LineLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave the stream to whoever opened it."""
+        """Leave the stream open: it was not opened here."""
 
     def __call__(self, event: Event) -> None:
         """Write the line of this event, if it has one."""
@@ -92,7 +92,7 @@ class Columns:
 
 
 def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
-    """Say how a cell went: verdict, name, time, tokens, and the reason if something was amiss."""
+    """Return how a cell went, in a line: verdict, name, time, tokens, and the reason if something was amiss."""
     row = event.row
     what = "  ".join(filter(None, (columns.describe(event.cell), *spend(row), _reason(row))))
     return f"{_place(tally)} {verdict(row.success):<5} {what}"
@@ -106,7 +106,7 @@ def _reason(row: ProfileRow) -> str:
 
 
 def ended_line(event: RunFinished, tally: Tally) -> str:
-    """Say how the run went."""
+    """Return how the run went, in a line."""
     took = clock_time(tally.elapsed_s(event.at))
     counts = f"{plural(event.measured, 'cell')} measured, {event.failed:,} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"

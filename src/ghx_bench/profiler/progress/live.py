@@ -32,7 +32,7 @@ def draw(tally: Tally, now: datetime, *, width: int, height: int) -> list[Text]:
     """
     lines = [_bar(tally, width), _counts(tally, width), _times(tally, now), _title(tally)][:height]
     room = height - len(lines)
-    name_width = _name_width(tally, width)
+    name_width = min(max(map(len, tally.by_mode), default=0), max(width // 2, 1), _WIDEST_NAME)
     # Running cells come and go: they take what the modes leave, but up to half if these leave less.
     for_modes = max(room - len(tally.running), (room + 1) // 2)
     modes, more_modes = _fit(list(tally.by_mode.items()), for_modes, "more modes")
@@ -100,10 +100,6 @@ def _running(cell: Cell, now: datetime, began: datetime, *, several_agents: bool
     agent = (cell.agent,) if several_agents else ()
     names = map(one_line, (cell.mode, cell.scenario_id, f"#{cell.iteration}", cell.model, *agent))
     return Text(f"{since:>7}{_GAP}{_GAP.join(names)}", style="dim")
-
-
-def _name_width(tally: Tally, width: int) -> int:
-    return min(max(map(len, tally.by_mode), default=0), max(width // 2, 1), _WIDEST_NAME)
 
 
 def _shorten(name: str, width: int) -> str:

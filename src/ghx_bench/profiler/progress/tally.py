@@ -94,7 +94,7 @@ class Tally:
         return self.verdicts.total / working_s if working_s > 0 else None
 
     def rest_s(self, now: datetime) -> float | None:
-        """Return how long the rest will take, `None` while nobody can tell or nothing is left."""
+        """Return how long the rest will take, `None` while that cannot be told or nothing is left."""
         if self.ends_at is None or self.ended_at is not None or self.done >= self.total:
             return None
         return max((self.ends_at - now).total_seconds(), 0.0)

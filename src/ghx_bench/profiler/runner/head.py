@@ -80,6 +80,7 @@ class Head(Generic[S]):
         left = [PlacedCell(cell=cell, start_order=place) for place, cell in order if cell not in self.store.done]
         scenarios = {scenario_id: scenario.to_wire() for scenario_id, scenario in self.scenarios.items()}
         if self.config.execution.warmup:
+            # One after the other: the first that fails must keep the others from costing anything.
             for canary in self._canaries([placed.cell for placed in left]):
                 await workers.run(blocks_of([PlacedCell(cell=canary, start_order=0)], scenarios))
         await workers.run(blocks_of(left, scenarios))
@@ -101,6 +102,7 @@ class Head(Generic[S]):
             case CellMeasured(cell=cell) if cell.is_canary:
                 self._judge_canary(message)
             case CellMeasured(cell=cell, files=files):
+                # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
                 self._tell(CellFinished(at=self.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():

@@ -37,7 +37,7 @@ Retrying = Callable[[int, str, float], Awaitable[None]]
 class Task(Generic[S]):
     """A cell with what it takes to measure it, and how far that has come.
 
-    The last two are for whoever has to say what an interrupted cell had spent.
+    The last three are for telling what an interrupted cell had spent.
     """
 
     cell: Cell
@@ -58,22 +58,24 @@ class Task(Generic[S]):
 
 async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome:
     """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
+    # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
     attempts = task.attempts
     while True:
         outcome = await measure(task)
         attempts.append(attempt_of(outcome, len(attempts) + 1))
-        task.conversation = None
+        task.conversation = None  # what it spent is on its attempt now, and must not be counted again
         if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
+        # Never less than the service asked for: coming back sooner prolongs a rate limit.
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
         await retrying(len(attempts), attempts[-1].error or "", pause_s)
         await anyio.sleep(pause_s)
 
 
 async def measure(task: Task[S]) -> Outcome:
-    """Run the scenario once and say what happened.
+    """Run the scenario once and return what happened.
 
     Returns `Completed` if the agent had its turn, right or wrong; `Failed` if something stopped us from finding out.
     Either carries whatever evidence there was: what the agent spent is never forgotten.
@@ -92,6 +94,7 @@ async def measure(task: Task[S]) -> Outcome:
                 require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
                 outcome = await _measure_on(stage, task, phases, started_at)
             finally:
+                # Shielded: Ctrl-C must not skip clearing away what this cell works in, here as after the session.
                 set_deadline(scope, limits.cleanup_s, shielded=True)
         error = staging.error
     if scope.cancelled_caught:
@@ -103,7 +106,7 @@ async def measure(task: Task[S]) -> Outcome:
 
 
 def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | None) -> Failed:
-    """Say that the stage gave way, with whatever the session had done by then."""
+    """Return that the stage gave way, with all that the session had done by then."""
     error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
     cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
     conversation = task.conversation
@@ -152,7 +155,7 @@ class _Obstacle:
 
 
 async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
-    """Let the scorer speak, unless the session broke down before the agent was done."""
+    """Return the score, or what was in the way of one; a session that broke down is not scored."""
     broke = conversation.error
     if broke is not None and not conversation.timed_out:
         unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH

@@ -55,9 +55,11 @@ async def plugin_call(shield: anyio.CancelScope | None = None) -> AsyncGenerator
         is_interrupted = anyio.current_effective_deadline() == float("-inf")
         if isinstance(error, anyio.get_cancelled_exc_class()) and is_interrupted:
             raise
+        # A plugin's own cancellation, or its `SystemExit`, is its failure: it must cost its cell and no other.
         caught.error = PluginError(f"raised {type(error).__name__}, which only the bench may ({error})")
         caught.error.__cause__ = error
     _lift(shield)
+    # A plugin that turned our cancellation into an error of its own must not make the run go on.
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 

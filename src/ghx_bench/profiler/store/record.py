@@ -132,16 +132,14 @@ def _difference(part: str, mine: object, others: object) -> str:
         return part
     before, now = cast("dict[str, object]", mine), cast("dict[str, object]", others)
     keys = _keys_that_differ(before, now)
-    plain = [f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if _is_plain(before.get(key))]
+    plain = [
+        f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if isinstance(before.get(key), str | int | float)
+    ]
     return f"{part}: {'; '.join(plain or keys)}"
 
 
 def _keys_that_differ(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float)
 
 
 def _by_id(items: Iterable[object]) -> dict[str, dict[str, object]]:
@@ -150,7 +148,7 @@ def _by_id(items: Iterable[object]) -> dict[str, dict[str, object]]:
 
 
 def read_record(path: Path) -> RunRecord:
-    """Read a `run.json`, or say in one line why it cannot be used."""
+    """Return a `run.json` of any version; raise `RunDirectoryError` if it cannot be used."""
     try:
         return RunRecord.model_validate_json(path.read_bytes()).upgraded()
     except FileNotFoundError:
@@ -169,6 +167,7 @@ def write_record(path: Path, record: RunRecord) -> None:
     """Write a `run.json` atomically."""
     try:
         content = json.dumps(json.loads(record.spelled_out().to_bytes()), indent=2, ensure_ascii=False)
+        # Atomic and durable: without its plan no run can be resumed, whatever rows it has.
         write_atomically(path, content.encode() + b"\n")
     except OSError as error:
         raise unusable(path, error) from error

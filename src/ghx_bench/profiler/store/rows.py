@@ -52,12 +52,14 @@ def scan_lines(path: Path) -> Iterator[RowLine]:
 
 
 def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
-    """Read one line; `None` for one that a crash cut off before its end."""
+    """Return the row on a line; `None` for one that a crash cut off before its end."""
     try:
         row = parse_row(line)
     except ValidationError as error:
         _refuse_newer(path, number, _version_on(line))
         first = error.errors(include_url=False)[0]
+        # Torn is only a last line without its newline. A broken line in the middle was damaged later, and skipping it
+        # would run its cell, and pay for it, again.
         if not line.endswith(b"\n") and first["type"] == "json_invalid":
             return None
         where = ".".join(str(part) for part in first["loc"])
@@ -115,9 +117,11 @@ class RowsFile:
 
     def append(self, rows: Iterable[ProfileRow]) -> None:
         """Put rows on disk; if that fails, the file is as it was before."""
+        # One write and one sync for all: at concurrency 10 that is the difference between 1 ms and 10 ms a row.
         content = b"".join(row.to_bytes() + b"\n" for row in rows)
         try:
             self._write(content)
+            # Before `append` returns: a cell that counts as done must survive a power cut, not only a kill.
             os.fsync(self._handle)
         except OSError as error:
             self._cut()
@@ -125,11 +129,12 @@ class RowsFile:
         self._end += len(content)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
     def _write(self, content: bytes) -> None:
         written = 0
+        # At a place of our own rather than with O_APPEND, so that a write that failed halfway is written over.
         while written < len(content):
             written += os.pwrite(self._handle, content[written:], self._end + written)
 

@@ -46,6 +46,7 @@ class RunStore:
 
         Concurrent calls share writes: while one is going on, all who come wait together for the next.
         """
+        # Shielded: a finished cell that waits for the shared write is paid for, and Ctrl-C must not lose its row.
         with anyio.CancelScope(shield=True):
             place = _Place(files)
             self._waiting.append(place)
@@ -63,6 +64,7 @@ class RunStore:
         try:
             await to_thread.run_sync(self._write, [place.files for place in batch])
         finally:
+            # Stays true if others wait: the first of them is called to write, and one who comes now must not as well.
             self._is_writing = bool(self._waiting)
             for place in (*batch, *self._waiting[:1]):
                 place.called.set()
@@ -88,6 +90,7 @@ class RunStore:
                 self._write_json(self.directory.session(cell), files.trace)
             if files.analysis is not None:
                 self._write_json(self.directory.analysis(cell), files.analysis)
+        # Last: a row whose session is missing would be a promise that the file beside it breaks.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
@@ -134,6 +137,7 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
                 "resume it with the same settings, or start a new run"
             )
         store = RunStore(directory=directory, record=record, rows=rows)
+        # Read under the lock: a row that another process was writing would else be cut off as torn.
         for row in rows.recover():
             if row.cell not in cells:
                 raise BadRowsError(f"{directory.rows}: the row of {row.cell} does not belong to this run; remove it")

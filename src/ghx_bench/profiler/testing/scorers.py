@@ -135,7 +135,7 @@ class JudgeContract(ContractSuite):
         return sample_evidence()
 
     def test_a_judgement_has_a_reason(self) -> None:
-        """An opinion nobody can check is worth nothing."""
+        """An opinion that cannot be checked is worth nothing."""
         judgement: object = self._judge(self.make_evidence())
         assert isinstance(judgement, Judgement), f"Judge.judge: must return a Judgement, got {judgement!r}"
         assert judgement.reason.strip(), "Judge.judge: must give its reason"
