@@ -1,4 +1,4 @@
-"""How far a run is, drawn to fit a terminal of any size."""
+"""A run on a terminal: how far it is, drawn to fit any size and redrawn in place."""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The rows file: appended to durably, read one row at a time, repaired after a crash."""
+"""The rows file: appended to durably, read one row at a time, each cell once, repaired after a crash."""
 
 import json
 import os

@@ -23,7 +23,7 @@ from ghx_bench.profiler.trace import SessionTrace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Somebody's place in the queue; called when the files are written, or when it is their turn to write."""
+    """A cell's place in the queue; called when its files are written, or when it is its turn to write for all."""
 
     files: CellFiles
     called: anyio.Event = field(default_factory=anyio.Event)
