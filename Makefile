@@ -2,7 +2,7 @@
 #
 #   make test PYTHON=python3.13         use this interpreter for .venv
 #   make test INSTALLER=pip             use pip although uv is there (or uv, and nothing else)
-#   make test PYTEST_FLAGS='-k resume'  hand more flags to pytest
+#   make test PYTEST_FLAGS='-k resume'  hand more flags to pytest, as for `make check`
 #   make lock LOCK_FLAGS=--upgrade      take the newest versions instead of keeping those that still fit
 
 BIN = .venv/bin
@@ -11,7 +11,11 @@ SETUP_INPUTS = pyproject.toml requirements.lock scripts/setup
 PYTEST_FLAGS =
 BENCH_FLAGS =
 
-.PHONY: help demo test bench docs lock clean
+# Tests start hundreds of processes: without cached bytecode, which containers like to forbid, each compiles 800 modules.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal
+QUICK = not process and not client and not browser and not slow
+
+.PHONY: help demo check test bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
@@ -20,12 +24,21 @@ help: ## List the targets
 demo: .venv/setup.done ## Set up and run the default scenarios in three modes, offline
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
 
+# The type checker takes as long as all the tests here, so both go on at once; what it found is shown at the end.
+check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
+	$(BIN)/lint-imports --no-logo || status=1; \
+	$(PYTEST) -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
+	wait $$types || status=1; cat .cache/types.txt; exit $$status
+
 test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n logical --dist worksteal $(PYTEST_FLAGS)
+	$(PYTEST) $(PYTEST_FLAGS)
 
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals
 	@status=0; for each in benchmarks/[!_]*.py; do \

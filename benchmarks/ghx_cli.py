@@ -22,8 +22,8 @@ import anyio
 
 from _figures import Budget, Figure, show
 from _mcp_answers import answer_sizes
-from ghx_bench.twin.seed.opening import open_world, person
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.seed.worlds import open_world, person
+from ghx_bench.twin.server.loopback import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 WORLD = Path(__file__).with_name("_ghx_world.yaml")

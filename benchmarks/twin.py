@@ -26,8 +26,8 @@ import _emulate as rival
 from _figures import Budget, Figure, show
 from _http_load import Target, latencies, throughput
 from ghx_bench.twin.commands import contents, issues, repositories, users
-from ghx_bench.twin.seed.opening import open_world, person
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.seed.worlds import open_world, person
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 SEED = """\

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import Capability, capability
-from ghx_bench.cli.explanation import kind_of
+from ghx_bench.cli.schema_text import describe_values
 
 TARGET = Path(__file__).parents[1] / "docs" / "capabilities.md"
 
@@ -140,15 +140,15 @@ anyio.run(main)
 def page() -> str:
     """Return the whole page."""
     domains = dict.fromkeys(entry.domain for entry in ENTRIES.values())
-    return HEAD + "".join(_domain(domain) for domain in domains)
+    return HEAD + "".join(_domain_section(domain) for domain in domains)
 
 
-def _domain(domain: str) -> str:
-    told = (_told(capability(id_)) for id_, entry in ENTRIES.items() if entry.domain == domain)
-    return f"\n## {domain}\n" + "".join(told)
+def _domain_section(domain: str) -> str:
+    sections = (_capability_section(capability(id_)) for id_, entry in ENTRIES.items() if entry.domain == domain)
+    return f"\n## {domain}\n" + "".join(sections)
 
 
-def _told(called: Capability) -> str:
+def _capability_section(called: Capability) -> str:
     mark = "" if called.entry.effect == "reads" else f" ({called.entry.effect})"
     example = json.dumps(dict(called.operation.example), ensure_ascii=False)
     return f"""
@@ -164,17 +164,17 @@ Example: `{example}`
 
 
 def _inputs(called: Capability) -> str:
-    """Tell what it takes: the repository in a word, since most take one, and the rest in a table."""
+    """Return the inputs: the repository in a word, since most take one, and the rest in a table."""
     schema, names = called.input_schema, called.entry.signature.names
     of_repository = names[:2] == ("owner", "name")
     rest = names[2:] if of_repository else names
-    said = f"Takes `owner`, `name`{' and' if rest else ''}:\n" if of_repository else "Takes:\n"
+    first_line = f"Takes `owner`, `name`{' and' if rest else ''}:\n" if of_repository else "Takes:\n"
     rows = "".join(_row(name, schema["properties"][name], called) for name in rest)
-    return f"{said}\n| input | | |\n|---|---|---|\n{rows}" if rows else "Takes `owner`, `name`.\n"
+    return f"{first_line}\n| input | | |\n|---|---|---|\n{rows}" if rows else "Takes `owner`, `name`.\n"
 
 
 def _row(name: str, part: Mapping[str, Any], called: Capability) -> str:
-    kind = _cell(kind_of(part, called.input_schema)) + _default(name, part, called)
+    kind = _cell(describe_values(part, called.input_schema)) + _default(name, part, called)
     return f"| `{name}` | {kind} | {_cell(part.get('description', ''))} |\n"
 
 
@@ -186,7 +186,7 @@ def _default(name: str, part: Mapping[str, Any], called: Capability) -> str:
 
 
 def _outputs(schema: Mapping[str, Any]) -> str:
-    named = (f"`{name}` ({_cell(kind_of(part, schema))})" for name, part in schema["properties"].items())
+    named = (f"`{name}` ({_cell(describe_values(part, schema))})" for name, part in schema["properties"].items())
     return ", ".join(named)
 
 

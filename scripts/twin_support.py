@@ -21,10 +21,9 @@ from graphql import (
     GraphQLUnionType,
 )
 
-from ghx_bench.twin.graphql.published import published_names
+from ghx_bench.twin.graphql.documents import published_names
 from ghx_bench.twin.graphql.schema import schema
-from ghx_bench.twin.rest.catalogue import documentation_url
-from ghx_bench.twin.rest.operations import OPERATIONS, Operation
+from ghx_bench.twin.rest.operations import OPERATIONS, Operation, documentation_url
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "twin.md"

@@ -10,16 +10,28 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from programs import mark_of
 
 pytest_plugins = ["pytester"]
 
 SHARED = Path(__file__).parents[1].parent / "shared"
+OLDER_TOOLS = [each for each in (Path(__file__).parent / "data" / "older_tools", SHARED / "compat") if each.is_dir()]
 SERVING = {"capabilities", "cli", "eval", "mcp_server", "twin"}
 """The folders with tests in which a server runs beside the test."""
 SHARED_IS_MISSING = "../shared is not there"
+MARKS = {
+    "both_backends": "run this async test on asyncio and on trio",
+    "process": "starts programs of this project, or Python; found by what the test refers to, see `programs`",
+    "client": "drives programs of others (gh, git over HTTP, Node, MCP servers); found like `process`",
+    "browser": "drives a browser",
+    "slow": "computes for seconds, though it starts nothing",
+}
+UNHURRIED_S = 900
+"""How long a test may take that waits for other programs: on a busy machine, ten times as long as on a quiet one."""
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, database=None, print_blob=True)
+settings.register_profile("quick", settings.get_profile("local"), max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -29,6 +41,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(SHARED_IS_MISSING)
     return SHARED
+
+
+@pytest.fixture(scope="session", params=OLDER_TOOLS, ids=lambda folder: folder.name)
+def older_tools(request: pytest.FixtureRequest) -> Path:
+    """A folder with files of the TypeScript packages: samples of our own, and real ones where they are beside us."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +60,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "both_backends: run this async test on asyncio and on trio")
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
     if config.getoption("no_skips") or os.environ.get("GHX_BENCH_NO_SKIPS", "0") not in {"", "0"}:
         config.pluginmanager.register(NoSkips(), "no-skips")
 
@@ -52,12 +71,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("anyio_backend", ["asyncio", "trio"], scope="module")
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load the twin's GraphQL before any server does so in a thread; see `querying.load`."""
-    if any(SERVING.intersection(item.path.parts) for item in session.items):
-        from ghx_bench.twin.server import querying
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that start programs, before any of them is deselected by its mark."""
+    for item in items:
+        mark = mark_of(item)
+        if mark is not None:
+            item.add_marker(mark)
+        if any(item.get_closest_marker(name) for name in ("process", "client", "browser", "slow")):
+            item.add_marker(pytest.mark.timeout(UNHURRIED_S))
 
-        querying.load()
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the twin's GraphQL before any server does so in a thread; see `graphql.load`."""
+    if any(SERVING.intersection(item.path.parts) for item in session.items):
+        from ghx_bench.twin.server import graphql
+
+        graphql.load()
 
 
 class NoSkips:

@@ -45,6 +45,7 @@ async def replay(
         return await session.prompt("Whatever was asked."), await session.trace()
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again(tmp_path: Path) -> None:
     recorded = recording(
@@ -67,6 +68,7 @@ async def test_commands_and_calls_are_made_again_and_what_was_said_is_said_again
     assert trace.session_id != recorded.session_id
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_call_that_fails_does_not_end_the_session() -> None:
     recorded = recording(("bash", {"command": "exit 2"}), ("calc_refuse", {}), ("bash", {"command": "echo on"}))
@@ -118,11 +120,9 @@ def test_recorded_calls_are_understood_however_the_agent_names_its_tools(name: s
     assert understood(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
 
 
-def test_recorded_sessions_of_real_agents_are_understood(shared: Path) -> None:
+def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> None:
     for mode in ("baseline", "ghx", "mcp"):
-        recorded = SessionTrace.model_validate_json(
-            (shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text()
-        )
+        recorded = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
         assert recorded.tool_calls
         for call in recorded.tool_calls:
             match understood(call, ["github"]):

@@ -66,6 +66,7 @@ async def test_a_server_that_wants_a_variable_which_the_session_lacks_is_an_erro
             pass
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("server", "words"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench._base.commandline import ended
+from ghx_bench._base.commandline import run_to_exit_code
 
 FULL = Path("/dev/full")
 LONGER_THAN_ANY_BUFFER = "x" * 1_000_000
@@ -24,7 +24,7 @@ def test_output_that_cannot_be_written_is_one_line(
     with FULL.open("w", encoding="utf-8") as output:
         monkeypatch.setattr(sys, "stdout", output)
 
-        code = ended(say(text))
+        code = run_to_exit_code(say(text))
 
         monkeypatch.undo()
         output.flush()  # what is left goes nowhere: the end of the process says nothing more
@@ -34,9 +34,9 @@ def test_output_that_cannot_be_written_is_one_line(
 def test_standard_output_may_be_closed_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
 
-    assert ended(say("nobody hears it")) == 0
+    assert run_to_exit_code(say("nobody hears it")) == 0
 
 
 def test_a_file_that_nobody_looked_for_is_a_defect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(lambda: (tmp_path / "none").open().close()) == 2
+    assert run_to_exit_code(lambda: (tmp_path / "none").open().close()) == 2
     assert "this is a defect" in capsys.readouterr().err

@@ -7,7 +7,8 @@ from ghx_bench.documents import (
     Document,
     DocumentError,
     parse_document,
-    yamlevents,
+    yamlflaws,
+    yamltext,
 )
 
 JSON = Path("a.json")
@@ -129,7 +130,8 @@ def test_broken_json_is_told_in_one_line(text: str, message: str) -> None:
 def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both parsers of PyYAML: the one in C is not there on every machine."""
     loader: object = yaml.CSafeLoader if request.param == "C" else yaml.SafeLoader
-    monkeypatch.setattr(yamlevents, "_LOADER", loader)
+    monkeypatch.setattr(yamlflaws, "LOADER", loader)
+    monkeypatch.setattr(yamltext, "LOADER", loader)
 
 
 @pytest.mark.usefixtures("each_parser")

@@ -8,7 +8,7 @@ import pytest
 from capability_calls import Ghx
 
 from ghx_bench.twin.pytest_plugin import GitHubTwin
-from ghx_bench.twin.seed.opening import open_world
+from ghx_bench.twin.seed.worlds import open_world
 from ghx_bench.twin.world import World
 
 WORLD = Path(__file__).parent / "world.yaml"

@@ -14,12 +14,16 @@ from scripted_server import json_answer, scripted_server
 
 from ghx_bench.capabilities.chain import ChainResult, read_steps, run_chain
 from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.entries import Entry
 from ghx_bench.capabilities.envelope import Envelope
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.references import resolved
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.slow
 
 WIDGETS = {"owner": OWNER, "name": NAME}
 TOOLS = {"owner": OWNER, "name": "tools"}
@@ -166,6 +170,16 @@ def test_a_thread_is_part_of_a_pull_request(ghx: Ghx) -> None:
     assert result.status == "success"
     fields = ["addComment", "closePullRequest", "resolveReviewThread", "reopenPullRequest"]
     assert [field in asked for field, asked in zip(fields, changes(ghx), strict=True)] == [True] * 4
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.id)
+def test_every_capability_that_changes_something_says_how_far_it_reaches(entry: Entry) -> None:
+    assert (entry.reach is None) == (entry.effect == "reads")
+    if entry.reach is None:
+        return
+    assert {each.partition("=")[0] for each in entry.reach.unless} <= set(entry.signature.names)
+    names_an_object = {"issueNumber", "prNumber", "threadId"} & set(entry.signature.required)
+    assert entry.reach.scope != "named object" or names_an_object, "a chain could not tell it from another object"
 
 
 # Whatever chain: numbers in all spellings, by reference and not, on few things, so that they meet often.

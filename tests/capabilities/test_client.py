@@ -8,15 +8,14 @@ from typing import Any
 import anyio
 import pytest
 
-from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, rest_path
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy, graphql_url_beside, rest_path
 from ghx_bench.capabilities.errors import (
     CapabilityError,
     ErrorCode,
     GitHubError,
-    UnexpectedAnswerError,
+    UnexpectedResponseError,
     UnreachableError,
 )
-from ghx_bench.capabilities.retries import RetryPolicy
 from ghx_bench.capabilities.transports.exchange import Request, Response
 
 pytestmark = pytest.mark.anyio
@@ -254,7 +253,7 @@ LIMITED = {"type": "RATE_LIMITED", "message": "was submitted too quickly"}
 async def test_a_change_that_was_begun_before_a_limit_is_told_and_not_asked_for_again(data: Any, error: Any) -> None:
     client = Client(answer(body={"data": data, "errors": [error]}, retry_after="1"))
 
-    read = await client.graphql_answer(MUTATION)
+    read = await client.graphql_response(MUTATION)
 
     assert (read.data, read.errors, client.waits) == (data, [error], [])
 
@@ -306,7 +305,7 @@ async def test_the_first_error_of_a_document_is_raised_with_its_place() -> None:
 async def test_data_beside_errors_is_there_for_those_who_can_use_it() -> None:
     client = Client(answer(body={"data": {"a": 1, "b": None}, "errors": [{"message": "x", "path": ["b"]}]}))
 
-    read = await client.graphql_answer(QUERY)
+    read = await client.graphql_response(QUERY)
 
     assert read.data == {"a": 1, "b": None}
     assert [error["path"] for error in read.errors] == [["b"]]
@@ -314,7 +313,7 @@ async def test_data_beside_errors_is_there_for_those_who_can_use_it() -> None:
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b'{"data": null}', b'"x"'])
 async def test_an_answer_that_is_no_graphql_is_no_surprise(body: bytes) -> None:
-    with pytest.raises(UnexpectedAnswerError):
+    with pytest.raises(UnexpectedResponseError):
         await Client(answer(body=body)).graphql(QUERY)
 
 

@@ -1,7 +1,5 @@
 """What holds for each capability: its outputs, and what becomes of GitHub's main refusals."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -9,10 +7,11 @@ import pytest
 from capability_calls import Ghx, call_input
 from issue_calls import ISSUE_CALLS
 from pr_calls import PR_CALLS
+from promised_capabilities import promised
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
 
@@ -66,17 +65,17 @@ def test_the_example_is_an_input(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", IDS)
-def test_inputs_and_outputs_are_those_of_the_catalogue(id_: str, shared: Path) -> None:
-    called, documented = capability(id_), catalogued(shared).get(id_)
+def test_inputs_and_outputs_are_those_of_the_catalogue(id_: str) -> None:
+    called, documented = capability(id_), promised().get(id_)
     if documented is None:
         assert id_ in ADDED
         return
 
-    assert set(called.input_schema.get("required", ())) == set(documented["required"])
-    assert set(called.input_schema["properties"]) == set(documented["input_schema"]["properties"])
-    assert (ENTRIES[id_].effect != "reads") == documented["mutates"]
-    assert _required(called.output_schema) >= set(documented["output_schema"]["required"])
-    assert set(called.output_schema["properties"]) == set(documented["output_fields"]) | MORE.get(id_, set())
+    assert set(called.input_schema.get("required", ())) == documented.required
+    assert set(called.input_schema["properties"]) == documented.inputs
+    assert (ENTRIES[id_].effect != "reads") == documented.mutates
+    assert _required(called.output_schema) >= set(documented.output_schema["required"])
+    assert set(called.output_schema["properties"]) == set(documented.output_schema["properties"]) | MORE.get(id_, set())
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -89,11 +88,11 @@ def test_a_call_that_goes_well_gives_what_its_schema_says(id_: str, ghx: Ghx) ->
 
 
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in ADDED])
-def test_what_a_call_gives_is_what_the_catalogue_says(id_: str, ghx: Ghx, shared: Path) -> None:
+def test_what_a_call_gives_is_what_the_catalogue_says(id_: str, ghx: Ghx) -> None:
     data = ghx.data(id_, **call_input(CALLS[id_], ghx))
 
-    promised = {name: value for name, value in data.items() if name not in MORE.get(id_, ())}
-    jsonschema.validate(promised, catalogued(shared)[id_]["output_schema"])
+    known = {name: value for name, value in data.items() if name not in MORE.get(id_, ())}
+    jsonschema.validate(known, promised()[id_].output_schema)
 
 
 @pytest.mark.parametrize(("id_", "fields"), FIELDS.items())
@@ -104,6 +103,7 @@ def test_what_others_rely_on_is_given(id_: str, fields: str, ghx: Ghx) -> None:
     assert set(fields.split()) <= set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -117,6 +117,7 @@ def test_a_refusal_for_lack_of_rights_is_told_as_such(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -128,6 +129,7 @@ def test_a_refused_value_is_told_as_such(id_: str, ghx: Ghx) -> None:
     assert (envelope.error.code, envelope.error.retryable) == ("VALIDATION", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -138,6 +140,7 @@ def test_a_rate_limit_that_passes_is_waited_for(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [7.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -151,6 +154,7 @@ def test_a_rate_limit_that_lasts_is_told_with_its_end(id_: str, ghx: Ghx) -> Non
     assert ghx.waits == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", READS)
 def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -161,6 +165,7 @@ def test_a_reading_call_survives_a_failing_server(id_: str, ghx: Ghx) -> None:
     assert ghx.waits == [0.25, 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -172,6 +177,7 @@ def test_a_server_that_keeps_failing_is_told_as_such(id_: str, ghx: Ghx) -> None
     assert (envelope.error.code, envelope.error.retryable) == ("SERVER", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if "name" in ENTRIES[id_].signature.names])
 def test_a_repository_that_is_not_there_is_not_found(id_: str, ghx: Ghx) -> None:
     given = call_input(CALLS[id_], ghx)
@@ -180,11 +186,6 @@ def test_a_repository_that_is_not_there_is_not_found(id_: str, ghx: Ghx) -> None
 
     assert envelope.error is not None
     assert (envelope.error.code, envelope.error.retryable) == ("NOT_FOUND", False)
-
-
-def catalogued(shared: Path) -> dict[str, Any]:
-    catalogue = json.loads((shared / "capability-catalog.json").read_text())["capabilities"]
-    return {each["id"]: each for each in catalogue}
 
 
 def _required(schema: dict[str, Any]) -> set[str]:

@@ -11,12 +11,11 @@ from capability_calls import NAME, OWNER, Ghx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.envelope import Envelope
 from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.capabilities.retries import RetryPolicy
 from ghx_bench.capabilities.transports.exchange import Request, Response
 
 ISSUE = {"owner": OWNER, "name": NAME, "issueNumber": 1}
@@ -139,6 +138,7 @@ def test_a_list_says_in_its_meta_where_it_goes_on(ghx: Ghx) -> None:
     assert envelope.meta.pagination.end_cursor == envelope.data["pageInfo"]["endCursor"]  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(ENTRIES))
 @settings(max_examples=25)
 @given(status=st.sampled_from([200, 201, 204, 404, 500]), answer=JSON)
@@ -150,6 +150,7 @@ def test_nothing_that_github_says_makes_a_call_raise(task: str, status: int, ans
     assert envelope.ok == (envelope.error is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"data": {}}', b'{"data": {"repository": {}}}'])
 @pytest.mark.parametrize("task", sorted(ENTRIES))
 def test_an_answer_of_another_shape_is_a_failure_of_the_server(task: str, body: bytes) -> None:
@@ -162,7 +163,7 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(task: str, body: 
 
 
 def test_listing_what_there_is_loads_no_model_and_no_client() -> None:
-    loaded = modules_after("import ghx_bench.capabilities.ids, ghx_bench.capabilities.catalogue")
+    loaded = modules_after("import ghx_bench.capabilities.index")
 
     assert not loaded & {"pydantic", "anyio", "asyncio", "httpx2", "yaml"}
 

@@ -6,7 +6,7 @@ import pytest
 from scripted_server import scripted_server
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.capabilities.transports.choice import transport_for
+from ghx_bench.capabilities.client import transport_for
 from ghx_bench.capabilities.transports.exchange import Request
 from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.capabilities.transports.pooled import PooledTransport

@@ -15,7 +15,7 @@ import pytest
 
 from ghx_bench.cli.main import run
 from ghx_bench.twin.pytest_plugin import GitHubTwin
-from ghx_bench.twin.seed.opening import open_world
+from ghx_bench.twin.seed.worlds import open_world
 from ghx_bench.twin.world import World
 
 WORLD = Path(__file__).parents[1] / "capabilities" / "world.yaml"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.cli.main import COMMANDS
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 

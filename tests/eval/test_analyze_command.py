@@ -17,7 +17,6 @@ from ghx_bench.profiler.interchange import AgentInfo, to_atif
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.testing import sample_trace
 
-COMPAT = Path(__file__).parents[2].parent / "shared" / "compat" / "sessions"
 ANALYZERS = {"reasoning", "tool-pattern", "error", "efficiency", "strategy"}
 
 
@@ -115,6 +114,7 @@ def test_findings_of_another_session_are_not_taken_up(here: Path) -> None:
     assert bundle_at(here / "analysis" / "ghx-iter-0.json").scenario_id == ""
 
 
+@pytest.mark.slow
 def test_a_report_shows_what_was_found_afterwards(here: Path) -> None:
     write_run(here / "run", [a_row("ghx"), a_row("baseline")])
     assert "wasted turns" not in findings_in_report(here / "run")
@@ -293,12 +293,12 @@ def test_what_goes_wrong_is_one_line(
     assert content_of(here) == before
 
 
-@pytest.mark.skipif(not COMPAT.is_dir(), reason="the recorded sessions are not beside this repository")
-def test_exactly_the_three_calls_that_got_404_though_flagged_a_success_are_found(here: Path) -> None:
-    trace: dict[str, Any] = json.loads((COMPAT / "baseline-iter-0.json").read_text())
+def test_exactly_the_three_calls_that_got_404_though_flagged_a_success_are_found(here: Path, older_tools: Path) -> None:
+    sessions = older_tools / "sessions"
+    trace: dict[str, Any] = json.loads((sessions / "baseline-iter-0.json").read_text())
     assert all(event["success"] for event in trace["events"] if event["type"] == "tool_call")
 
-    assert run(["analyze", "--sessions", str(COMPAT), "--out", "found"]) == 0
+    assert run(["analyze", "--sessions", str(sessions), "--out", "found"]) == 0
 
     errors = {path.stem: bundle_at(path).to_wire()["results"] for path in (here / "found").iterdir()}
     found: Any = errors["baseline-iter-0"]

@@ -390,12 +390,12 @@ def test_everything_that_is_in_the_way_is_told_together() -> None:
     ]
 
 
-def test_the_scenarios_of_the_older_tools_are_bound(shared: Path) -> None:
+def test_the_scenarios_of_the_older_tools_are_bound(older_tools: Path) -> None:
     resource = {"type": "x", "number": 5, "repo": "octo/pulls", "metadata": {"headBranch": "h", "baseBranch": "b"}}
     names = ("pr_with_mixed_threads", "issue_for_triage", "issue_with_branch")
     manifest = FixtureManifest.model_validate({**MANIFEST.to_wire(), "fixtures": dict.fromkeys(names, resource)})
 
-    for unbound in load_eval_scenarios(shared / "compat" / "scenarios"):
+    for unbound in load_eval_scenarios(older_tools / "scenarios"):
         result = bind_fixture_variables(unbound, manifest)
 
         assert "{{" not in json.dumps(result.to_wire())

@@ -24,8 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiler_fakes import FakeProvider
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.retries import RetryPolicy
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.eval.checking.scenario_rules import Known, find_doubts, find_errors
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.extensions import KINDS, fits, mistakes_in_allowance
@@ -138,6 +137,20 @@ async def test_a_refused_token_says_nothing_about_the_agent(lifecycle: TwinLifec
         blind = with_observer(stage, lambda: GitHubClient(url, "ghp_nobody"))
         with pytest.raises(UnreadableStateError, match=r"checkpoint open: issue\.view: AUTH: "):
             await scored(blind)
+
+
+@pytest.mark.parametrize("status", [405, 409, 410, 422])
+async def test_a_refusal_about_what_the_agent_left_behind_is_a_failed_checkpoint(
+    status: int, lifecycle: TwinLifecycle
+) -> None:
+    async with staged(lifecycle, scenario(IS_OPEN)) as stage:
+        world = handles_of(stage).world
+        assert world is not None
+        world.faults.add(Fault(status=status, message="This issue was deleted"))
+        score = await scored(stage)
+
+    assert [each.passed for each in score.checkpoints] == [False]
+    assert "This issue was deleted" in (score.checkpoints[0].error or "")
 
 
 async def test_a_connection_that_breaks_says_nothing_and_keeps_what_was_found_before(lifecycle: TwinLifecycle) -> None:

@@ -78,8 +78,8 @@ def test_a_shell_call_that_cannot_be_read_is_still_sorted(given: Any) -> None:
     ("mode", "counts"),
     [("baseline", {"gh_cli": 8}), ("ghx", {"ghx": 2}), ("mcp", {"mcp": 4, "gh_cli": 1})],
 )
-def test_recorded_sessions_of_real_agents_are_sorted(shared: Path, mode: str, counts: dict[str, int]) -> None:
-    text = (shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text()
+def test_recorded_sessions_of_real_agents_are_sorted(older_tools: Path, mode: str, counts: dict[str, int]) -> None:
+    text = (older_tools / "sessions" / f"{mode}-iter-0.json").read_text()
     trace = SessionTrace.model_validate_json(text)
 
     assert Counter(map(CLASSIFY, trace.tool_calls)) == counts
@@ -107,8 +107,8 @@ def test_commands_are_named_as_people_speak_of_them(command: str, name: str) -> 
     assert resolve_github_command(parsed) == name
 
 
-def test_recorded_chains_and_capabilities_are_named(shared: Path) -> None:
-    text = (shared / "compat" / "sessions" / "ghx-iter-0.json").read_text()
+def test_recorded_chains_and_capabilities_are_named(older_tools: Path) -> None:
+    text = (older_tools / "sessions" / "ghx-iter-0.json").read_text()
     trace = SessionTrace.model_validate_json(text)
 
     assert [names_of(call, resolve_github_command) for call in trace.tool_calls] == [

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from older_tools import scenario_files
 
 from ghx_bench.eval.project.config import load_eval_config
 
-IDS = {"issue-to-pr-lifecycle-wf-001", "issue-triage-and-assign-wf-001", "pr-reply-threads-wf-001"}
-
 SOLUTIONS = {
     # GitHub lets nobody request changes of their own pull request; the one who opened it can only comment.
-    "issue-to-pr-lifecycle-wf-001": """
+    "lifecycle": """
 version: 1
 modes:
   baseline:
@@ -26,7 +25,7 @@ modes:
       expect_failure: true
     - shell: gh pr review {{opened.0.number}} --repo {{repo}} --comment --body "Name the constant."
 """,
-    "issue-triage-and-assign-wf-001": """
+    "triage": """
 version: 1
 modes:
   baseline:
@@ -35,7 +34,7 @@ modes:
     - shell: gh issue edit {{issue_number}} --repo {{repo}} --add-label performance
     - shell: gh issue comment {{issue_number}} --repo {{repo}} --body "High priority, since every search is slow."
 """,
-    "pr-reply-threads-wf-001": """
+    "threads": """
 version: 1
 modes:
   baseline:
@@ -56,11 +55,16 @@ modes:
 
 
 @pytest.fixture
-def project(shared: Path, tmp_path: Path) -> Path:
+def project(older_tools: Path, tmp_path: Path) -> Path:
     """A folder with the scenarios as they are, our solutions beside them, and the configuration as it is."""
-    shutil.copytree(shared / "compat" / "scenarios", tmp_path / "scenarios")
-    shutil.copy(shared / "compat" / "eval.config.yaml", tmp_path)
-    return write_files(tmp_path, {f"scenarios/{id_}.solution.yaml": text for id_, text in SOLUTIONS.items()})
+    shutil.copytree(older_tools / "scenarios", tmp_path / "scenarios")
+    shutil.copy(older_tools / "eval.config.yaml", tmp_path)
+    ids = {task: path.stem for task, path in scenario_files(older_tools).items()}
+    return write_files(tmp_path, {f"scenarios/{ids[task]}.solution.yaml": text for task, text in SOLUTIONS.items()})
+
+
+def ids_in(project: Path) -> set[str]:
+    return {path.stem for path in scenario_files(project).values()}
 
 
 FLAGS = ("--mode", "baseline", "--scenario-set", "full", "--repetitions", "1", "--skip-warmup", "--no-report", "--json")
@@ -70,7 +74,7 @@ def test_scenarios_of_others_pass_when_they_are_solved(project: Path) -> None:
     told = printed(ghx_bench(project, "run", *FLAGS, "--agent", "reference", "--max-concurrency", "2"))
 
     rows = rows_of(run_in(project))
-    assert {row.scenario_id: row.success for row in rows} == dict.fromkeys(IDS, True)
+    assert {row.scenario_id: row.success for row in rows} == dict.fromkeys(ids_in(project), True)
     config = load_eval_config(project / "eval.config.yaml")
     assert tuple({row.model for row in rows}) == config.model_ids
     assert told["modes"]["baseline"]["successes"] == 3
@@ -82,7 +86,7 @@ def test_scenarios_of_others_fail_when_nothing_is_done(project: Path) -> None:
     done = ghx_bench(project, "run", *FLAGS, "--agent", "nop")
 
     assert printed(done)["measured"] == 3
-    assert {row.scenario_id: row.success for row in rows_of(run_in(project))} == dict.fromkeys(IDS, False)
+    assert {row.scenario_id: row.success for row in rows_of(run_in(project))} == dict.fromkeys(ids_in(project), False)
     assert "note: execution.timeout_default_ms is not used" in done.stderr
 
 

@@ -2,11 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from older_tools import scenario_files
 from pydantic import TypeAdapter, ValidationError
 
 from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
@@ -224,6 +226,7 @@ def test_conditions_combine() -> None:
     assert holds({"type": "all", "conditions": [yes, yes]}, 1)
     assert not holds({"type": "all", "conditions": [yes, no]}, 1)
     assert holds({"type": "any", "conditions": [no, yes]}, 1)
+    assert holds({"type": "any", "conditions": [yes, yes]}, 1)
     assert not holds({"type": "any", "conditions": [no, no]}, 1)
     assert holds({"type": "not", "condition": no}, 1)
     assert not holds({"type": "not", "condition": {"type": "not", "condition": no}}, 1)
@@ -460,9 +463,9 @@ def test_evaluating_changes_nothing(condition: dict[str, Any], data: Any) -> Non
     assert json.dumps([condition, data]) == before
 
 
-def test_the_rows_of_the_older_tools_describe_conditions_the_same_way(shared: Any) -> None:
-    scenario = json.loads((shared / "compat" / "scenarios" / "pr-reply-threads-wf-001.json").read_text())
-    rows = [json.loads(line) for line in (shared / "compat" / "rows.jsonl").read_text().splitlines()]
+def test_the_rows_of_the_older_tools_describe_conditions_the_same_way(older_tools: Path) -> None:
+    scenario = json.loads(scenario_files(older_tools)["threads"].read_text())
+    rows = [json.loads(line) for line in (older_tools / "rows.jsonl").read_text().splitlines()]
     expected = {
         detail["id"]: (detail["expected"], detail["actual"], detail["passed"])
         for row in rows

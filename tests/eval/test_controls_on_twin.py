@@ -48,6 +48,7 @@ async def hold(provider: SessionProvider, twin: GitHubTwin, mode: Mode, director
         return answer.text, await session.trace()
 
 
+@pytest.mark.process
 async def test_a_solution_works_on_the_twin_with_the_modes_own_tools_and_can_be_replayed(
     github_twin: GitHubTwin, tmp_path: Path
 ) -> None:

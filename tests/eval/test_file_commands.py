@@ -111,6 +111,7 @@ def test_a_draft_says_the_same_in_json_and_in_yaml(category: Category) -> None:
     assert json.loads(starter_text("a-001", category=category, format_="json")) == as_yaml
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,9}-[0-9]{3}", fullmatch=True))
 def test_whatever_the_id_the_draft_is_valid(tmp_path_factory: pytest.TempPathFactory, id_: str) -> None:
     path = tmp_path_factory.mktemp("draft") / "a.yaml"
@@ -467,8 +468,8 @@ def test_a_huge_file_and_a_broken_one_are_told_if_they_seem_to_be_ours(shell: Sh
     ]
 
 
-def test_the_older_tools_files_are_fine(shared: Path) -> None:
-    inspection = inspect_files([shared / "compat"])
+def test_the_older_tools_files_are_fine(older_tools: Path) -> None:
+    inspection = inspect_files([older_tools])
 
     assert inspection.problems == []
     kinds = sorted(each.kind or "" for each in inspection.files)

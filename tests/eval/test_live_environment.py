@@ -34,7 +34,9 @@ def session(folder: Path, outside: dict[str, str]) -> dict[str, str]:
 
 
 def run(environment: dict[str, str], *command: str, **changes: str) -> "subprocess.CompletedProcess[str]":
-    variables = {"PATH": os.environ["PATH"], **environment, **changes}
+    # What a session's PATH is made of is the mode's business; here it is our own `gh` and `ghx`, on any machine.
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    variables = {"PATH": path, **environment, **changes}
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
@@ -71,11 +73,9 @@ def test_all_tools_of_an_agent_go_where_the_bench_goes(
     named = {**outside, "GHX_UNIX_SOCKET": str(github_twin.server.socket_path)}
     always = {"GITHUB_TOKEN", "GITHUB_SERVER_URL"}
     environment = session(tmp_path, {**on_github(tmp_path), **{name: named[name] for name in kept | always}})
-    scripts = sysconfig.get_path("scripts")
-    path = os.pathsep.join([scripts, os.environ["PATH"]])
 
-    gh = run(environment, "gh", "api", "repos/ann/box", "--jq", ".full_name", PATH=path)
-    ghx = run(environment, "ghx", "run", "repo.view", "--owner", "ann", "--name", "box", PATH=path)
+    gh = run(environment, "gh", "api", "repos/ann/box", "--jq", ".full_name")
+    ghx = run(environment, "ghx", "run", "repo.view", "--owner", "ann", "--name", "box")
     git = run(environment, "git", "ls-remote", "https://github.com/ann/box")
 
     assert gh.stdout.strip() == "ann/box", gh.stderr

@@ -14,7 +14,7 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, MAINTAINER, embedded_world
 from ghx_bench.eval.fixtures.library import load_fixtures
-from ghx_bench.eval.fixtures.occupation import occupied
+from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.project.catalogue import BUILT_IN
 from ghx_bench.eval.project.config import FixtureChoice
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
@@ -30,8 +30,10 @@ from ghx_bench.profiler.evidence import Mode
 from ghx_bench.twin.commands import users
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.slow
 
 REPO = "acme/playground"
 LABEL = "bench-fixture"
@@ -378,7 +380,7 @@ def test_fixtures_that_a_run_works_with_are_left_to_it(
 ) -> None:
     asked = len(github.world.journal)
 
-    with occupied(REPO.upper(), by="run_7"):
+    with claim_repository(REPO.upper(), by="run_7"):
         assert run(["fixture", *command]) == 2
         assert run(["fixture", "cleanup", "--dry-run"]) == 0
     assert f"run_7 is at work in {REPO}" in capsys.readouterr().err

@@ -277,8 +277,8 @@ def test_a_folder_without_sets_says_what_to_write(tmp_path: Path) -> None:
     )
 
 
-def test_the_files_of_the_older_tools_load_and_round_trip(shared: Path) -> None:
-    folder = shared / "compat" / "scenarios"
+def test_the_files_of_the_older_tools_load_and_round_trip(older_tools: Path) -> None:
+    folder = older_tools / "scenarios"
 
     scenarios = {each.id: each for each in load_eval_scenarios(folder)}
 

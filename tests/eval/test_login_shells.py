@@ -23,7 +23,7 @@ from ghx_bench.profiler.contracts import Lifecycle
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.testing import sample_cell
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 
 pytestmark = pytest.mark.anyio
 

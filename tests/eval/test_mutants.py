@@ -20,7 +20,7 @@ from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
 from ghx_bench.twin.world import World
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SCENARIOS = {each.id: each for each in load_eval_scenarios(BUILT_IN)}
 

@@ -1,15 +1,15 @@
 """What the package offers: sorted, all there, and not loaded until it is asked for."""
 
-import json
 import subprocess
 import sys
 import typing
 from pathlib import Path
 
 import pytest
+from promised_capabilities import promised
 
 import ghx_bench.eval
-from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES
+from ghx_bench.capabilities.index import CAPABILITY_IDS, SIGNATURES
 
 
 def test_the_names_are_sorted_and_every_one_resolves() -> None:
@@ -62,14 +62,11 @@ def test_the_condition_is_a_type_that_can_be_annotated_with() -> None:
     assert typing.get_args(ghx_bench.eval.CheckpointCondition)
 
 
-def test_the_table_of_capabilities_has_the_catalogue(shared: Path) -> None:
-    catalogue = json.loads((shared / "capability-catalog.json").read_text())["capabilities"]
-
-    assert set(SIGNATURES) >= {each["id"] for each in catalogue}
-    for each in catalogue:
-        signature, schema = SIGNATURES[each["id"]], each["input_schema"]
-        assert set(signature.required) == set(schema["required"])
-        assert set(signature.names) == set(schema["properties"])
+def test_the_table_of_capabilities_has_the_catalogue() -> None:
+    assert set(SIGNATURES) >= set(promised())
+    for id_, promise in promised().items():
+        assert set(SIGNATURES[id_].required) == promise.required
+        assert set(SIGNATURES[id_].names) == promise.inputs
 
 
 def test_capabilities_are_listed_once_in_order() -> None:

@@ -10,14 +10,23 @@ from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    write_run(tmp_path / "two", made_up_rows(modes=["baseline", "ghx"], scenarios=6))
-    write_run(tmp_path / "three", made_up_rows(scenarios=6))
+@pytest.fixture(scope="module")
+def pilots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs to plan from, written once: each is a hundred files and more."""
+    folder = tmp_path_factory.mktemp("pilots")
+    write_run(folder / "two", made_up_rows(modes=["baseline", "ghx"], scenarios=6))
+    write_run(folder / "three", made_up_rows(scenarios=6))
     for name, success, scenarios in (("won", True, 6), ("lost", False, 6), ("one", True, 1)):
         cells = [(mode, f"s{n}", each) for mode in ("baseline", "ghx") for n in range(scenarios) for each in range(4)]
-        write_run(tmp_path / name, [a_row(*cell, success=success) for cell in cells])
+        write_run(folder / name, [a_row(*cell, success=success) for cell in cells])
+    return folder
+
+
+@pytest.fixture
+def here(pilots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for pilot in pilots.iterdir():
+        (tmp_path / pilot.name).symlink_to(pilot)
     return tmp_path
 
 

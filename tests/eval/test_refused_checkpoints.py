@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from eval_stage import checkpoint, scenario, scored
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.retries import RetryPolicy
+from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
 from ghx_bench.capabilities.transports.exchange import Request, Response
 from ghx_bench.eval.scoring.checkpoints import UnreadableStateError
 from ghx_bench.eval.stages.twin_stage import StageHandles

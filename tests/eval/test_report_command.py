@@ -8,6 +8,8 @@ from report_runs import made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -83,6 +83,7 @@ def test_a_run_is_resumed_where_its_project_is(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_from_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_run_is_resumed_from_anywhere(
     assert run(["resume", f"results/{directory.name}", "--no-report"]) == 0
 
 
+@pytest.mark.process
 def test_a_run_is_replayed_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
-from ghx_bench.capabilities.ids import CAPABILITY_IDS
+from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval import CheckpointCondition, EvalConfig, EvalScenario, FixtureManifest
 from ghx_bench.eval.project.json_schemas import DRAFT, SchemaName, json_schema
 
@@ -201,6 +201,7 @@ def is_valid(model: type[BaseModel], value: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MALFORMED, ids=[case["name"] for case in MALFORMED])
 def test_the_schema_and_the_record_agree_on_a_scenario_with(case: dict[str, Any]) -> None:
     value = malformed(case)

@@ -68,6 +68,7 @@ async def test_who_does_nothing_fails_every_checkpoint_of_a_draft(folder: Path) 
         assert len(checkpoints) > 1, id_
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_draft_that_is_done_by_half_or_with_more_to_it_fails(folder: Path) -> None:
     scenarios = load_eval_scenarios(folder)

@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from ghx_bench.twin.pytest_plugin import GitHubTwin
-from ghx_bench.twin.seed.opening import open_world
+from ghx_bench.twin.seed.worlds import open_world
 from ghx_bench.twin.world import World
 
 WORLD = Path(__file__).parents[1] / "capabilities" / "world.yaml"

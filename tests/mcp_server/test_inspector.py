@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from node_packages import NODE, NotObtainableError, node_modules
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 
 PACKAGE = "@modelcontextprotocol/inspector@2.12.0"

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from mcp import types
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.pytest_plugin import GitHubTwin

@@ -235,10 +235,10 @@ def test_a_successful_call_whose_output_speaks_of_errors_is_a_success() -> None:
 
 @pytest.mark.parametrize(("mode", "hidden_failures"), [("baseline", 3), ("ghx", 0), ("mcp", 0)])
 def test_real_traces_give_the_counts_of_their_real_rows_and_the_failures_those_missed(
-    shared: Path, mode: str, hidden_failures: int
+    older_tools: Path, mode: str, hidden_failures: int
 ) -> None:
-    session = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
-    rows = map(ProfileRow.model_validate_json, (shared / "compat" / "rows.jsonl").read_text().splitlines())
+    session = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
+    rows = map(ProfileRow.model_validate_json, (older_tools / "rows.jsonl").read_text().splitlines())
     expected: ToolCallSummary = next(row for row in rows if row.session_id == session.session_id).tool_calls
 
     summary = summarise_tool_calls(session, own_name)

@@ -12,8 +12,8 @@ from ghx_bench.profiler.failures import FailureKind, Fate, fate_of, kind_of
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
 
-def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(shared: Path) -> None:
-    trace = SessionTrace.model_validate_json((shared / "compat" / "sessions" / "baseline-iter-0.json").read_text())
+def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(older_tools: Path) -> None:
+    trace = SessionTrace.model_validate_json((older_tools / "sessions" / "baseline-iter-0.json").read_text())
 
     fates = [fate_of(call) for call in trace.tool_calls]
 
@@ -22,8 +22,8 @@ def test_exactly_the_three_hidden_failures_of_a_real_session_are_found(shared: P
 
 
 @pytest.mark.parametrize("mode", ["ghx", "mcp"])
-def test_no_failure_is_found_in_real_sessions_without_one(shared: Path, mode: str) -> None:
-    trace = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
+def test_no_failure_is_found_in_real_sessions_without_one(older_tools: Path, mode: str) -> None:
+    trace = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
 
     assert {fate_of(call).failed for call in trace.tool_calls} == {False}
 

@@ -17,6 +17,7 @@ from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed
 from ghx_bench.profiler.runner.deadlines import Limits
+from ghx_bench.profiler.runner.instruments import Backoff
 from ghx_bench.profiler.runner.iteration import Retrying, Task, iterate, measure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_backends]
@@ -121,6 +122,21 @@ async def test_a_failing_scorer_keeps_trace_and_spend() -> None:
     assert not outcome.may_work_next_time
 
 
+async def test_a_scorer_that_cannot_reach_its_service_does_not_make_the_agent_work_again() -> None:
+    class Unreachable:
+        async def score(self, _evidence: object) -> Any:
+            raise TransientError("502 from GitHub")
+
+    provider = FakeProvider()
+    work = task(provider, scorer=Unreachable())
+
+    outcome = await iterate(work, retries=2, retrying=_forget)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.cause is Cause.SCORER
+    assert provider.opened == len(work.attempts) == 1, "every further session would be paid for"
+
+
 async def test_a_scorer_that_hangs_is_a_failing_scorer() -> None:
     class Hangs:
         async def score(self, _evidence: object) -> Any:
@@ -169,6 +185,14 @@ async def test_a_session_that_cannot_be_closed_is_still_scored() -> None:
     assert isinstance(outcome, Completed)
     assert outcome.success
     assert outcome.problems[0].where == "session"
+
+
+async def test_a_session_that_cannot_be_closed_after_a_timeout_is_noted_beside_the_timeout() -> None:
+    outcome = await measure(task(FakeProvider(works_for_ever, close_error=OSError("socket is gone")), timeout_ms=20))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.cause is Cause.AGENT_TIMEOUT
+    assert [(problem.where, problem.message) for problem in outcome.problems] == [("session", "socket is gone")]
 
 
 async def test_a_failing_stage_fails_the_cell_and_blames_the_environment() -> None:
@@ -299,6 +323,32 @@ async def test_a_service_that_asks_for_a_pause_gets_it() -> None:
     await iterate(task(FakeProvider(limited)), retries=1, retrying=_noting(lambda _n, _e, pause: pauses.append(pause)))
 
     assert pauses == [0.03]
+
+
+async def test_a_service_that_asks_for_a_day_does_not_stall_the_run_for_a_day() -> None:
+    async def limited(_session: FakeSession, _text: str) -> Answer:
+        raise TransientError("429", retry_after_s=86_400)
+
+    pauses: list[float] = []
+    with anyio.CancelScope() as scope:
+
+        async def retrying(_number: int, _error: str, pause_s: float) -> None:
+            pauses.append(pause_s)
+            scope.cancel()
+
+        await iterate(task(FakeProvider(limited)), retries=1, retrying=retrying)
+
+    assert pauses == [600]
+
+
+async def test_pauses_double_with_jitter_below_and_never_pass_the_longest() -> None:
+    backoff = Backoff(first_s=1, longest_s=60)
+
+    for attempt in range(1, 20):
+        bound = min(60, 2 ** (attempt - 1))
+        pauses = [backoff.pause_s(attempt, chance) for chance in (0, 0.5, 0.999_999)]
+        assert pauses == pytest.approx([bound / 2, bound * 0.75, bound], rel=1e-5)
+        assert max(pauses) <= bound
 
 
 async def test_a_failing_collector_or_analyzer_costs_only_its_own_findings() -> None:

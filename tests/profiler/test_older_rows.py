@@ -86,8 +86,8 @@ def test_a_row_of_version_1_may_cost_nothing(tmp_path: Path) -> None:
     assert read_one(tmp_path / "rows.jsonl", a_row(cost={"totalUsd": 0}).to_wire()).cost.total_usd == 0
 
 
-def test_rows_of_the_older_packages_are_upgraded_once(shared: Path) -> None:
-    for row in read_rows(shared / "compat" / "rows.jsonl"):
+def test_rows_of_the_older_packages_are_upgraded_once(older_tools: Path) -> None:
+    for row in read_rows(older_tools / "rows.jsonl"):
         assert row.version == ROW_VERSION
         assert row.upgraded() is row
 

@@ -314,8 +314,8 @@ def test_what_json_cannot_hold_is_written_as_text(value: object, written: object
     assert SessionTrace.model_validate_json(notes.trace().model_dump_json()) == notes.trace()
 
 
-def test_every_key_is_written_as_in_the_files_of_others(shared: Path) -> None:
-    real = SessionTrace.model_validate_json((shared / "compat" / "sessions" / "ghx-iter-0.json").read_text())
+def test_every_key_is_written_as_in_the_files_of_others(older_tools: Path) -> None:
+    real = SessionTrace.model_validate_json((older_tools / "sessions" / "ghx-iter-0.json").read_text())
     notes = recorder()
     notes.begin_turn()
     notes.reasoning("hm")
@@ -332,8 +332,8 @@ def test_every_key_is_written_as_in_the_files_of_others(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["baseline", "ghx", "mcp"])
-def test_a_real_session_told_again_groups_as_it_did(shared: Path, mode: str) -> None:
-    real = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
+def test_a_real_session_told_again_groups_as_it_did(older_tools: Path, mode: str) -> None:
+    real = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
     clock = HandClock()
     notes = TraceRecorder(session_id=real.session_id, clock=clock)
 

@@ -3,21 +3,31 @@
 import json
 import os
 import resource
+import stat
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
-from profiler_fakes import config, profile, scenario
+from profiler_fakes import FakeProvider, FakeSession, answers_three, config, profile, scenario
 
 from ghx_bench._base.files import write_file
 from ghx_bench._base.locks import hold_lock
 from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
+from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
+from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
+from ghx_bench.profiler.evidence import Answer
+from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store import run as run_module
+from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
+from ghx_bench.profiler.store.run import RunStore, new_run
 from ghx_bench.profiler.suite import SuiteResult
 from ghx_bench.profiler.testing import sample_cell
 
@@ -44,6 +54,7 @@ def cells_in(directory: Path) -> list[tuple[str, str]]:
     return [(row.scenario_id, row.mode) for row in read_rows(directory / "rows.jsonl")]
 
 
+@pytest.mark.slow
 def test_every_byte_prefix_of_a_rows_file_resumes_to_each_cell_exactly_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +88,119 @@ def crash_points() -> list[str]:
     return [*cell_writes, "row before", "row half", "row after"]
 
 
+@dataclass
+class Disk:
+    """What would survive a power failure: how much of each file was flushed, and which names its folder had then."""
+
+    flush: Callable[[int], None]
+    sizes: dict[int, int] = field(default_factory=dict)
+    names: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def fsync(self, handle: int) -> None:
+        about = os.fstat(handle)
+        if stat.S_ISDIR(about.st_mode):
+            self.names[about.st_ino] = {entry.name: entry.inode() for entry in os.scandir(handle)}
+        else:
+            self.sizes[about.st_ino] = about.st_size
+        self.flush(handle)
+
+    def holds(self, path: Path) -> bool:
+        """Return whether the file as it is now, under the name it has now, would be there."""
+        name_is_safe = self.names.get(path.parent.stat().st_ino, {}).get(path.name) == path.stat().st_ino
+        return name_is_safe and self.sizes.get(path.stat().st_ino) == path.stat().st_size
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    watched = Disk(os.fsync)
+    monkeypatch.setattr(os, "fsync", watched.fsync)
+    return watched
+
+
+def test_rows_and_the_record_are_on_disk_before_anybody_is_told_of_them(tmp_path: Path, disk: Disk) -> None:
+    told: list[tuple[type[Event], bool]] = []
+
+    def observe(event: Event) -> None:
+        [directory] = tmp_path.iterdir()
+        match event:
+            case RunStarted() | RunFinished():
+                told.append((type(event), disk.holds(directory / "run.json")))
+            case CellFinished():
+                told.append((type(event), disk.holds(directory / "rows.jsonl")))
+            case _:
+                pass
+
+    settings = config(tmp_path, modes=["plain", "fancy"])
+    anyio.run(lambda: SUBJECT.run(settings, observers=[observe]))
+
+    kinds = [RunStarted, *[CellFinished] * 4, RunFinished]
+    assert told == [(kind, True) for kind in kinds]
+
+
+def test_an_interruption_waits_for_the_row_of_a_cell_that_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second cell is done while the row of the first is being written, and waits for the next write."""
+    writing, may_end = threading.Event(), threading.Event()
+    flush = os.fsync
+
+    def slow_fsync(handle: int) -> None:
+        if stat.S_ISREG(os.fstat(handle).st_mode) and cells_are_done:
+            writing.set()
+            may_end.wait()
+        flush(handle)
+
+    cells_are_done: list[int] = []
+    second_is_done: anyio.Event
+
+    async def second_waits_for_the_write(session: FakeSession, text: str) -> Answer:
+        if session.number == 2:
+            await anyio.to_thread.run_sync(writing.wait)
+            second_is_done.set()
+        cells_are_done.append(session.number)
+        return await answers_three(session, text)
+
+    async def interrupted() -> None:
+        nonlocal second_is_done
+        second_is_done = anyio.Event()
+        subject = profile(FakeProvider(second_waits_for_the_write), scenarios=(scenario("a-001"), scenario("b-001")))
+        settings = config(tmp_path, execution={"max_concurrency": 2})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: subject.run(settings))
+            await second_is_done.wait()
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+            may_end.set()
+
+    monkeypatch.setattr(os, "fsync", slow_fsync)
+    anyio.run(interrupted)
+
+    [directory] = tmp_path.iterdir()
+    assert sorted(cells_in(directory)) == [("a-001", "plain"), ("b-001", "plain")]
+    assert json.loads((directory / "run.json").read_text())["status"] == "interrupted"
+
+
+def test_whoever_comes_between_two_writes_takes_nobodys_turn(tmp_path: Path) -> None:
+    """The first writer is back with another row before the one who waited for its write has woken up."""
+    first, second, third, _ = read_rows(run(tmp_path / "old").directory / "rows.jsonl")
+    record = read_record(next((tmp_path / "old").iterdir()) / "run.json")
+
+    async def add(store: RunStore, *rows: ProfileRow) -> None:
+        for row in rows:
+            await store.add(CellFiles(row=row))
+
+    async def written() -> None:
+        with new_run(tmp_path / "new", record) as store:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(add, store, first, second)
+                tasks.start_soon(add, store, third)
+
+    anyio.run(written)
+
+    assert len(cells_in(next((tmp_path / "new").iterdir()))) == 3
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("cell_number", [1, 3])
 @pytest.mark.parametrize("point", crash_points())
 def test_a_crash_between_any_two_writes_resumes_to_each_cell_exactly_once(
@@ -136,10 +260,11 @@ def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RowsFile, "_write", write_row)
 
 
-def test_a_damaged_line_in_the_middle_is_named_and_nothing_is_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ['{"runId": 3}', '{"runId": "a", "sc', "\0\0\0"])
+def test_a_damaged_line_in_the_middle_is_named_and_nothing_is_touched(damage: str, tmp_path: Path) -> None:
     rows = run(tmp_path).directory / "rows.jsonl"
     lines = rows.read_text().splitlines(keepends=True)
-    damaged = lines[0] + '{"runId": 3}\n' + "".join(lines[1:])
+    damaged = lines[0] + damage + "\n" + "".join(lines[1:])
     rows.write_text(damaged)
 
     with pytest.raises(BadRowsError, match=r"rows\.jsonl:2: this is not a row"):

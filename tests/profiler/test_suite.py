@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from profiler_fakes import (
     FakeLifecycle,
@@ -43,7 +44,7 @@ from ghx_bench.profiler.events import (
     RunFinished,
     RunStarted,
 )
-from ghx_bench.profiler.evidence import Answer, Evidence, Mode
+from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_bench.profiler.profile import ModeTable
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
 from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
@@ -643,3 +644,66 @@ async def test_a_cancellation_of_an_agents_own_making_fails_its_cell_and_no_othe
 
     assert [row.success for row in rows_of(result)] == [True, None, True, True, True, True]
     assert record_of(result.directory)["status"] == "complete"
+
+
+async def test_an_interruption_waits_until_cell_mode_and_run_have_cleared_away(tmp_path: Path) -> None:
+    class TakesItsTime(FakeLifecycle):
+        """Clears away as servers and worlds do: not without waiting."""
+
+        @asynccontextmanager
+        async def run(self, directory: Path) -> AsyncGenerator[None]:
+            async with self.cleared("run"):
+                yield
+
+        @asynccontextmanager
+        async def mode(self, mode: Mode) -> AsyncGenerator[None]:
+            async with self.cleared("mode"):
+                yield
+
+        @asynccontextmanager
+        async def cell(self, cell: Any, scenario: Any, mode: Mode) -> AsyncGenerator[Stage[Any]]:
+            async with self.cleared("cell"):
+                yield Stage(scenario=scenario)
+
+        @asynccontextmanager
+        async def cleared(self, what: str) -> AsyncGenerator[None]:
+            try:
+                yield
+            finally:
+                await anyio.lowlevel.checkpoint()
+                self.log.append(what)
+
+    async def hangs(_session: FakeSession, _text: str) -> Answer:
+        reached.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    reached, lifecycle = anyio.Event(), TakesItsTime()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: profile(FakeProvider(hangs), lifecycle=lifecycle).run(config(tmp_path)))
+        await reached.wait()
+        tasks.cancel_scope.cancel()
+
+    assert lifecycle.log == ["cell", "mode", "run"]
+
+
+async def test_a_run_whose_executor_left_cells_undone_is_not_complete(tmp_path: Path) -> None:
+    class Lazy:
+        @asynccontextmanager
+        async def open(self, spec: Any, receive: Any) -> AsyncGenerator[Any]:
+            async with spec.open(receive) as self.worker:
+                yield self
+
+        async def run(self, blocks: Sequence[Any]) -> None:
+            await self.worker.measure(blocks[0].cells[0], blocks[0].scenario)
+
+    result = await run_profile_suite(
+        config(tmp_path, execution={"repetitions": 3}, scenarios={"ids": ["a-001"]}),
+        loader=_load_any,
+        modes=ModeTable([Mode(name="plain")]),
+        instruments=instruments(),
+        executor=Lazy(),
+    )
+
+    assert result.measured == 1
+    assert record_of(result.directory)["status"] == "failed"

@@ -133,15 +133,14 @@ def test_numbers_keep_their_kind() -> None:
     assert '"endMs":4000.5' in text
 
 
-def test_compat_files_round_trip(shared: Path) -> None:
-    compat = shared / "compat"
-    for line in (compat / "rows.jsonl").read_text().splitlines():
+def test_compat_files_round_trip(older_tools: Path) -> None:
+    for line in (older_tools / "rows.jsonl").read_text().splitlines():
         assert ProfileRow.model_validate_json(line).to_wire() == json.loads(line)
-    for path in (compat / "sessions").glob("*.json"):
+    for path in (older_tools / "sessions").glob("*.json"):
         assert SessionTrace.model_validate_json(path.read_text()).to_wire() == json.loads(path.read_text())
-    for path in (compat / "analysis").glob("*.json"):
+    for path in (older_tools / "analysis").glob("*.json"):
         assert SessionAnalysisBundle.model_validate_json(path.read_text()).to_wire() == json.loads(path.read_text())
-    sets = json.loads((compat / "scenarios/scenario-sets.json").read_text())
+    sets = json.loads((older_tools / "scenarios/scenario-sets.json").read_text())
     assert ScenarioSets.model_validate(sets).model_dump(mode="json") == sets
 
 

@@ -58,7 +58,8 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 
 def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return suite.runpytest_subprocess("-p", "no:cacheprovider", "repository/tests", *arguments)
+    support = f"pythonpath={CONFTEST.parent / 'support'}"
+    return suite.runpytest_subprocess("-p", "no:cacheprovider", "-o", support, "repository/tests", *arguments)
 
 
 def test_skips_are_skips_unless_told_otherwise(suite: pytest.Pytester) -> None:

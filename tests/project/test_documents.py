@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -114,14 +115,19 @@ def complaint_about_ours(command: str, arguments: list[str]) -> str | None:
     arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments  # behind it is another's command
     flags = [word.split("=")[0] for word in arguments if word.startswith("--")]
     until_flags = list(arguments[: next((i for i, word in enumerate(arguments) if word.startswith("-")), None)])
-    wide = os.environ | {"COLUMNS": "200"}
-    result = subprocess.run(
-        [SCRIPTS / command, *until_flags, "--help"], capture_output=True, text=True, check=False, env=wide
-    )
+    result = help_of(command, *until_flags)
     if result.returncode != 0:
         return result.stderr
     unknown = [flag for flag in flags if not re.search(rf"(?<![\w-]){flag}(?![\w-])", result.stdout)]
     return f"`{command} --help` does not know {unknown}" if unknown else None
+
+
+@cache
+def help_of(command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Return what a command says on `--help`; documents show few commands, many times."""
+    wide = os.environ | {"COLUMNS": "200"}
+    words = [SCRIPTS / command, *arguments, "--help"]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=wide)
 
 
 def name_of(document: Path) -> str:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.drafts import Actor
 from ghx_bench.eval.fixtures.embedded import DEFAULT_REPO, LOGINS
+from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
 from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.world import World
 
 LIBRARY = load_fixtures()

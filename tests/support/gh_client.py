@@ -60,7 +60,7 @@ class GhClient:
             stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         requests = self.twin.world.journal.since(before)

@@ -27,9 +27,10 @@ from ghx_bench.twin.commands import (
 )
 from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.graphql.execution import GraphQLAnswer, execute
+from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.nodes import node_id
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, Team, TeamRepository, Thread, User
 from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
@@ -44,7 +45,7 @@ class Answer:
 
     status: int
     body: dict[str, Any]
-    raw: GraphQLAnswer
+    raw: Reply
 
     @property
     def data(self) -> Any:

@@ -28,7 +28,7 @@ class RawClient:
         parts = urlsplit(self.url)
         assert parts.hostname is not None
         assert parts.port is not None
-        connection = socket.create_connection((parts.hostname, parts.port), timeout=30)
+        connection = socket.create_connection((parts.hostname, parts.port), timeout=300)
         self._open.append(connection)
         return connection
 

@@ -24,7 +24,7 @@ from ghx_bench.twin.commands import (
     workflows,
 )
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.rest.answering import answer
+from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 from rest_world import Seeded
 
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
@@ -26,5 +26,5 @@ class Served:
         """Return a client of the REST API at the root of the server's own address."""
         headers = {"Authorization": f"Bearer {self.token(login)}"}
         return httpx2.Client(
-            base_url=self.server.url, headers=headers, trust_env=False, timeout=60, verify=False, **options
+            base_url=self.server.url, headers=headers, trust_env=False, timeout=300, verify=False, **options
         )

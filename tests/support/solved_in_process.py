@@ -13,9 +13,9 @@ from ghx_bench.agents.reference import ReferenceSession
 from ghx_bench.agents.solution import Solution, SolutionError
 from ghx_bench.agents.toolbelt import ToolBelt
 from ghx_bench.agents.toolset import McpServer, ToolSet
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.execution import execute_task
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.scenario.binding import bind
@@ -23,14 +23,14 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.stages.twin_stage import StageHandles, required_fixtures
-from ghx_bench.mcp.selection import tool_name
+from ghx_bench.mcp.toolsets import tool_name
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.testing import sample_cell, sample_evidence
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server, served
+from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
 MODE = "ghx-mcp"

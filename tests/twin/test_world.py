@@ -22,6 +22,8 @@ from ghx_bench.twin.state.records import Comment, Issue, User
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, World
 
+pytestmark = pytest.mark.slow
+
 FORKS = 200
 
 

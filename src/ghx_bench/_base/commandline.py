@@ -1,4 +1,4 @@
-"""How every command of ours ends: an exit code, and one line on standard error for whatever a user can cause."""
+"""What our commands share: an exit code, and one line on standard error for whatever a user can cause."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 
 
 def command_line(name: str, purpose: str) -> "App":
-    """Return an empty command line with the habits that all of ours share."""
+    """Return an empty command line with the settings that all of ours share."""
     from cyclopts import App, Parameter  # noqa: PLC0415 - see above
 
     return App(
@@ -51,10 +51,10 @@ def run_command_line(app: "App", arguments: Sequence[str]) -> int:
             chain = " ".join((app.name[0], *(error.command_chain or ())))
             return complain(f"{error} (see `{chain} --help`)", BAD_USAGE)
 
-    return ended(run)
+    return run_to_exit_code(run)
 
 
-def ended(run: Callable[[], int | None]) -> int:
+def run_to_exit_code(run: Callable[[], int | None]) -> int:
     """Run a command and return its exit code; whatever a user can cause becomes one line on standard error."""
     try:
         code = run() or 0
@@ -68,7 +68,7 @@ def ended(run: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _drop_output()  # its reader is gone; nobody is left to tell
+        _drop_output()  # the reader is gone, as in `| head`
         return FAILED
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
@@ -80,7 +80,7 @@ def ended(run: Callable[[], int | None]) -> int:
 
 
 def _drop_output() -> None:
-    """Send what is still to be written to standard output nowhere: flushing it at exit would fail again."""
+    """Send what is still buffered for standard output to /dev/null, or the interpreter complains again as it exits."""
     with suppress(OSError, ValueError):  # it has no descriptor, or is closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -40,28 +40,28 @@ class Problem:
 
 
 def one_line(text: str) -> str:
-    """Escape what would break a line, move a terminal's cursor, or could not be written at all."""
+    """Return the text with everything escaped that breaks a line, moves a terminal's cursor or cannot be written."""
     return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def pointer_of(tokens: Iterable[str | int]) -> str:
-    """Write keys and indices as a JSON pointer."""
+    """Return keys and indices as a JSON pointer."""
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
 
 
 def shortened_pointer(pointer: str) -> str:
-    """Return a pointer without its middle, where it is too long to be read."""
+    """Return a pointer without the middle if it is very long."""
     half = _LONGEST_POINTER // 2
     return pointer if len(pointer) <= _LONGEST_POINTER else f"{pointer[:half]}…{pointer[-half:]}"
 
 
 def tokens_of(pointer: str) -> tuple[str, ...]:
-    """Return a JSON pointer as keys and indices."""
+    """Return the keys and indices of a JSON pointer."""
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
 
 
 def shortened(value: object) -> str:
-    """Write a value on one short line: strings in quotes, everything else as JSON."""
+    """Return a value on one short line: strings in quotes, everything else as JSON."""
     if isinstance(value, str):
         whole = repr(value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…")
     else:
@@ -70,7 +70,7 @@ def shortened(value: object) -> str:
 
 
 def in_words(value: object) -> str:
-    """Return what kind of JSON value this is, and which, if it is short, in words."""
+    """Return what kind of JSON value this is, and which, if it is short."""
     match value:
         case None | True | False:
             return shortened(value)
@@ -85,7 +85,7 @@ def in_words(value: object) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """List names for reading, the first dozen if there are many."""
+    """Return names in one line, the first dozen if there are many."""
     every = [shortened(name) for name in names]
     more = len(every) - _MOST_NAMES
     return ", ".join(every) if more <= 0 else f"{', '.join(every[:_MOST_NAMES])} and {more} more"
@@ -103,7 +103,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
-    """Suggest the known name that was probably meant; where none was, say `otherwise`, or which there are."""
+    """Return which known name was probably meant; where none was, `otherwise` or the known names."""
     names = list(known)
     meant = nearest(name, names)
     if meant:

@@ -1,4 +1,4 @@
-"""Temporary folders that are gone with their process, or, where it was killed, with the next sweep."""
+"""Temporary folders that are removed with their process or, if it was killed, by the next sweep."""
 
 import os
 import shutil

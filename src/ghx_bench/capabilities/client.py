@@ -1,7 +1,8 @@
-"""The one way to GitHub: REST and GraphQL at one address, with one token, errors told apart and retried where safe."""
+"""The one way to GitHub: REST and GraphQL at one address, with one token; retried where that is safe."""
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -10,12 +11,16 @@ from urllib.parse import quote, urlencode, urljoin, urlsplit
 import anyio
 
 from ghx_bench._base.clock import Clock, SystemClock
-from ghx_bench.capabilities.answers import Answer, GraphQLAnswer, Json, read_graphql, read_rest
-from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, UnexpectedAnswerError, UnreachableError
-from ghx_bench.capabilities.refusals import graphql_refusal
-from ghx_bench.capabilities.retries import RetryPolicy
-from ghx_bench.capabilities.transports.choice import transport_for
+from ghx_bench.capabilities.errors import (
+    CapabilityError,
+    ErrorCode,
+    GitHubError,
+    UnexpectedResponseError,
+    UnreachableError,
+)
+from ghx_bench.capabilities.responses import GraphQLResponse, Json, graphql_error, read_graphql, read_rest
 from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
+from ghx_bench.capabilities.transports.plain import PlainTransport
 
 T = TypeVar("T")
 
@@ -24,12 +29,70 @@ JSON = "application/vnd.github+json"
 
 _API_VERSION = "2022-11-28"
 _READING = frozenset({"GET", "HEAD"})
-_MOVED = frozenset({301, 302, 303, 307, 308})
-_MOVED_WITH_BODY = frozenset({307, 308})  # the others leave open whether a change is asked for again, or read
-_FIRST_FAILURE = 300
-_MOST_MOVES = 4
+_FIRST_REDIRECT = 300
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REDIRECTS_OF_CHANGES = frozenset({307, 308})  # the others leave open whether to change or to read at the new address
+_MOST_REDIRECTS = 4
 _MOST_PAGES = 100
-_SHORTEST_SECRET = 16  # what is shorter is no token of GitHub's, and might be part of any word
+_SHORTEST_SECRET = 16  # a shorter string is no token of GitHub's, and might be part of any word
+_TRANSIENT = frozenset({None, 500, 502, 503, 504})  # None: HTTP was fine, and GraphQL reported the failure
+_UNNAMED_LIMIT_S = 60.0  # GitHub asks for a minute where it names no time
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a request is made at most, and how long all of its waits may take together.
+
+    A rate limit that ends later than that is not waited for: its error says when it ends.
+    """
+
+    attempts: int = 3
+    first_wait_s: float = 0.25
+    longest_wait_s: float = 60.0
+
+    def wait_before_retry(
+        self, error: CapabilityError, *, waits: Sequence[float], mutates: bool, now_s: float
+    ) -> float | None:
+        """Return after how many seconds a failed request is made again; `None` if it is not.
+
+        `waits` are those before earlier attempts.
+        """
+        if len(waits) + 1 >= self.attempts or not _may_retry(error, mutates=mutates):
+            return None
+        match error.details:
+            case {"retryAfterS": int(seconds)}:
+                wait = float(seconds)
+            case {"rateLimitResetsAt": int(moment)}:
+                wait = max(0.0, moment - now_s)
+            case _:
+                first = _UNNAMED_LIMIT_S if error.error_code == ErrorCode.RATE_LIMIT else self.first_wait_s
+                wait = first * 2 ** len(waits)
+        return wait if sum(waits) + wait <= self.longest_wait_s else None
+
+
+def _may_retry(error: CapabilityError, *, mutates: bool) -> bool:
+    # A change is made again only if it was not made for sure: a second comment is worse than an error.
+    match error:
+        case UnreachableError():
+            return error.retryable and not (mutates and error.sent)
+        case GitHubError(error_code=ErrorCode.RATE_LIMIT):
+            return True  # turned away before anything was done; `read_graphql` raises no other limit for a mutation
+        case GitHubError():
+            return not mutates and error.error_code == ErrorCode.SERVER and error.status in _TRANSIENT
+        case _:
+            return False
+
+
+def transport_for(url: str, *, socket_path: str | None = None) -> Transport:
+    """Return a transport that reaches `url`, directly or through a unix socket."""
+    place = urlsplit(url)
+    if socket_path is not None or (place.scheme == "http" and place.hostname in _THIS_MACHINE):
+        return PlainTransport(socket_path=socket_path)
+    # Only TLS and other hosts need the HTTP library, which takes long to import and reads all certificates.
+    from ghx_bench.capabilities.transports.pooled import PooledTransport  # noqa: PLC0415 - slow, and often not needed
+
+    return PooledTransport()
 
 
 class GitHubClient:
@@ -71,56 +134,56 @@ class GitHubClient:
 
     @property
     def has_token(self) -> bool:
-        """Whether this client says who it is."""
+        """Return whether requests carry a token."""
         return bool(self._token)
 
-    async def get(self, path: str, *, params: Mapping[str, str | int] | None = None, accept: str = JSON) -> Answer:
-        """Read something of the REST API; `path` as `rest_path` makes it."""
+    async def get(self, path: str, *, params: Mapping[str, str | int] | None = None, accept: str = JSON) -> Response:
+        """Read a resource of the REST API; `path` as `rest_path` makes it, or a whole address."""
         return await self._ask("GET", path, params=params, accept=accept)
 
-    async def post(self, path: str, body: Mapping[str, Json] | None = None) -> Answer:
-        """Make something with the REST API."""
+    async def post(self, path: str, body: Mapping[str, Json] | None = None) -> Response:
+        """Create a resource with the REST API."""
         return await self._ask("POST", path, body=body)
 
-    async def patch(self, path: str, body: Mapping[str, Json]) -> Answer:
-        """Change something with the REST API."""
+    async def patch(self, path: str, body: Mapping[str, Json]) -> Response:
+        """Change a resource with the REST API."""
         return await self._ask("PATCH", path, body=body)
 
-    async def put(self, path: str, body: Mapping[str, Json] | None = None) -> Answer:
-        """Set something with the REST API."""
+    async def put(self, path: str, body: Mapping[str, Json] | None = None) -> Response:
+        """Create or replace a resource with the REST API."""
         return await self._ask("PUT", path, body=body)
 
-    async def delete(self, path: str, body: Mapping[str, Json] | None = None) -> Answer:
-        """Remove something with the REST API."""
+    async def delete(self, path: str, body: Mapping[str, Json] | None = None) -> Response:
+        """Remove a resource with the REST API."""
         return await self._ask("DELETE", path, body=body)
 
-    async def pages(self, path: str, *, params: Mapping[str, str | int] | None = None) -> AsyncGenerator[Answer]:
-        """Read a list of the REST API page by page to its end; one of more than a hundred pages is refused there."""
-        answer = await self.get(path, params={"per_page": 100, **(params or {})})
+    async def pages(self, path: str, *, params: Mapping[str, str | int] | None = None) -> AsyncGenerator[Response]:
+        """Yield the pages of a list of the REST API; raise `CapabilityError` after a hundred of them."""
+        response = await self.get(path, params={"per_page": 100, **(params or {})})
         for _ in range(_MOST_PAGES):
-            yield answer
-            if answer.next_url is None:
+            yield response
+            if response.next_url is None:
                 return
-            answer = await self.get(answer.next_url)
+            response = await self.get(response.next_url)
         problem = f"{path} has more than {_MOST_PAGES} pages; ask for less of it"
         raise CapabilityError(problem, error_code=ErrorCode.TOO_LARGE)
 
     async def graphql(self, document: str, variables: Mapping[str, Json] | None = None) -> Mapping[str, Json]:
-        """Return the data of a GraphQL document; any error in the answer is raised, the first one first."""
-        answer = await self.graphql_answer(document, variables)
-        if answer.errors:
-            raise graphql_refusal(answer.errors)
-        if answer.data is None:
-            raise UnexpectedAnswerError("GitHub answered a GraphQL document with neither data nor errors")
-        return answer.data
+        """Return the data of a GraphQL document; raise the first of its errors, if there are any."""
+        response = await self.graphql_response(document, variables)
+        if response.errors:
+            raise graphql_error(response.errors)
+        if response.data is None:
+            raise UnexpectedResponseError("GitHub answered a GraphQL document with neither data nor errors")
+        return response.data
 
-    async def graphql_answer(self, document: str, variables: Mapping[str, Json] | None = None) -> GraphQLAnswer:
+    async def graphql_response(self, document: str, variables: Mapping[str, Json] | None = None) -> GraphQLResponse:
         """Return data and errors of a GraphQL document, for callers that can use one without the other."""
-        mutates = document.lstrip().startswith("mutation")
+        mutates = document.lstrip().startswith("mutation")  # every document of ours begins with its operation
         content = json.dumps({"query": document, "variables": dict(variables or {})}).encode()
         request = self._request("POST", self.graphql_url, content=content)
-        read = partial(read_graphql, redacted=self._redacted, mutates=mutates)
-        return await self._persist(request, read, mutates=mutates)
+        read = partial(read_graphql, redact=self._redact, mutates=mutates)
+        return await self._send_until_done(request, read, mutates=mutates)
 
     async def _ask(
         self,
@@ -130,27 +193,29 @@ class GitHubClient:
         params: Mapping[str, str | int] | None = None,
         body: Mapping[str, Json] | None = None,
         accept: str = JSON,
-    ) -> Answer:
+    ) -> Response:
         url = path if path.startswith(("http://", "https://")) else self.base_url + path
         url += f"?{urlencode(params)}" if params else ""
         content = b"" if body is None else json.dumps(body).encode()
         request = self._request(method, url, content=content, accept=accept)
-        return await self._persist(request, read_rest, mutates=method not in _READING)
+        return await self._send_until_done(request, read_rest, mutates=method not in _READING)
 
     def _request(self, method: str, url: str, *, content: bytes = b"", accept: str = JSON) -> Request:
         headers = {"Accept": accept, "User-Agent": "ghx-bench", "X-GitHub-Api-Version": _API_VERSION}
         if content:
             headers["Content-Type"] = "application/json"
+        # A link to a next page, or a redirect, may lead to any host: the token is for ours alone.
         if self._token and self._is_ours(url):
             headers["Authorization"] = f"Bearer {self._token}"
         return Request(method=method, url=url, headers=headers, body=content)
 
-    async def _persist(self, request: Request, read: Callable[[Answer], T], *, mutates: bool) -> T:
-        """Send a request until it is answered, refused for good, or was tried often enough."""
+    async def _send_until_done(self, request: Request, read: Callable[[Response], T], *, mutates: bool) -> T:
+        """Send a request until it is carried out, refused for good, or was tried often enough."""
         waits: list[float] = []
         while True:
             try:
-                return read(await self._exchange(request))
+                # Read inside the loop: a GraphQL response with status 200 may still say that it was a rate limit.
+                return read(await self._send_following_redirects(request))
             except CapabilityError as error:
                 now_s = self.clock.now().timestamp()
                 wait = self._retries.wait_before_retry(error, waits=waits, mutates=mutates, now_s=now_s)
@@ -159,38 +224,36 @@ class GitHubClient:
                 waits.append(wait)
                 await self._sleep(wait)
 
-    async def _exchange(self, request: Request) -> Answer:
-        """Send one request and follow where it is sent on to; the token stays with our own addresses."""
-        response = await self._sent(request)
-        for _ in range(_MOST_MOVES):
-            place = self._next_place(request, response)
+    async def _send_following_redirects(self, request: Request) -> Response:
+        response = await self._send(request)
+        for _ in range(_MOST_REDIRECTS):
+            place = self._redirected_to(request, response)
             if place is None:
                 break
+            # Made anew rather than copied, so that the token is left out where the new address is not ours.
             request = self._request(request.method, place, content=request.body, accept=request.headers["Accept"])
-            response = await self._sent(request)
-        return self._told(request, response)
+            response = await self._send(request)
+        if response.status < _FIRST_REDIRECT:
+            return response
+        # What follows becomes the text of an error, which agents and reports show: our token is taken out, in case
+        # the server repeats it, and a relative address is made whole.
+        headers = dict(response.headers)
+        if place := headers.get("location"):
+            headers["location"] = self._redact(urljoin(request.url, place).encode()).decode()
+        return Response(status=response.status, headers=headers, body=self._redact(response.body))
 
-    def _next_place(self, request: Request, response: Response) -> str | None:
-        """Return where a request is to be made again: one that reads anywhere, a change on our own addresses only."""
+    def _redirected_to(self, request: Request, response: Response) -> str | None:
+        """Return the address at which a request is to be made again; `None` if it is not to be."""
         place = response.headers.get("location")
-        if response.status not in _MOVED or not place:
+        if response.status not in _REDIRECTS or not place:
             return None
         url = urljoin(request.url, place)
         if request.method in _READING:
             return url
-        return url if response.status in _MOVED_WITH_BODY and self._is_ours(url) else None
+        # A change is made elsewhere only if GitHub asks for the same request again, and at an address of ours.
+        return url if response.status in _REDIRECTS_OF_CHANGES and self._is_ours(url) else None
 
-    def _told(self, request: Request, response: Response) -> Answer:
-        """Return the answer; where it is a refusal, it does not repeat our token, and says the whole new address."""
-        if response.status < _FIRST_FAILURE:
-            return Answer(status=response.status, headers=response.headers, content=response.body)
-        headers = dict(response.headers)
-        if place := headers.get("location"):
-            headers["location"] = self._redacted(urljoin(request.url, place).encode()).decode()
-        return Answer(status=response.status, headers=headers, content=self._redacted(response.body))
-
-    def _redacted(self, content: bytes) -> bytes:
-        """Take our own token out of what went wrong: a server that repeats it must not bring it into an output."""
+    def _redact(self, content: bytes) -> bytes:
         if not self._token or len(self._token) < _SHORTEST_SECRET:
             return content
         return content.replace(self._token.encode(), b"<token>")
@@ -198,23 +261,25 @@ class GitHubClient:
     def _is_ours(self, url: str) -> bool:
         return _origin(url) in {_origin(self.base_url), _origin(self.graphql_url)}
 
-    async def _sent(self, request: Request) -> Response:
+    async def _send(self, request: Request) -> Response:
         try:
             with anyio.fail_after(self._patience_s):
                 return await self._transport.send(request)
         except TimeoutError:
             host = urlsplit(request.url).hostname
+            # `sent`: how far the request got is not known, so a change must not be made again.
             raise UnreachableError(f"{host} did not answer within {self._patience_s:g} s", sent=True) from None
 
 
 def rest_path(*parts: str | int) -> str:
-    """Write the path of a REST resource; what is special in a part is escaped, slashes too."""
+    """Return the path of a REST resource; special characters in its parts are escaped, slashes too."""
     return "".join("/" + quote(str(part), safe="") for part in parts)
 
 
 def graphql_url_beside(base_url: str) -> str:
-    """Return where the GraphQL API is, if the REST API is at `base_url`."""
+    """Return the address of the GraphQL API that belongs to a REST API at `base_url`."""
     base = base_url.rstrip("/")
+    # An enterprise server has REST at /api/v3 and GraphQL at /api/graphql; github.com has both at one root.
     return f"{base.removesuffix('/v3')}/graphql" if base.endswith("/api/v3") else f"{base}/graphql"
 
 

@@ -1,4 +1,4 @@
-"""What every call of a capability comes back in: its data or its error, and how it went."""
+"""The envelope of a call: its data or its error, and facts about the call."""
 
 from typing import Annotated, Any, ClassVar, Literal, cast
 
@@ -13,11 +13,12 @@ Reason = Literal["INPUT_VALIDATION", "OUTPUT_VALIDATION", "CARD_PREFERRED", "CAR
 class _Part(BaseModel):
     """Frozen, snake_case, nothing unknown."""
 
+    # Built when first used: `ghx` starts anew for every call, and most calls use few of these.
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Failure(_Part):
-    """Why there is no data; `retryable` if the same call may go well later."""
+    """Why there is no data; `retryable` if the same call may succeed later."""
 
     code: ErrorCode
     message: str
@@ -26,7 +27,7 @@ class Failure(_Part):
 
     @classmethod
     def of(cls, error: CapabilityError) -> "Failure":
-        """Return an error as the value that callers get."""
+        """Return an error as a value."""
         details = cast("dict[str, JsonValue]", error.details) or None
         return cls(code=error.error_code, message=str(error), retryable=error.retryable, details=details)
 
@@ -63,12 +64,12 @@ class Envelope(_Part):
     meta: Meta
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the whole envelope as JSON, without what does not apply."""
+        """Return the whole envelope as JSON; parts without a value are left out."""
         written = self.model_dump(mode="json", exclude_none=True, exclude={"data"})
         return {"ok": self.ok, "data": self.data, **written} if self.ok else written
 
     def to_compact(self) -> dict[str, Any]:
-        """Return what an agent needs: the data and, for lists, where they go on; or what went wrong."""
+        """Return the part of the envelope that agents need, as JSON: the data, or code and message of the error."""
         if self.error is not None:
             return {"ok": False, "error": {"code": self.error.code.value, "message": self.error.message}}
         return {"ok": True, "data": self.data}

@@ -1,4 +1,4 @@
-"""Which GitHub a process works with, and as whom: what `gh` and GitHub's own runners go by, and nothing else."""
+"""Find the GitHub and the token to use, by the variables and settings that `gh` and GitHub's own runners go by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import shortened
-from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside
-from ghx_bench.capabilities.transports.choice import transport_for
+from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, transport_for
 
 GITHUB = "github.com"
 _INSTEAD = "leave it out, the token goes into GITHUB_TOKEN"
@@ -18,7 +17,7 @@ _TOKEN_VARIABLES = ("GITHUB_TOKEN", "GH_TOKEN")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """Where GitHub is and who asks; `socket_path` is a unix socket that leads there without TLS."""
+    """The addresses of a GitHub and the token to use; `socket_path` is a unix socket that leads there without TLS."""
 
     host: str
     api_url: str
@@ -40,15 +39,18 @@ def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
 
 
 def connection_from_environment(environ: Mapping[str, str]) -> Connection:
-    """Read where GitHub is: a socket or an address that is named outright, then the host that `gh` uses."""
+    """Return the connection that a named socket or address gives, otherwise that of the host that `gh` uses."""
     host = _host(environ)
     token, source = _token(environ, host)
     socket_path = environ.get("GHX_UNIX_SOCKET") or None
     if socket_path is None and environ.get("GITHUB_API_URL"):
         api_url = _address(environ, "GITHUB_API_URL")
     else:
-        socket_path = socket_path or _gh_socket(environ)
-        api_url = _api_url(host, "https" if socket_path is None else "http")
+        socket_path = socket_path or _setting(_gh_folder(environ) / "config.yml", "http_unix_socket")
+        scheme = "https" if socket_path is None else "http"
+        # github.com and its tenants at ghe.com have the API on a host of its own, enterprise servers below /api/v3.
+        has_api_host = host == GITHUB or host.endswith(".ghe.com")
+        api_url = f"{scheme}://api.{host}" if has_api_host else f"{scheme}://{host}/api/v3"
     graphql_url = graphql_url_beside(api_url)
     if socket_path is None and environ.get("GITHUB_GRAPHQL_URL"):
         graphql_url = _address(environ, "GITHUB_GRAPHQL_URL")
@@ -60,12 +62,6 @@ def connection_from_environment(environ: Mapping[str, str]) -> Connection:
         token=token,
         token_source=source,
     )
-
-
-def _api_url(host: str, scheme: str) -> str:
-    if host == GITHUB:
-        return f"{scheme}://api.{GITHUB}"
-    return f"{scheme}://api.{host}" if host.endswith(".ghe.com") else f"{scheme}://{host}/api/v3"
 
 
 def _host(environ: Mapping[str, str]) -> str:
@@ -89,7 +85,7 @@ def _address(environ: Mapping[str, str], variable: str) -> str:
 
 
 def _leads_somewhere(url: str) -> bool:
-    """Tell whether an address names a host, and a port that can be one."""
+    """Return whether an address names a host, and a possible port."""
     try:
         place = urlsplit(url)
         has_place = bool(place.hostname) and place.port != 0
@@ -101,20 +97,17 @@ def _leads_somewhere(url: str) -> bool:
 def _token(environ: Mapping[str, str], host: str) -> tuple[str | None, str | None]:
     for variable in _TOKEN_VARIABLES:
         if environ.get(variable, "").strip():
-            return _checked(environ[variable].strip(), variable), variable
+            return _check_token(environ[variable].strip(), variable), variable
     file = _gh_folder(environ) / "hosts.yml"
     token = _setting(file, "oauth_token", inside=host)
-    return (None, None) if token is None else (_checked(token, str(file)), str(file))
+    return (None, None) if token is None else (_check_token(token, str(file)), str(file))
 
 
-def _checked(token: str, source: str) -> str:
+def _check_token(token: str, source: str) -> str:
+    # A line break would end the header that the token is in. The message names the source, never the token.
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise InputError(f"the token in {source} holds characters that no token has; copy it again")
     return token
-
-
-def _gh_socket(environ: Mapping[str, str]) -> str | None:
-    return _setting(_gh_folder(environ) / "config.yml", "http_unix_socket")
 
 
 def _gh_folder(environ: Mapping[str, str]) -> Path:
@@ -126,12 +119,12 @@ def _gh_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _setting(file: Path, name: str, *, inside: str | None = None) -> str | None:
-    """Read one setting of `gh`; a file that is not there, or is not for us to read, has none."""
+    """Return one setting of `gh`; `None` if the file is not there or cannot be read."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    if name not in text:
+    if name not in text:  # spares the import below
         return None
     import yaml  # noqa: PLC0415 - slow, and most environments name everything by variables
 

@@ -1,11 +1,11 @@
-"""What goes wrong when GitHub is asked to do something, told apart by what a caller can do about it.
+"""Errors of capabilities, told apart by what a caller can do about them.
 
 ```
-CapabilityError           error_code, retryable, details; a message that never holds a token
-├── InvalidInputError     the input of a capability is wrong                                   (VALIDATION)
-├── UnreachableError      no answer came: refused, reset, too slow                             (NETWORK)
-├── GitHubError           GitHub answered and refused: by HTTP status or GraphQL error type
-└── UnexpectedAnswerError GitHub answered something that is not what it documents              (SERVER)
+CapabilityError              error_code, retryable, details; a message that never holds a token
+├── InvalidInputError        the input of a capability is wrong                                   (VALIDATION)
+├── UnreachableError         no response came: refused, reset, too slow                           (NETWORK)
+├── GitHubError              GitHub refused: by HTTP status or GraphQL error type
+└── UnexpectedResponseError  GitHub's response is not what it documents                           (SERVER)
 ```
 """
 
@@ -33,14 +33,14 @@ class ErrorCode(StrEnum):
 
 
 RETRYABLE = frozenset({ErrorCode.RATE_LIMIT, ErrorCode.SERVER, ErrorCode.NOT_READY, ErrorCode.NETWORK})
-"""What may go well when it is asked again."""
+"""Failures that may be gone when the same call is made again."""
 
 Detail = str | int | float | bool | None | list[str]
 """One more fact about a failure, for programs."""
 
 
 class CapabilityError(OperationError):
-    """A capability could not do what it was asked."""
+    """A capability could not be carried out."""
 
     code: ClassVar[str] = "CAPABILITY_FAILED"
 
@@ -68,7 +68,7 @@ class InvalidInputError(CapabilityError):
 
 
 class UnreachableError(CapabilityError):
-    """No answer came; `sent` tells whether GitHub may have seen the request."""
+    """No response came; `sent` is whether GitHub may have seen the request."""
 
     code: ClassVar[str] = "GITHUB_UNREACHABLE"
 
@@ -77,17 +77,18 @@ class UnreachableError(CapabilityError):
         self.sent = sent
 
 
-class UnexpectedAnswerError(CapabilityError):
-    """GitHub answered, but not in the shape it documents."""
+class UnexpectedResponseError(CapabilityError):
+    """GitHub's response is not in the shape that it documents."""
 
     code: ClassVar[str] = "UNEXPECTED_ANSWER"
 
     def __init__(self, message: str) -> None:
+        # Not retryable, unlike other failures of the server: the same request would get the same shape again.
         super().__init__(message, error_code=ErrorCode.SERVER, retryable=False)
 
 
 class GitHubError(CapabilityError):
-    """GitHub answered that it would not: `status` is HTTP's, `kind` is the type of a GraphQL error."""
+    """GitHub refused a request: `status` is HTTP's, `kind` is the type of a GraphQL error."""
 
     code: ClassVar[str] = "GITHUB_REFUSED"
 
@@ -107,6 +108,6 @@ class GitHubError(CapabilityError):
         self.status, self.kind = status, kind
 
 
-def missing(message: str) -> CapabilityError:
-    """Return the error of something that was named and is not there, such as a label."""
+def not_found_error(message: str) -> CapabilityError:
+    """Return the error for something that was named and is not there, such as a label."""
     return CapabilityError(message, error_code=ErrorCode.NOT_FOUND)

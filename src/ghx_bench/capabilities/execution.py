@@ -1,4 +1,4 @@
-"""One call of a capability: its input checked, its outcome in an envelope, whatever GitHub says."""
+"""Call one capability: check its input, and put its outcome into an envelope."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,49 +9,51 @@ from ghx_bench._base.problems import did_you_mean, listed, shortened
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.entries import Signature
 from ghx_bench.capabilities.envelope import Envelope, Failure, Meta, Pagination, Reason, Timings
-from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError, UnexpectedAnswerError
+from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError, UnexpectedResponseError
 from ghx_bench.capabilities.models import InputModel, OutputModel
 from ghx_bench.capabilities.registry import Capability, capability
 
 
 async def execute_task(client: GitHubClient, task: str, given: Mapping[str, Any]) -> Envelope:
-    """Call the capability `task` and say what came of it; never raises for GitHub's sake.
+    """Call the capability `task` and return its envelope; errors of the input and of GitHub are in it, not raised.
 
     Input is understood in camelCase and in snake_case, `repo` as `name`, digits in a string as a number.
     """
     started = client.clock.monotonic()
     try:
         called = capability(task)
-        checked = checked_input(called, given)
+        checked = check_input(called, given)
     except InvalidInputError as error:
         return _envelope(task, started, client, reason="INPUT_VALIDATION", error=error)
     try:
         output = await called.operation.function(client, checked)
     except CapabilityError as error:
         return _envelope(task, started, client, called=called, error=error)
-    except (ValueError, LookupError, TypeError) as error:  # what reading an answer of another shape ends in
-        return _envelope(task, started, client, called=called, reason="OUTPUT_VALIDATION", error=_misshapen(error))
+    except (ValueError, LookupError, TypeError) as error:
+        # Capabilities index into responses without a check for each key: one of another shape ends in one of these.
+        problem = f"GitHub's answer is not what it documents: {_describe_mismatch(error)}"
+        unexpected = UnexpectedResponseError(problem)
+        return _envelope(task, started, client, called=called, reason="OUTPUT_VALIDATION", error=unexpected)
     return _envelope(task, started, client, called=called, output=output)
 
 
-def checked_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
-    """Return the input as the capability takes it, or raise `InvalidInputError` with everything that is wrong."""
-    named = _by_name(called.entry.signature, given)
+def check_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
+    """Return the input as its model, or raise `InvalidInputError` with everything that is wrong."""
+    named = _spell_names(called.entry.signature, given)
     try:
         return called.operation.input.model_validate(named)
     except ValidationError as error:
         from ghx_bench.documents import explain  # noqa: PLC0415 - slow, and only needed to complain
 
-        findings = explain(error, called.operation.input, named)
-        said = "; ".join(
-            f"{'.'.join(map(str, finding.tokens))}: {finding}" if finding.tokens else str(finding)
-            for finding in findings
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem.tokens))}: {problem}" if problem.tokens else str(problem)
+            for problem in explain(error, called.operation.input, named)
         )
-        raise InvalidInputError(f"{called.id}: {said}") from None
+        raise InvalidInputError(f"{called.id}: {problems}") from None
 
 
-def _by_name(signature: Signature, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Spell the keys of an input as the capability does; what it does not take, or gets twice, is refused."""
+def _spell_names(signature: Signature, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input with its names as the capability spells them; refuse unknown names, and two values for one."""
     named: dict[str, Any] = {}
     for key, value in given.items():
         name = signature.name_of(key)
@@ -66,12 +68,11 @@ def _by_name(signature: Signature, given: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _misshapen(error: Exception) -> UnexpectedAnswerError:
-    said = f"{type(error).__name__}: {error}"
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return UnexpectedAnswerError(f"GitHub's answer is not what it documents: {said}")
+def _describe_mismatch(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return f"{type(error).__name__}: {error}"
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _envelope(

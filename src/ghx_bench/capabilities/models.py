@@ -1,4 +1,4 @@
-"""What the inputs and outputs of all domains have in common."""
+"""Base classes and field types of the inputs and outputs of all domains, and how to read responses into them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,76 +7,72 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from ghx_bench._base.wire import WireModel
-from ghx_bench.capabilities.errors import UnexpectedAnswerError
+from ghx_bench.capabilities.errors import UnexpectedResponseError
 
 
-def _no_boolean(value: object) -> object:
+def _refuse_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("expected an integer, got a boolean")  # noqa: TRY004 - pydantic wants ValueError
     return value
 
 
-def _no_slash(value: str) -> str:
+def _refuse_slash(value: str) -> str:
     if "/" in value:
         raise ValueError("owner and name of a repository are two inputs, and neither has a slash in it")
     return value
 
 
-def _nodes(value: object, field: str) -> object:
-    """Take one field of each node of a connection; other values are left for the model to judge."""
+def _pick_of_nodes(value: object, field: str) -> object:
+    """Return one field of each node of a GraphQL connection; other values are left for the model to check."""
     if not isinstance(value, dict) or "nodes" not in value:
         return cast("object", value)
     nodes = cast("list[Mapping[str, object] | None]", value["nodes"] or [])
     return tuple(node[field] for node in nodes if node is not None)
 
 
-def _login(value: object) -> object:
-    return cast("Mapping[str, object]", value).get("login") if isinstance(value, dict) else value
+def pick(field: str) -> BeforeValidator:
+    """Return a validator that takes one field of a GraphQL object; other values are left for the model to check."""
 
+    def pick_field(value: object) -> object:
+        return cast("Mapping[str, object]", value).get(field) if isinstance(value, dict) else value
 
-def _name(value: object) -> object:
-    return cast("Mapping[str, object]", value).get("name") if isinstance(value, dict) else value
-
-
-def _title(value: object) -> object:
-    return cast("Mapping[str, object]", value).get("title") if isinstance(value, dict) else value
+    return BeforeValidator(pick_field)
 
 
 def lower_case(value: object) -> object:
-    """Lower the case of a string, for words that people write either way; a validator."""
+    """Return a string in lower case, for words that people write either way; a validator."""
     return value.lower() if isinstance(value, str) else value
 
 
 Text = Annotated[str, Field(min_length=1)]
-"""A string that says something."""
+"""A string that is not empty."""
 
-Positive = Annotated[int, Field(ge=1), BeforeValidator(_no_boolean)]
-"""A number as issues have them; digits in a string will do."""
+Positive = Annotated[int, Field(ge=1), BeforeValidator(_refuse_boolean)]
+"""A number as issues have them; also read from digits in a string."""
 
-Count = Annotated[int, Field(ge=0), BeforeValidator(_no_boolean)]
+Count = Annotated[int, Field(ge=0), BeforeValidator(_refuse_boolean)]
 """How many."""
 
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: _nodes(value, "name"))]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: _pick_of_nodes(value, "name"))]
 """Names, such as those of labels; also read from a GraphQL connection whose nodes have a `name`."""
 
-Logins = Annotated[tuple[str, ...], BeforeValidator(lambda value: _nodes(value, "login"))]
+Logins = Annotated[tuple[str, ...], BeforeValidator(lambda value: _pick_of_nodes(value, "login"))]
 """Logins; also read from a GraphQL connection whose nodes have a `login`."""
 
-Login = Annotated[str | None, BeforeValidator(_login)]
-"""Somebody's login, `None` if the account is gone; also read from a GraphQL actor."""
+Login = Annotated[str | None, pick("login")]
+"""A login, `None` if the account is gone; also read from a GraphQL actor."""
 
+_Half = Annotated[Text, AfterValidator(_refuse_slash)]
 
-_Half = Annotated[Text, AfterValidator(_no_slash)]
-
-RefName = Annotated[str | None, BeforeValidator(_name)]
+RefName = Annotated[str | None, pick("name")]
 """The name of a branch, `None` if there is none; also read from a GraphQL ref."""
 
-MilestoneTitle = Annotated[str | None, BeforeValidator(_title)]
+MilestoneTitle = Annotated[str | None, pick("title")]
 """The title of a milestone, `None` if there is none; also read from a GraphQL milestone."""
 
 
 class InputModel(WireModel):
-    """What a capability takes: camelCase or snake_case, nothing else besides."""
+    """The input of a capability: names in camelCase or snake_case, no unknown ones."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True, str_strip_whitespace=False)
 
@@ -113,16 +109,18 @@ class PullInput(RepositoryInput):
 class Paging(InputModel):
     """Which page of a list; mixed into inputs, last."""
 
-    first: Annotated[int, Field(ge=1, le=100, description="How many items at most."), BeforeValidator(_no_boolean)] = 30
+    first: Annotated[
+        int, Field(ge=1, le=100, description="How many items at most."), BeforeValidator(_refuse_boolean)
+    ] = 30
     after: Annotated[str | None, Field(description="`endCursor` of the page before.")] = None
 
 
 class RepositoryPageInput(Paging, RepositoryInput):
-    """Which page of something that a repository has."""
+    """Which page of a list that a repository has."""
 
 
 class OutputModel(WireModel):
-    """What a capability gives, made from GitHub's answer; every key of it is known."""
+    """The output of a capability, made from GitHub's response; every key of it is known."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True)
 
@@ -138,27 +136,25 @@ EMPTY_PAGE = MappingProxyType({"items": (), "pageInfo": {"hasNextPage": False, "
 """A list without anything in it."""
 
 
-def found(answer: object, *path: str) -> Any:
-    """Return what is at `path` in GitHub's answer; `None` where the path ends early."""
+def get_value(answer: object, *path: str) -> Any:
+    """Return the value at `path` in GitHub's response; `None` where the path ends early."""
     for step in path:
         answer = cast("Mapping[str, object]", answer).get(step) if isinstance(answer, dict) else None
     return answer
 
 
-def part(answer: object, *path: str) -> Any:
-    """Return what is at `path` in GitHub's answer.
-
-    GitHub explains a missing thing by an error; where it does not, the answer is not what it documents.
-    """
-    value = found(answer, *path)
+def require_value(answer: object, *path: str) -> Any:
+    """Return the value at `path` in GitHub's response, or raise `UnexpectedResponseError`."""
+    value = get_value(answer, *path)
     if value is None:
-        raise UnexpectedAnswerError(f"GitHub's answer has no {'.'.join(path)}")
+        # A missing object comes with a GraphQL error, which was raised before: without one, the shape is wrong.
+        raise UnexpectedResponseError(f"GitHub's answer has no {'.'.join(path)}")
     return value
 
 
-def page(connection: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn a GraphQL connection (`nodes`, `pageInfo`) into what a list capability gives (`items`, `pageInfo`)."""
+def to_page(connection: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a GraphQL connection (`nodes`, `pageInfo`) as the output of a list has it (`items`, `pageInfo`)."""
     return {
-        "items": [node for node in part(connection, "nodes") if node is not None],
-        "pageInfo": part(connection, "pageInfo"),
+        "items": [node for node in require_value(connection, "nodes") if node is not None],
+        "pageInfo": require_value(connection, "pageInfo"),
     }

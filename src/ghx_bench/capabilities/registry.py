@@ -1,20 +1,34 @@
-"""A capability, loaded: the one module that its entry names is imported when it is called, and no other."""
+"""Capabilities that can be called: an entry of the index, and the operation that its module holds."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
-from ghx_bench.capabilities.catalogue import entry
+from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.entries import Entry
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.envelope import Route
+from ghx_bench.capabilities.index import get_entry
+from ghx_bench.capabilities.models import InputModel, OutputModel
 
-_DOMAINS = "ghx_bench.capabilities.domains"
+I = TypeVar("I", bound=InputModel)  # noqa: E741 - the letter of inputs
+O = TypeVar("O", bound=OutputModel)  # noqa: E741 - the letter of outputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation(Generic[I, O]):
+    """How a capability is carried out; `example` is a valid input, for help and docs."""
+
+    input: type[I]
+    output: type[O]
+    function: Callable[[GitHubClient, I], Awaitable[O]]
+    route: Route
+    example: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """What is known of a capability, and how it is carried out."""
+    """A capability, loaded."""
 
     entry: Entry
     operation: Operation[Any, Any]
@@ -26,18 +40,19 @@ class Capability:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what it takes."""
+        """Return the JSON Schema of its input."""
         return self.operation.input.model_json_schema()
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of what it gives."""
+        """Return the JSON Schema of its output."""
         return self.operation.output.model_json_schema()
 
 
 def capability(id_: str) -> Capability:
-    """Load one capability, and nothing of the others; an unknown id is refused with the nearest one."""
-    known = entry(id_)
-    module = importlib.import_module(f"{_DOMAINS}.{known.domain}.{known.module}")
+    """Load one capability; raise `UnknownCapabilityError` with the nearest id."""
+    entry = get_entry(id_)
+    # Imported by name: `ghx` runs once for each call of an agent, and must not pay for the models of all the others.
+    module = importlib.import_module(f"ghx_bench.capabilities.domains.{entry.domain}.{entry.module}")
     operations = cast("Mapping[str, Operation[Any, Any]]", module.OPERATIONS)
-    return Capability(entry=known, operation=operations[id_])
+    return Capability(entry=entry, operation=operations[id_])

@@ -1,14 +1,14 @@
-"""`ghx capabilities`: what there is to call."""
+"""`ghx capabilities`: list, explain and search capabilities."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ghx_bench._base.problems import did_you_mean, plain
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.entries import Entry
-from ghx_bench.cli.parsing import Parser, chosen
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser, run_subcommand
+from ghx_bench.cli.output import write_json
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import write_json
 
 _GROUP = """Say what there is to call.
 
@@ -24,7 +24,7 @@ _MOST_NEAREST = 8
 def main(arguments: Sequence[str]) -> int:
     """Run the command of this group that is named."""
     group = Parser("ghx capabilities", _GROUP, usage="ghx capabilities list|explain|search ...", add_help=False)
-    return chosen(arguments, {"list": list_, "explain": explain, "search": search}, group)
+    return run_subcommand(arguments, {"list": list_, "explain": explain, "search": search}, group)
 
 
 def list_(arguments: Sequence[str]) -> int:
@@ -46,13 +46,13 @@ def explain(arguments: Sequence[str]) -> int:
     parser.add_switch("--json", "as JSON, with the schemas of input and output")
     options = parser.read(arguments)
     from ghx_bench.capabilities.registry import capability
-    from ghx_bench.cli.explanation import explained, in_words
+    from ghx_bench.cli.schema_text import describe, to_wire
 
     called = capability(options.task)
     if options.json:
-        write_json(explained(called))
+        write_json(to_wire(called))
     else:
-        print(in_words(called))  # noqa: T201 - the command line
+        print(describe(called))
     return 0
 
 
@@ -68,41 +68,38 @@ def search(arguments: Sequence[str]) -> int:
     if not words:
         parser.error("name a word to search for, such as: close issue")
     ranked = sorted(
-        ((_likeness(each, words), each) for each in ENTRIES.values()), key=lambda pair: pair[0], reverse=True
+        ((_compare(each, words), each) for each in ENTRIES.values()), key=lambda pair: pair[0], reverse=True
     )
-    found = [each for likeness, each in ranked if likeness.words == len(words)]
-    if not found and not options.json:
-        return _show_nearest([each for likeness, each in ranked if likeness.words])
-    _show(found, as_json=options.json)
+    found = [each for match, each in ranked if match.words == len(words)]
+    if found or options.json:
+        _show(found, as_json=options.json)
+    else:
+        _show_nearest([each for match, each in ranked if match.words])
     return 0
 
 
-class _Likeness(NamedTuple):
-    """How many of some words a capability has to do with, and how much; more is more like."""
+class _Match(NamedTuple):
+    """How many of some words a capability has, and how prominently; more sorts higher."""
 
     words: int
     weight: int
 
 
-def _likeness(known: Entry, words: Iterable[str]) -> _Likeness:
-    """Compare a capability with words: its id counts twice what its description counts."""
+def _compare(known: Entry, words: Iterable[str]) -> _Match:
+    """Compare a capability with words: a hit in its id counts twice as much as one in its description."""
     name, text = plain(known.id), plain(f"{known.description} {known.inputs}")
+    # Without a final s, so that "labels" finds "label" and the other way round.
     hits = [2 * (word in name or word.rstrip("s") in name) + (word.rstrip("s") in text) for word in words]
-    return _Likeness(words=sum(map(bool, hits)), weight=sum(hits))
+    return _Match(words=sum(map(bool, hits)), weight=sum(hits))
 
 
-def _show_nearest(some: Sequence[Entry]) -> int:
+def _show_nearest(some: Sequence[Entry]) -> None:
     """Say that nothing has all of the words that were looked for, and show what has the most of them."""
     if not some:
-        return _say("Nothing has any of these words; `ghx capabilities list` lists what there is.")
-    _say("Nothing has all of these words. The nearest:")
+        print("Nothing has any of these words; `ghx capabilities list` lists what there is.")
+        return
+    print("Nothing has all of these words. The nearest:")
     _show(some[:_MOST_NEAREST], as_json=False)
-    return 0
-
-
-def _say(text: str) -> int:
-    print(text)  # noqa: T201 - the command line
-    return 0
 
 
 def _domains() -> list[str]:
@@ -120,4 +117,4 @@ def _show(found: Sequence[Entry], *, as_json: bool) -> None:
         return
     for each in found:
         mark = "" if each.effect == "reads" else f" ({each.effect})"
-        print(f"{each.id} {each.inputs}: {each.description}{mark}")  # noqa: T201 - the command line
+        print(f"{each.id} {each.inputs}: {each.description}{mark}")

@@ -9,14 +9,14 @@ from pathlib import Path
 import anyio
 
 from ghx_bench._base.commandline import FAILED
-from ghx_bench.capabilities.catalogue import ENTRIES
 from ghx_bench.capabilities.chain import ChainResult, Step, read_steps, run_chain
 from ghx_bench.capabilities.environment import client_from_environment
-from ghx_bench.cli.inputs import read_json, with_repository
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser
+from ghx_bench.cli.arguments import add_repository, read_json
+from ghx_bench.cli.output import answer_in_json, write_json
 from ghx_bench.cli.remote import default_repository, full_name
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import answering, write_json
 
 _PURPOSE = """\
 Call several capabilities and print what came of each as JSON:
@@ -34,8 +34,8 @@ Steps in a file: ghx chain - < FILE. Exit codes: 0 all steps done, 1 at least on
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the steps, call the capabilities, print what came of them."""
-    return answering(lambda: _chain(arguments), {"status": "failed", "results": []})
+    """Call the capabilities of the steps and print the result of the chain."""
+    return answer_in_json(lambda: _chain(arguments), {"status": "failed", "results": []})
 
 
 def _chain(arguments: Sequence[str]) -> int:
@@ -47,32 +47,28 @@ def _chain(arguments: Sequence[str]) -> int:
     options = parser.read(arguments)
     if (options.given is None) == (options.steps is None):
         raise UsageError("give the steps once, as JSON, or - to read them from standard input (see `ghx chain --help`)")
-    steps = _with_repositories(_read(options.given if options.steps is None else options.steps), options.repo)
-    result = anyio.run(_run, steps)
+    value, _ = read_json(options.given if options.steps is None else options.steps, "STEPS")
+    steps = _add_repositories(read_steps(value), options.repo)
+
+    async def run() -> ChainResult:
+        async with client_from_environment(os.environ) as client:
+            return await run_chain(client, steps)
+
+    result = anyio.run(run)
     write_json(result.to_wire() if options.verbose else result.to_compact(), indented=options.verbose)
     return 0 if result.status == "success" else FAILED
 
 
-def _read(text: str) -> tuple[Step, ...]:
-    value, _ = read_json(text, "STEPS")
-    return read_steps(value)
-
-
-def _with_repositories(steps: Sequence[Step], repository: str | None) -> list[Step]:
+def _add_repositories(steps: Sequence[Step], repository: str | None) -> list[Step]:
     named = None if repository is None else full_name(repository)
     if repository is not None and named is None:
         raise UsageError(f"--repo is {repository!r}; write owner/name")
 
-    @cache
+    @cache  # it asks git, and most steps of a chain name no repository
     def default() -> tuple[str, str] | None:
         return named or default_repository(os.environ, Path.cwd())
 
     return [
-        replace(step, input=with_repository(ENTRIES[step.task], step.input, default)) if step.task in ENTRIES else step
+        replace(step, input=add_repository(ENTRIES[step.task], step.input, default)) if step.task in ENTRIES else step
         for step in steps
     ]
-
-
-async def _run(steps: Sequence[Step]) -> ChainResult:
-    async with client_from_environment(os.environ) as client:
-        return await run_chain(client, steps)

@@ -1,4 +1,4 @@
-"""`ghx doctor`: whether GitHub can be reached, and as whom."""
+"""`ghx doctor`: check that GitHub can be reached, and as which user."""
 
 import os
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from ghx_bench._base.commandline import FAILED
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.environment import Connection, client_from_environment, connection_from_environment
 from ghx_bench.capabilities.errors import CapabilityError
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.cli.argument_parser import Parser
+from ghx_bench.cli.output import write_json
 from ghx_bench.cli.remote import default_repository
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import write_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at; where it is not fine, `remedy` says what to do."""
+class DoctorLine:
+    """The result of one check; where it is not fine, `remedy` says what to do."""
 
     what: str
     ok: bool
@@ -32,54 +32,58 @@ class Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Look at everything a call needs; exit with 1 where something is missing."""
+    """Check everything that a call needs; exit with 1 where something is missing."""
     parser = Parser("ghx doctor", "Say whether GitHub can be reached, as whom, and which repository is meant here.")
     parser.add_switch("--json", "as JSON")
     options = parser.read(arguments)
-    findings = anyio.run(examine)
+    lines = anyio.run(_check)
     if options.json:
-        write_json([asdict(finding) for finding in findings])
+        write_json([asdict(line) for line in lines])
     else:
-        print("\n".join(map(str, findings)))  # noqa: T201 - the command line
-    return 0 if all(finding.ok for finding in findings) else FAILED
+        print("\n".join(map(str, lines)))
+    return 0 if all(line.ok for line in lines) else FAILED
 
 
-async def examine() -> list[Finding]:
-    """Look at everything that a call needs."""
+async def _check() -> list[DoctorLine]:
     connection = connection_from_environment(os.environ)
-    async with client_from_environment(os.environ) as client:
-        return [_address(connection), _token(connection), await _account(client, connection), _repository()]
-
-
-def _address(connection: Connection) -> Finding:
     by = "" if connection.socket_path is None else f" through {connection.socket_path}"
-    return Finding(what="GitHub", ok=True, found=f"{connection.api_url}{by}, GraphQL at {connection.graphql_url}")
+    address = f"{connection.api_url}{by}, GraphQL at {connection.graphql_url}"
+    async with client_from_environment(os.environ) as client:
+        return [
+            DoctorLine(what="GitHub", ok=True, found=address),
+            _check_token(connection),
+            await _check_account(client, connection),
+            _check_repository(),
+        ]
 
 
-def _token(connection: Connection) -> Finding:
+def _check_token(connection: Connection) -> DoctorLine:
     if connection.token_source is None:
         remedy = "set GITHUB_TOKEN, or run `gh auth login --insecure-storage`"
-        return Finding(what="token", ok=False, found="none", remedy=remedy)
-    return Finding(what="token", ok=True, found=f"from {connection.token_source}")
+        return DoctorLine(what="token", ok=False, found="none", remedy=remedy)
+    return DoctorLine(what="token", ok=True, found=f"from {connection.token_source}")
 
 
-async def _account(client: GitHubClient, connection: Connection) -> Finding:
+async def _check_account(client: GitHubClient, connection: Connection) -> DoctorLine:
     try:
-        answer = await client.get("/user" if connection.token else "/rate_limit")
+        # Without a token /user is refused; /rate_limit answers anybody, and costs none of the limit.
+        response = await client.get("/user" if connection.token else "/rate_limit")
     except CapabilityError as error:
         remedy = "check the token" if error.error_code == "AUTH" else "check the address and the network"
-        return Finding(what="answer", ok=False, found=f"{error.error_code}: {error}", remedy=remedy)
+        return DoctorLine(what="answer", ok=False, found=f"{error.error_code}: {error}", remedy=remedy)
     if not connection.token:
-        return Finding(what="answer", ok=True, found="reached, as nobody")
-    scopes = answer.headers.get("x-oauth-scopes")
-    return Finding(what="answer", ok=True, found=f"as {answer.data['login']}" + (f", may {scopes}" if scopes else ""))
+        return DoctorLine(what="answer", ok=True, found="reached, as nobody")
+    scopes = response.headers.get("x-oauth-scopes")
+    return DoctorLine(
+        what="answer", ok=True, found=f"as {response.data['login']}" + (f", may {scopes}" if scopes else "")
+    )
 
 
-def _repository() -> Finding:
+def _check_repository() -> DoctorLine:
     try:
         found = default_repository(os.environ, Path.cwd())
     except UsageError as error:
-        return Finding(what="repository", ok=True, found=f"none here: {error}")
+        return DoctorLine(what="repository", ok=True, found=f"none here: {error}")
     if found is None:
-        return Finding(what="repository", ok=True, found="none here; give -R owner/name with every call")
-    return Finding(what="repository", ok=True, found="/".join(found))
+        return DoctorLine(what="repository", ok=True, found="none here; give -R owner/name with every call")
+    return DoctorLine(what="repository", ok=True, found="/".join(found))

@@ -1,4 +1,4 @@
-"""Where `ghx` starts; on an agent's critical path, so it loads only what the one command needs."""
+"""Start `ghx`; on an agent's critical path, so only the modules of one command are loaded."""
 
 import gc
 import os
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, ended
+from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, run_to_exit_code
 from ghx_bench._base.problems import did_you_mean, shortened
 
 PURPOSE = "Typed GitHub operations for AI agents: one call in, one JSON envelope out."
@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command that the arguments name and end the process with its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] in (["run"], ["chain"]):
-        gc.disable()  # it lives for a fifth of a second; looking for garbage would take a tenth of that
+        # The process lives for a fifth of a second, and collecting garbage would take a tenth of that.
+        gc.disable()
     # Pydantic looks through every installed package for plugins unless told not to; none is of use here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     leave(run(words))
@@ -36,20 +37,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever a user can cause is one line on standard error."""
     try:
-        return ended(lambda: _command(arguments))
+        return run_to_exit_code(lambda: _run_command(arguments))
     except SystemExit as asked_for_help:
         return int(asked_for_help.code or 0)
 
 
-def _command(arguments: Sequence[str]) -> int:
-    """Run the command that the first argument names; its module is loaded by now and not before."""
+def _run_command(arguments: Sequence[str]) -> int:
+    """Load and run the command that the first argument names."""
     match list(arguments):
         case [] | ["-h" | "--help" | "help", *_]:
-            return _say(_help())
+            print(_help())
+            return 0
         case ["--version", *_]:
             from importlib.metadata import version
 
-            return _say(version("ghx-bench"))
+            print(version("ghx-bench"))
+            return 0
         case [name, *_] if name in COMMANDS:
             return import_module(COMMANDS[name][0]).main(arguments[1:])
         case [name, *_]:
@@ -60,12 +63,13 @@ def _command(arguments: Sequence[str]) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: taking apart what was loaded would take another tenth, and nothing depends on it."""
+    """Flush the standard streams and end the process at once."""
+    # Not by `sys.exit`: taking apart what was loaded takes another tenth of the run, and nothing depends on it.
     try:
         for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is not there
             stream.flush()
     except BrokenPipeError:
-        code = code or FAILED  # the reader of our output is gone; nobody is left to tell
+        code = code or FAILED  # the reader of our output is gone, and no message would reach it
     except OSError as error:
         code = complain(f"cannot write what came of it: {error.strerror}", FAILED)
     os._exit(code)
@@ -84,11 +88,6 @@ Commands:
 `ghx COMMAND --help` tells more, `ghx --version` the version. Exit codes: 0 done, 1 the task failed, 2 bad usage.
 GitHub is where GITHUB_API_URL or GH_HOST say, github.com otherwise.
 The token is GITHUB_TOKEN, GH_TOKEN or that of `gh`."""
-
-
-def _say(text: str) -> int:
-    print(text)  # noqa: T201 - the command line
-    return 0
 
 
 if __name__ == "__main__":

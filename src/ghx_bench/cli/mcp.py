@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import anyio
 
-from ghx_bench.cli.parsing import Parser
-from ghx_bench.mcp.selection import TOOLSETS, select
+from ghx_bench.cli.argument_parser import Parser
+from ghx_bench.mcp.toolsets import TOOLSETS, select
 
 _PURPOSE = f"""\
 Serve the capabilities as tools over the Model Context Protocol, on standard input and output or,
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.toolsets is not None and not names:
         parser.error(f"--toolsets: name some of {', '.join(TOOLSETS)}, or leave it out to offer all")
     selection = select(names, read_only=options.read_only)
-    from ghx_bench.mcp.serving import serve_http, serve_stdio
+    from ghx_bench.mcp.server import serve_http, serve_stdio
 
     if options.http is None:
         anyio.run(serve_stdio, selection, os.environ)

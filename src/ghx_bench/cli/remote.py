@@ -1,4 +1,4 @@
-"""The repository that a folder belongs to, so that it need not be named."""
+"""Find the repository that a folder belongs to, so that it need not be named."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _OTHER_NAMES = ("ssh.", "www.")  # such as ssh.github.com, for those whose port 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """An address of git, read; `host` is empty for a folder, and has its port where that tells servers apart."""
+    """A parsed address of a git remote; `host` is empty for a folder, and has a port where that tells servers apart."""
 
     host: str
     repository: tuple[str, str] | None
@@ -39,11 +39,11 @@ def default_repository(environ: Mapping[str, str], folder: Path) -> tuple[str, s
     if named is not None:
         return named
     otherwise = full_name(environ.get("GITHUB_REPOSITORY", ""), environ)
-    written = _asked(["git", "-C", str(folder), "config", "--get", "remote.origin.url"], environ)
+    written = _run_program(["git", "-C", str(folder), "config", "--get", "remote.origin.url"], environ)
     if not written:
         return otherwise
     hosts = _hosts_in_use(environ)
-    for remote in _readings(written, folder, environ):
+    for remote in _interpret(written, folder, environ):
         if _is_one_of(remote.host, hosts):
             return remote.repository or otherwise
     if otherwise is None:
@@ -56,7 +56,7 @@ def default_repository(environ: Mapping[str, str], folder: Path) -> tuple[str, s
 
 
 def full_name(text: str, environ: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
-    """Read `owner/name`, or `host/owner/name` as `gh` takes it, which must be at the GitHub in use."""
+    """Return owner and name of `owner/name`, or of `host/owner/name` as `gh` takes it, at the GitHub in use."""
     read = _FULL_NAME.fullmatch(text.strip())
     if read is None:
         return None
@@ -66,7 +66,7 @@ def full_name(text: str, environ: Mapping[str, str] = os.environ) -> tuple[str, 
 
 
 def read_remote(address: str) -> Remote:
-    """Read the address of a remote: over HTTP, over ssh in either form, or a folder."""
+    """Return the address of a remote, parsed: over HTTP, over ssh in either form, or a folder."""
     address = address.strip()
     scheme, separator, rest = address.partition("://")
     scp = None if separator else _SCP.fullmatch(address)
@@ -77,16 +77,14 @@ def read_remote(address: str) -> Remote:
     return Remote(host="", repository=None)
 
 
-def _readings(written: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Remote]:
-    """Yield what `origin` may mean: what is written, then what `insteadOf` or the settings of ssh make of it.
-
-    What is written comes first: a server that stands in for GitHub is often put in its place by `insteadOf`.
-    """
-    for address in (written, _asked(["git", "-C", str(folder), "ls-remote", "--get-url", "origin"], environ)):
+def _interpret(written: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Remote]:
+    """Yield what `origin` may mean: its address as written, then as `insteadOf` or the settings of ssh change it."""
+    # As written comes first: `insteadOf` is how a server that stands in for GitHub is often put in its place.
+    for address in (written, _run_program(["git", "-C", str(folder), "ls-remote", "--get-url", "origin"], environ)):
         remote = read_remote(address)
         yield remote
         if remote.by_ssh and _ALIAS.fullmatch(remote.host):
-            settings = _asked(["ssh", "-G", remote.host], environ)
+            settings = _run_program(["ssh", "-G", remote.host], environ)
             real = re.search(r"^hostname (.+)$", settings, re.MULTILINE)
             if real:
                 yield Remote(host=real[1].strip().lower(), repository=remote.repository, by_ssh=True)
@@ -98,7 +96,7 @@ def _repository_in(path: str) -> tuple[str, str] | None:
 
 
 def _host_of(url: str) -> str:
-    """Return the host of an address, with its port on this machine, where many servers may be."""
+    """Return the host of an address, with its port if it is this machine, which may have many servers."""
     try:
         place = urlsplit(url)
         host, port = (place.hostname or "").rstrip("."), place.port
@@ -132,8 +130,8 @@ def _is_one_of(host: str, hosts: Sequence[str]) -> bool:
     return any(host.removeprefix(prefix) in hosts for prefix in ("", *_OTHER_NAMES))
 
 
-def _asked(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return what a program says of its settings; nothing if it has none, or is not there."""
+def _run_program(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the output of a program; nothing if it fails, or is not there."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environ), timeout=10)
     except (OSError, subprocess.TimeoutExpired):

@@ -5,12 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from ghx_bench._base.commandline import BAD_USAGE, FAILED
+from ghx_bench.capabilities.envelope import Envelope
+from ghx_bench.capabilities.environment import client_from_environment
+from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.registry import Capability, capability
-from ghx_bench.cli.calling import call
-from ghx_bench.cli.inputs import check_repository, from_json, overridden, read_words, with_repository
+from ghx_bench.cli.arguments import add_repository, check_repository, override, read_arguments, read_object
+from ghx_bench.cli.output import answer_in_json, keep_fields, read_fields, write_json
+from ghx_bench.cli.remote import default_repository
 from ghx_bench.cli.usage import UsageError
-from ghx_bench.cli.writing import answering, chosen_fields, only, write_json
 
 _PURPOSE = """\
 Call one capability and print what came of it as JSON: {"ok":true,"data":...} or
@@ -33,7 +38,7 @@ owner and name are those of the git remote `origin` if left out; -R owner/name s
 
 def main(arguments: Sequence[str]) -> int:
     """Call the capability that the arguments name and print its envelope."""
-    return answering(lambda: _run(arguments), {"ok": False})
+    return answer_in_json(lambda: _run(arguments), {"ok": False})
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -41,43 +46,41 @@ def _run(arguments: Sequence[str]) -> int:
         raise UsageError("name a capability: ghx run TASK ... (see `ghx capabilities list`, `ghx run --help`)")
     task, words = arguments[0], arguments[1:]
     if task in {"-h", "--help"}:
-        return _say(f"Usage: ghx run TASK [inputs] [options]\n\n{_PURPOSE}\n\n{_OPTIONS}\n\n{_INPUTS}")
+        print(f"Usage: ghx run TASK [inputs] [options]\n\n{_PURPOSE}\n\n{_OPTIONS}\n\n{_INPUTS}")
+        return 0
     if task.startswith("-"):
         raise UsageError(f"name the capability first: ghx run TASK {task} ... (see `ghx capabilities list`)")
     called = capability(task)
-    read = read_words(called.entry, words, called.operation.input)
+    read = read_arguments(called.entry, words, called.operation.input)
     if read.help:
-        return _say(_help(called))
-    given = {} if read.input is None else from_json(read.input)
-    given = with_repository(called.entry, overridden(called.entry, given, read.given), _default_repository)
+        _print_help(called)
+        return 0
+    given = override(called.entry, {} if read.input is None else read_object(read.input), read.given)
+    given = add_repository(called.entry, given, lambda: default_repository(os.environ, Path.cwd()))
     check_repository(called.entry, given)
     return _call(called, given, fields=read.fields, verbose=read.verbose)
 
 
-def _help(called: Capability) -> str:
-    from ghx_bench.cli.explanation import inputs_in_words
+def _print_help(called: Capability) -> None:
+    from ghx_bench.cli.schema_text import describe_inputs
 
     usage = f"Usage: ghx run {called.id} [inputs] [options]"
-    return f"{usage}\n\n{called.entry.description}\n\nInputs:\n{inputs_in_words(called, mark='--')}\n\n{_OPTIONS}"
+    inputs = describe_inputs(called, mark="--")
+    print(f"{usage}\n\n{called.entry.description}\n\nInputs:\n{inputs}\n\n{_OPTIONS}")
 
 
 def _call(called: Capability, given: Mapping[str, Any], *, fields: str | None, verbose: bool) -> int:
-    names = None if fields is None else chosen_fields(fields, called.output_schema)
-    envelope = call(called.id, given)
+    # Checked before the call: a wrong --fields must not lose the outcome of a change.
+    names = None if fields is None else read_fields(fields, called.output_schema)
+
+    async def call() -> Envelope:
+        async with client_from_environment(os.environ) as client:
+            return await execute_task(client, called.id, given)
+
+    envelope = anyio.run(call)
     if names is not None and envelope.ok:
-        envelope = envelope.model_copy(update={"data": only(names, envelope.data)})
+        envelope = envelope.model_copy(update={"data": keep_fields(names, envelope.data)})
     write_json(envelope.to_wire() if verbose else envelope.to_compact(), indented=verbose)
     if envelope.ok:
         return 0
     return BAD_USAGE if envelope.meta.reason == "INPUT_VALIDATION" else FAILED
-
-
-def _default_repository() -> tuple[str, str] | None:
-    from ghx_bench.cli.remote import default_repository
-
-    return default_repository(os.environ, Path.cwd())
-
-
-def _say(text: str) -> int:
-    print(text)  # noqa: T201 - the command line
-    return 0

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.cli.parsing import Parser
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.cli.argument_parser import Parser
 
 _TEXT = """---
 name: ghx
@@ -36,7 +36,7 @@ One call: `ghx run TASK --flag value ...`. It prints `{"ok":true,"data":...}` an
 def main(arguments: Sequence[str]) -> int:
     """Print the skill."""
     Parser("ghx skill", "Print how to use this command, as a skill for an agent (Markdown).").read(arguments)
-    print(text())  # noqa: T201 - the command line
+    print(text())
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What is said of arguments that cannot be understood."""
+"""Errors in the arguments of a command; apart from the parser, since `ghx run` must not import `argparse`."""
 
 from ghx_bench._base.errors import InputError
 
@@ -10,5 +10,5 @@ class UsageError(InputError):
 
 
 def no_value(flag: str) -> str:
-    """Say what is wrong with a switch that has a value."""
+    """Return the message for a switch that was given a value."""
     return f"{flag} takes no value; write {flag}, or leave it out"

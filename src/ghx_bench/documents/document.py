@@ -39,7 +39,7 @@ _FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 class Document:
     """The value of a file, not to be changed, and the text it came from.
 
-    Positions are worked out when somebody asks for one, which is when there is a problem to show.
+    Positions are worked out when one is asked for, which is when there is a problem to show.
     """
 
     path: Path
@@ -79,7 +79,7 @@ def read_document(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_
 
 
 def parse_document(data: bytes, *, path: Path) -> Document:
-    """Make a document of the content of a file that was read elsewhere."""
+    """Return the document in the content of a file that was read elsewhere."""
     format_ = _format_of(path)
     text = _decode(data, path)
     if not text.strip():
@@ -94,7 +94,7 @@ def parse_document(data: bytes, *, path: Path) -> Document:
 def problem(
     document: Document, pointer: str, reason: str, suggestion: str | None = None, *, at_key: bool = False
 ) -> Problem:
-    """Describe something wrong in a document; where the pointer leads nowhere, the nearest part above it is shown."""
+    """Return a problem with its place; where the pointer leads nowhere, that of the nearest part above it."""
     shown = pointer
     while (position := document.key_position(shown) if at_key else document.position(shown)) is None:
         shown = shown.rpartition("/")[0]
@@ -110,14 +110,14 @@ def problem(
 
 
 def problem_of(document: Document, finding: Finding) -> Problem:
-    """Show where in a document something was found."""
+    """Return what was found as a problem with its place in the document."""
     return problem(document, pointer_of(finding.tokens), finding.reason, finding.suggestion, at_key=finding.at_key)
 
 
 def problems_of(document: Document, findings: Iterable[Finding]) -> list[Problem]:
-    """Show where things were found, in the order of the document, as many as somebody would read.
+    """Return what was found as problems, in the order of the document and at most `MAX_FLAWS` of them.
 
-    Of what is found lazily no more is looked for than is shown.
+    A lazy `findings` is read no further than what is shown: finding all of them in a hostile file could take for ever.
     """
     first = findings if isinstance(findings, list) else islice(findings, MAX_FLAWS + 1)
     problems = [problem_of(document, finding) for finding in first]
@@ -160,9 +160,10 @@ def _megabytes(size: int) -> str:
 
 def _explain_unreadable(path: Path, error: Exception) -> Problem:
     match error:
+        # A link that leads nowhere raises the same error as a missing file, and has another remedy.
         case FileNotFoundError() if path.is_symlink():
-            told = f"this link leads to {shortened(str(path.readlink()))}, which is not there"
-            return Problem(file=str(path), reason=told, suggestion="remove it, or let it lead to a file")
+            reason = f"this link leads to {shortened(str(path.readlink()))}, which is not there"
+            return Problem(file=str(path), reason=reason, suggestion="remove it, or let it lead to a file")
         case FileNotFoundError():
             return Problem(file=str(path), reason="there is no such file", suggestion=_suggest_file(path))
         case PermissionError():
@@ -217,7 +218,7 @@ def _problems_of(flaws: Sequence[Flaw], text: str, path: Path) -> list[Problem]:
 
 
 def with_limit(problems: list[Problem], file: str) -> list[Problem]:
-    """Cut a list of problems where nobody would read on."""
+    """Return the first `MAX_FLAWS` problems, and one that says that there are more."""
     if len(problems) < MAX_FLAWS:
         return problems
     rest = Problem(file=file, reason=f"only the first {MAX_FLAWS} problems are shown", suggestion="correct these first")

@@ -1,4 +1,4 @@
-"""What the parts of a configuration file are made of."""
+"""The base model and the field types of configuration files."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar

@@ -1,4 +1,4 @@
-"""From a document to a record: what a model refuses is told with its place in the file and what to write instead."""
+"""From a document to a record: what a model refuses becomes problems with their places and what to write instead."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ _DEEPEST_HOME = 3
 
 
 def validate_document(document: Document, model: type[M], *, context: object = None) -> M:
-    """Make a record of a document, or raise `DocumentError` with everything that is wrong with it."""
+    """Return the record in a document, or raise `DocumentError` with everything that is wrong with it."""
     try:
         return model.model_validate(document.value, context=context)
     except ValidationError as error:
@@ -37,26 +37,22 @@ def validate_document(document: Document, model: type[M], *, context: object = N
 
 
 def explain(error: ValidationError, model: type[BaseModel], value: object) -> list[Finding]:
-    """Put what a model refused about a value into words: one finding for each thing to correct."""
-    errors = error.errors(include_url=False)[: MAX_FLAWS * 10]
+    """Return what a model refused about a value in words: one finding for each thing to correct."""
+    errors = error.errors(include_url=False)[: MAX_FLAWS * 10]  # several errors can come down to one finding
     details = [_Detail(each["loc"], each) for each in errors if not _is_an_aftermath(each, errors)]
     root = _schema_of(model)
     findings = _Explainer(root, value).explain(details, root, value, ())
-    return list(_without_echoes(findings))
+    # A misspelt key is also a missing one; the misspelling alone is the thing to correct.
+    meant = {(finding.tokens[:-1], finding.meant) for finding in findings if finding.meant}
+    return [each for each in findings if each.missing is None or (each.tokens, each.missing) not in meant]
 
 
 def _is_an_aftermath(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
-    """Whether a list is called too short only because some of its items were refused."""
+    """Return whether a list is called too short only because some of its items were refused."""
     if error["type"] != "too_short" or len(error["input"]) < error.get("ctx", {}).get("min_length", 0):
         return False
     place = error["loc"]
     return any(len(each["loc"]) > len(place) and each["loc"][: len(place)] == place for each in errors)
-
-
-def _without_echoes(findings: Sequence[Finding]) -> Iterable[Finding]:
-    """Leave out that a key is missing where a misspelling of it was found beside it."""
-    meant = {(finding.tokens[:-1], finding.meant) for finding in findings if finding.meant}
-    return (each for each in findings if each.missing is None or (each.tokens, each.missing) not in meant)
 
 
 @lru_cache(maxsize=64)
@@ -133,7 +129,11 @@ class _Explainer:
         deeper = [each for each in details if not each.is_about_a_key]
         for step, group in _grouped(deeper).items():
             if step == _KEY_ITSELF:
-                found += [_about_the_key(each.error, schema, tokens) for each in group]
+                for each in group:
+                    said = find(each.error, schema, tokens)
+                    found.append(
+                        Finding(tokens=tokens, reason=f"key {said.reason}", suggestion=said.suggestion, at_key=True)
+                    )
             elif not _has(value, step):
                 found += self.explain(group, schema, value, tokens)  # the name of a branch, or of a step in between
             else:
@@ -199,8 +199,10 @@ def _grouped(details: Iterable[_Detail]) -> dict[str | int, list[_Detail]]:
 
 
 def _most_likely(told: Sequence[list[Finding]], value: object, tokens: Tokens) -> list[Finding]:
-    """Keep what the branch says that was probably meant; where none was, say what all of them expect."""
-    misfits = [_misfit(findings, tokens) for findings in told]
+    """Return what the branch says that was probably meant; where none was, what all of them expect."""
+    misfits = [
+        next((each.expected for each in findings if each.expected and each.tokens == tokens), None) for findings in told
+    ]
     meant = [findings for findings, misfit in zip(told, misfits, strict=True) if misfit is None]
     if meant:
         return min(meant, key=len)
@@ -208,15 +210,6 @@ def _most_likely(told: Sequence[list[Finding]], value: object, tokens: Tokens) -
     if "a number" in expected and "an integer" in expected:
         expected.remove("an integer")
     return [of_wrong_kind(tokens, " or ".join(expected), value)]
-
-
-def _misfit(findings: Iterable[Finding], tokens: Tokens) -> str | None:
-    return next((each.expected for each in findings if each.expected and each.tokens == tokens), None)
-
-
-def _about_the_key(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Finding:
-    told = find(error, schema, tokens)
-    return Finding(tokens=tokens, reason=f"key {told.reason}", suggestion=told.suggestion, at_key=True)
 
 
 def _has(value: object, step: str | int) -> bool:

@@ -37,7 +37,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 class RefusedError(ValueError):
     """Raised by a validator that knows which part of its value is to blame, and what to write instead.
 
-    `at` leads from the validated value to that part. With `at_key` the key is shown and the value is kept to ourselves.
+    `at` leads from the validated value to that part. With `at_key` the key is shown and not the value, which may be a
+    secret.
     """
 
     def __init__(self, reason: str, *, at: Tokens = (), suggestion: str | None = None, at_key: bool = False) -> None:
@@ -66,7 +67,7 @@ class Finding:
 
 
 def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Finding:
-    """Put one error about the value at `tokens` into words; `schema` is what that value should be."""
+    """Return one error about the value at `tokens` in words; `schema` is what that value should be."""
     kind, value, context = error["type"], cast("object", error["input"]), error.get("ctx", {})
     if kind in _EXPECTED:
         return of_wrong_kind(tokens, _EXPECTED[kind], value)
@@ -78,7 +79,8 @@ def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Finding:
         return _missing_tag(tokens, schema, context)
     if "error" in context:
         return _refused(tokens, context["error"])
-    reason, suggestion = _constraint_in_words(kind, value, schema, context) or (_without_jargon(error["msg"]), None)
+    said = error["msg"].replace("Input should be", "must be").replace("Input should", "should").rstrip(".")
+    reason, suggestion = _constraint_in_words(kind, value, schema, context) or (said, None)
     return Finding(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
@@ -90,7 +92,7 @@ def _refused(tokens: Tokens, error: object) -> Finding:
 
 
 def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Finding:
-    """Say that a value is of another kind than expected."""
+    """Return that a value is of another kind than expected."""
     return Finding(
         tokens=tokens,
         reason=f"expected {expected}, got {in_words(value)}",
@@ -100,7 +102,7 @@ def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Finding:
 
 
 def missing_key(tokens: Tokens, key: str, schema: Schema) -> Finding:
-    """Say that an object lacks a key, and what the key is for; `schema` is that of the key."""
+    """Return that an object lacks a key, and what the key is for; `schema` is that of the key."""
     purpose, example = cast("str", schema.get("description", "")), _example_of(schema)
     told = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
     told += [f"for example {example}"] if example else []
@@ -111,7 +113,7 @@ def missing_key(tokens: Tokens, key: str, schema: Schema) -> Finding:
 def unknown_key(
     tokens: Tokens, key: str, known: Sequence[str], present: Container[str], home: Tokens | None
 ) -> Finding:
-    """Say that an object has a key it should not have.
+    """Return that an object has a key it should not have.
 
     `known` are the keys it may have, as far as that can be told; `present` those it has; `home` is another object
     where the key would be right.
@@ -203,7 +205,9 @@ def _constraint_in_words(
     if kind in _RANGE:
         said = f"must be {_range_in_words(schema, context)}, not {shortened(value)}"
     elif kind in {"string_too_short", "too_short"}:
-        said = _at_least(int(context["min_length"]), value, context.get("actual_length"))
+        minimum, length = int(context["min_length"]), context.get("actual_length")
+        said = f"must have at least {_counted(minimum, value)}, not {_length(value) if length is None else length}"
+        said = "must not be empty" if minimum == 1 else said
     elif kind in {"string_too_long", "too_long"}:
         said = f"must have at most {_counted(int(context['max_length']), value)}, not {_length(value)}"
     elif kind == "missing":  # in a list of fixed length
@@ -228,12 +232,6 @@ def _range_in_words(schema: Schema, context: Mapping[str, Any]) -> str:
     return " and ".join(f"{word} {shortened(bound)}" for word, bound in bounds if bound is not None)
 
 
-def _at_least(minimum: int, value: object, length: int | None) -> str:
-    if minimum == 1:
-        return "must not be empty"
-    return f"must have at least {_counted(minimum, value)}, not {_length(value) if length is None else length}"
-
-
 def _counted(number: int, value: object) -> str:
     unit = "character" if isinstance(value, str) else "key" if isinstance(value, dict) else "item"
     return f"{number} {unit}{'' if number == 1 else 's'}"
@@ -246,7 +244,3 @@ def _length(value: object) -> int:
 def _example_of(schema: Schema) -> str | None:
     examples: Sequence[object] = schema.get("examples", ())
     return shortened(examples[0]) if examples else None
-
-
-def _without_jargon(message: str) -> str:
-    return message.replace("Input should be", "must be").replace("Input should", "should").rstrip(".")

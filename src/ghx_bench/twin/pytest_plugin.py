@@ -18,7 +18,7 @@ import pytest
 
 if TYPE_CHECKING:  # every test run of everybody who has this package imports this module: it must cost nothing
     from ghx_bench.twin.server.environment import ClientEnvironment
-    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.state.records import User
     from ghx_bench.twin.world import World
 
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
     """Yield a world of the test's own: one user, `octocat`, or what the `github_seed` marker names."""
     from ghx_bench._base.errors import InputError  # noqa: PLC0415 - the same
-    from ghx_bench.twin.seed.opening import open_world  # noqa: PLC0415 - loaded by the tests that use it only
+    from ghx_bench.twin.seed.worlds import open_world  # noqa: PLC0415 - loaded by the tests that use it only
 
     seed = _seed(request)
     try:
@@ -64,10 +64,10 @@ def github_world(request: pytest.FixtureRequest) -> "Generator[World]":
 @pytest.fixture(scope="session")
 def github_server() -> "Generator[Server]":
     """Yield the server that all worlds of a test run share; the token selects the world."""
-    from ghx_bench.twin.server import querying  # noqa: PLC0415 - the same
-    from ghx_bench.twin.server.running import Server  # noqa: PLC0415 - the same
+    from ghx_bench.twin.server import graphql  # noqa: PLC0415 - the same
+    from ghx_bench.twin.server.loopback import Server  # noqa: PLC0415 - the same
 
-    querying.load()  # before the server does, in a thread
+    graphql.load()  # before the server does, in a thread
     with Server() as server:
         yield server
 
@@ -75,7 +75,7 @@ def github_server() -> "Generator[Server]":
 @pytest.fixture
 def github_twin(github_world: "World", github_server: "Server") -> "Generator[GitHubTwin]":
     """Yield `github_world` behind real sockets, with the environment that makes `gh`, `git` and libraries use it."""
-    from ghx_bench.twin.seed.opening import person  # noqa: PLC0415 - the same
+    from ghx_bench.twin.seed.worlds import person  # noqa: PLC0415 - the same
 
     user = person(github_world, None)
     github_server.add(github_world)

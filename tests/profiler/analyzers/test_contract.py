@@ -111,9 +111,9 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("mode", DIFFERENT)
-def test_real_sessions_give_the_findings_of_the_prior_art_but_for_what_it_missed(shared: Path, mode: str) -> None:
-    trace = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
-    text = (shared / "compat" / "analysis" / f"{mode}-iter-0-analysis.json").read_text()
+def test_real_sessions_give_the_findings_of_the_prior_art_but_for_what_it_missed(older_tools: Path, mode: str) -> None:
+    trace = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
+    text = (older_tools / "analysis" / f"{mode}-iter-0-analysis.json").read_text()
     theirs = SessionAnalysisBundle.model_validate_json(text).results
 
     for analyzer in (*inline_analyzers(resolve), *post_hoc_analyzers(resolve)):
@@ -124,9 +124,9 @@ def test_real_sessions_give_the_findings_of_the_prior_art_but_for_what_it_missed
 
 
 @pytest.mark.parametrize("mode", ["baseline", "ghx", "mcp"])
-def test_findings_have_the_shapes_and_labels_of_the_prior_art(shared: Path, mode: str) -> None:
-    trace = SessionTrace.model_validate_json((shared / "compat" / "sessions" / f"{mode}-iter-0.json").read_text())
-    theirs = json.loads((shared / "compat" / "analysis" / f"{mode}-iter-0-analysis.json").read_text())["results"]
+def test_findings_have_the_shapes_and_labels_of_the_prior_art(older_tools: Path, mode: str) -> None:
+    trace = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
+    theirs = json.loads((older_tools / "analysis" / f"{mode}-iter-0-analysis.json").read_text())["results"]
 
     for analyzer in ALL:
         ours = analyzer.analyze(sample_evidence(trace=trace)).to_wire()["findings"]

@@ -112,6 +112,7 @@ def test_a_trace_comes_back_as_it_was(trace: SessionTrace, with_row: bool, promp
     assert from_atif(as_json(document)) == trace
 
 
+@pytest.mark.slow
 @given(trace=recorded() | inconsistent, model=st.sampled_from(["none", "vendor/model-1"]))
 def test_documents_keep_the_rules_of_the_format(trace: SessionTrace, model: str) -> None:
     document = as_json(to_atif(trace, a_row(), agent=AgentInfo(name="opencode", model=model)))
@@ -283,13 +284,8 @@ def test_what_is_no_trajectory_is_refused_in_one_line(document: dict[str, Any]) 
     assert "\n" not in str(caught.value)
 
 
-SESSIONS = Path(__file__).parents[3].parent / "shared" / "compat" / "sessions"
-
-
-def test_sessions_of_older_tools_come_back_as_they_were() -> None:
-    if not SESSIONS.is_dir():
-        pytest.skip("no sessions of older tools beside the repository")
-    for path in sorted(SESSIONS.glob("*.json")):
+def test_sessions_of_older_tools_come_back_as_they_were(older_tools: Path) -> None:
+    for path in sorted((older_tools / "sessions").glob("*.json")):
         trace = SessionTrace.model_validate_json(path.read_bytes())
         document = to_atif(trace, agent=AGENT)
         assert from_atif(as_json(document)) == trace

@@ -13,7 +13,7 @@ from ghx_bench.profiler.reports import generate_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")]
 
 EVIL = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
 

@@ -14,6 +14,8 @@ from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.controls import CONTROLS, ControlTally, alarms
 from ghx_bench.profiler.suite import SuiteResult
 
+pytestmark = pytest.mark.slow
+
 WRONG: dict[str, Any] = {"success": False}
 UNMEASURED: dict[str, Any] = {"success": None, "error": "step 1 failed", "cause": "bench", "completionReason": "error"}
 UNSOLVED = "The reference does not solve every scenario"

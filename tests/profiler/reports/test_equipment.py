@@ -16,6 +16,8 @@ from ghx_bench.profiler.reports.equipment import fact_in_words
 from ghx_bench.profiler.scorers import PredicateScorer
 from ghx_bench.profiler.trace import SessionTrace
 
+pytestmark = pytest.mark.slow
+
 TOOLS: dict[str, Any] = {"tools": [{"name": "ghx", "version": "0.1.0"}, {"name": "git", "version": None}]}
 SERVERS: dict[str, Any] = {"mcp_servers": {"github": {"name": "github-mcp-server", "version": "0.20.1"}}}
 

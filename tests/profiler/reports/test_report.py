@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import altair
 import pytest
 from jsonschema import Draft202012Validator
+from older_tools import MEDIANS, METRICS
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.clock import SystemClock, timestamp
@@ -25,8 +26,9 @@ from ghx_bench.profiler.reports.sections import metric_grids
 from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-04-01T12:00:00.000Z"
-COMPAT = Path(__file__).parents[3].parent / "shared" / "compat"
 
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": "integer", "minimum": 0}
@@ -347,21 +349,15 @@ def test_nothing_to_report_is_said(tmp_path: Path) -> None:
             generate_report(**arguments, generated_at=NOW, output_dir=tmp_path / "out")
 
 
-@pytest.mark.skipif(not COMPAT.is_dir(), reason="the files of the prior art are not here")
-def test_the_published_medians_come_out_exactly(tmp_path: Path) -> None:
-    made = generate_report(results=[COMPAT / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
+def test_the_published_medians_come_out_exactly(older_tools: Path, tmp_path: Path) -> None:
+    made = generate_report(results=[older_tools / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
 
     summary: Any = json.loads((made.directory / "data" / "summary.json").read_text())
-    metrics = ("latency_wall_ms", "tokens_active", "tool_calls_total", "agent_turns")
     found = {
-        mode: ([told["metrics"][name]["p50"] for name in metrics], told["success"]["k"], told["success"]["n"])
+        mode: ([told["metrics"][name]["p50"] for name in METRICS], told["success"]["k"], told["success"]["n"])
         for mode, told in summary["modes"].items()
     }
-    assert found == {
-        "baseline": ([80_271, 26_673, 10, 8], 5, 5),
-        "mcp": ([34_747, 28_336, 5, 4], 5, 5),
-        "ghx": ([30_483, 21_667, 2, 3], 5, 5),
-    }
+    assert found == {mode: (medians, 5, 5) for mode, medians in MEDIANS[older_tools].items()}
 
 
 def test_without_pyarrow_a_frame_is_missed_only_where_it_was_asked_for_and_with_it_has_every_row(
@@ -389,9 +385,8 @@ def test_a_report_is_made_now_unless_it_is_told_when(run: Path, tmp_path: Path) 
     assert before <= made.summary["generatedAt"] <= timestamp(SystemClock().now())
 
 
-@pytest.mark.skipif(not COMPAT.is_dir(), reason="the files of the prior art are not here")
-def test_costs_of_0_in_the_recorded_rows_are_unknown_and_counted(tmp_path: Path) -> None:
-    made = generate_report(results=[COMPAT / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
+def test_costs_of_0_in_the_recorded_rows_are_unknown_and_counted(older_tools: Path, tmp_path: Path) -> None:
+    made = generate_report(results=[older_tools / "rows.jsonl"], generated_at=NOW, output_dir=tmp_path / "out")
 
     summary: Any = made.summary
     assert [told["costPerSuccess"]["estimate"] for told in summary["modes"].values()] == [None] * 3

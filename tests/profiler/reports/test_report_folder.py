@@ -9,6 +9,8 @@ from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.folder import LIST
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-04-01T12:00:00.000Z"
 
 

@@ -12,8 +12,9 @@ from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-04-01T12:00:00.000Z"
-COMPAT = Path(__file__).parents[3].parent / "shared" / "compat"
 
 
 def reported(out: Path, *runs: Path, results: tuple[Path, ...] = ()) -> ReportResult:
@@ -178,9 +179,8 @@ def test_names_in_rows_lead_nowhere_else(tmp_path: Path) -> None:
     assert files.trace(a_row("secret", "../..", sessionId=a_row().session_id)) is None
 
 
-@pytest.mark.skipif(not COMPAT.is_dir(), reason="the files of the prior art are not here")
-def test_sessions_of_the_prior_art_are_examined_by_our_analyzers(tmp_path: Path) -> None:
-    reported(tmp_path / "out", results=(COMPAT / "rows.jsonl",))
+def test_sessions_of_the_prior_art_are_examined_by_our_analyzers(older_tools: Path, tmp_path: Path) -> None:
+    reported(tmp_path / "out", results=(older_tools / "rows.jsonl",))
 
     assert "baseline 1, ghx 1, mcp 1" in findings_in(tmp_path / "out")
     assert "| error: errors encountered | 3 errors (n 1)" in findings_in(tmp_path / "out")

@@ -5,10 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.row import ProfileRow
+
+pytestmark = pytest.mark.slow
 
 NOW = "2026-04-01T12:00:00.000Z"
 

@@ -590,6 +590,7 @@ def test_effect_sizes_are_positive_when_a_is_lower() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_variance_is_split_into_scenarios_and_repetitions() -> None:
     rng = np.random.default_rng(0)
     effects = rng.normal(0.2, 0.3, 400)
@@ -603,6 +604,16 @@ def test_the_variance_is_split_into_scenarios_and_repetitions() -> None:
     assert found.between == pytest.approx(0.09, rel=0.2)
     assert (found.within_a, found.within_b) == pytest.approx((0.04, 0.04), rel=0.1)
     assert (found.scenarios, found.repetitions_a) == (400, 6)
+
+
+def test_scenarios_that_differ_no_more_than_their_repetitions_have_no_variance_of_their_own() -> None:
+    noisy = {"s1": [1.0, 9.0, 5.0], "s2": [9.0, 5.0, 1.0], "s3": [5.0, 1.0, 9.0]}
+    rows = rows_of({"a": noisy, "b": {name: [2 * each for each in values] for name, values in noisy.items()}})
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).intention_to_treat.variance
+
+    assert found.within_a
+    assert found.between == 0
 
 
 def test_primary_metrics_are_one_holm_family_and_the_rest_is_exploratory() -> None:
@@ -702,6 +713,7 @@ def messy_rows(drawn: list[tuple[str, str, tuple[float | None, float | None, boo
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(cells, max_size=60), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from(["suite", "population"]))
 def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(drawn, alpha, target) -> None:
@@ -712,6 +724,7 @@ def test_verdict_p_and_interval_never_contradict_each_other_whatever_the_rows(dr
         assert has_no_nan(comparison.to_wire())
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(cells, max_size=40), st.randoms())
 def test_the_order_of_rows_changes_nothing(drawn, random) -> None:

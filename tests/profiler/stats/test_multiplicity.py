@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,3 +49,12 @@ def test_the_plain_test_at_the_matching_level_decides_as_the_adjusted_one(alpha:
 
         assert (p <= level) == (adjusted <= alpha)
         assert level <= alpha * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+def test_where_adjusted_p_and_alpha_are_equal_up_to_rounding_both_tests_still_agree(alpha: float) -> None:
+    for comparisons in range(2, 60):
+        for p in (alpha / comparisons, math.nextafter(alpha / comparisons, 1)):
+            adjusted = p * comparisons
+
+            assert (p <= matching_alpha(alpha, p, adjusted)) == (adjusted <= alpha)

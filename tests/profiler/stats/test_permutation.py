@@ -89,6 +89,29 @@ def test_every_hypothesis_gets_the_p_value_of_a_full_enumeration(
     assert curve_of(pairs).p(difference) == pytest.approx(p_by_hand(pairs, difference))
 
 
+def test_where_a_scenario_lacks_a_model_the_p_value_belongs_to_the_estimate_that_is_shown() -> None:
+    """Scenarios weigh the same, whatever the number of models each was tried with."""
+    tried = [
+        ("one", "x", [4.0, 1.0], [8.0, 8.0], 1 / 4),
+        ("one", "y", [7.0, 7.0], [11.0, 11.0], 1 / 4),
+        ("two", "x", [8.0, 1.0], [2.0, 6.0], 1 / 2),
+    ]
+    sample = PairedSample(
+        blocks=tuple(Block(scenario=s, model=m, a=np.sort(a), b=np.sort(b)) for s, m, a, b, _ in tried), scale="raw"
+    )
+    observed = sum(weight * float(np.mean(b) - np.mean(a)) for _, _, a, b, weight in tried)
+    ways = [
+        [weight * _difference([*a, *b], set(way)) for way in combinations(range(4), 2)] for _, _, a, b, weight in tried
+    ]
+    extreme = [abs(sum(way)) >= abs(observed) - 1e-9 for way in product(*ways)]
+
+    curve = permutation_curve(sample, resamples=9_999, rng=np.random.default_rng(0))
+
+    assert curve.estimate == pytest.approx(observed)
+    assert sample.estimate == pytest.approx(observed)
+    assert curve.p(0.0) == pytest.approx(sum(extreme) / len(extreme))
+
+
 @given(blocks, st.sampled_from([0.01, 0.05, 0.1, 0.3]), st.booleans())
 def test_the_interval_excludes_a_difference_exactly_if_its_p_is_at_most_alpha(
     pairs: list[tuple[list[float], list[float]]], alpha: float, is_sampled: bool

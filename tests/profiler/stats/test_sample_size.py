@@ -18,6 +18,8 @@ from ghx_bench.profiler.stats import (
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.plan import Target
 
+pytestmark = pytest.mark.slow
+
 SUITE = AnalysisPlan()
 POPULATION = AnalysisPlan(target="population")
 

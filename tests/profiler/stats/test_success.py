@@ -167,6 +167,7 @@ def test_what_never_succeeded_mirrors_what_always_did() -> None:
         assert down.pass_at_k.high == pytest.approx(1 - up.pass_hat_k.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.97, 0.995])
 def test_the_interval_at_100_per_cent_covers_the_truth_where_it_is_nearly_that(rate: float) -> None:
     rng = np.random.default_rng(0)
@@ -190,6 +191,7 @@ def test_one_scenario_has_wilsons_interval_to_the_power_of_k() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenarios", "repetitions", "target"), [(5, 5, "suite"), (20, 4, "suite"), (20, 4, "population")]
 )

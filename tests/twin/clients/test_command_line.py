@@ -49,7 +49,9 @@ def own_signals() -> Generator[None]:
 
 
 def twin(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TWIN, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        [*TWIN, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 @contextmanager
@@ -82,7 +84,7 @@ def asked(ready: dict[str, str], path: str, body: dict[str, str] | None = None) 
         headers={"authorization": f"token {ready['token']}"},
         data=None if body is None else json.dumps(body).encode(),
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=300) as answer:
         return json.load(answer)
 
 
@@ -171,7 +173,7 @@ def test_exec_writes_its_journal_to_a_pipe(environment: dict[str, str], tmp_path
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
         done = twin(environment, "exec", "--journal", str(pipe), "--", GH, "api", "user", "--silent")
-        told = reader.communicate(timeout=30)[0]
+        told = reader.communicate(timeout=300)[0]
 
     assert done.returncode == 0, done.stderr
     assert json.loads(told)["operation"] == "GET /user"
@@ -220,7 +222,7 @@ def test_exec_that_is_interrupted_ends_its_command_and_cleans_up(
         assert process.stdout.readline() == "ready\n"
         (os.killpg if to_group else os.kill)(process.pid, number)
 
-        assert process.wait(timeout=30) == code
+        assert process.wait(timeout=300) == code
     assert list(temporary.iterdir()) == []
 
 
@@ -272,7 +274,7 @@ def test_serve_says_when_it_is_ready_and_stops_when_told(environment: dict[str, 
         assert asked(ready, "/user")["login"] == ready["user"] == "octo"
         assert Path(ready["socket"]).stat().st_mode & 0o777 == 0o600
         process.terminate()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=300) == 0
     assert list(temporary.iterdir()) == []
 
 
@@ -320,8 +322,8 @@ def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_
             identity=Identity(login="octo", name="Octo", email="octo@example.com", token=first["token"]),
         ).over(environment)
         comment = [GH, "issue", "comment", "3", "--repo", "acme/widgets", "--body", "remember"]
-        subprocess.run(comment, env=client, check=True, capture_output=True, timeout=30)
-        subprocess.run(["sh", "-c", PUSH], env=client, cwd=tmp_path, check=True, capture_output=True, timeout=30)
+        subprocess.run(comment, env=client, check=True, capture_output=True, timeout=300)
+        subprocess.run(["sh", "-c", PUSH], env=client, cwd=tmp_path, check=True, capture_output=True, timeout=300)
         process.kill()
 
     with started(environment, *kept) as process:

@@ -121,7 +121,7 @@ def test_octokit(github_twin: GitHubTwin) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
     assert done.returncode == 0, done.stderr

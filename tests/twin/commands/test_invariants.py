@@ -1,5 +1,6 @@
 """Whatever commands come in whatever order, a world stays one that GitHub could be in."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -19,6 +20,8 @@ from ghx_bench.twin.state.records import (
     Repository,
     Tombstone,
 )
+
+pytestmark = pytest.mark.slow
 
 LOGINS = st.sampled_from(["owner", "writer", "triager", "reader", "stranger"])
 TITLES = st.sampled_from(["Crash", "Crash again", " ", "x" * 257, "see #1"])

@@ -18,6 +18,8 @@ from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Issue, Pull, Review, ReviewComment, Thread, User
 from ghx_bench.twin.world import Act
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = ("ann", "bob", "tri", "rea", "adm")
 BRANCHES = ("main", "one", "two")
 Step = tuple[str, str, int, int]

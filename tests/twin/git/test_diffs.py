@@ -142,6 +142,7 @@ MOVES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(moves=MOVES)
 def test_the_same_files_are_renamed_as_git_says(moves: list[tuple[str, str, str | None, str]]) -> None:

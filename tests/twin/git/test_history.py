@@ -35,6 +35,7 @@ def graph(repository: GitRepository, shape: list[tuple[int, int, int]]) -> list[
 SHAPES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(shape=SHAPES)
 def test_histories_are_those_that_git_tells(shape: list[tuple[int, int, int]]) -> None:

@@ -24,10 +24,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ghx_bench.twin.git import http, program
-from ghx_bench.twin.git.http import RefRule
 from ghx_bench.twin.git.packets import FLUSH, packet
+from ghx_bench.twin.git.receiving import RefRule, Rules
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.git.storage import GitStorage
+from ghx_bench.twin.reply import Reply
 
 NO_FORCE = "Cannot force-push to this branch"
 NO_DIRECT_PUSH = "Changes must be made through a pull request."
@@ -39,7 +40,7 @@ class Server:
     """One repository on a loopback port, and what its clients did."""
 
     repository: GitRepository
-    rules: http.Rules = field(default=lambda _: RefRule())
+    rules: Rules = field(default=lambda _: RefRule())
     updates: list[RefUpdate] = field(default_factory=list)
     encodings: list[str] = field(default_factory=list)
     protocols: list[str | None] = field(default_factory=list)
@@ -59,17 +60,27 @@ class Server:
         protocol = request.headers.get("git-protocol")
         self.protocols.append(protocol)
         answer = await http.info_refs(self.repository, request.query_params.get("service", ""), protocol)
-        return Response(answer.body, answer.status, answer.headers)
+        return self._response(answer)
 
     async def upload_pack(self, request: Request) -> Response:
         protocol = request.headers.get("git-protocol")
         answer = await http.upload_pack(self.repository, request.stream(), protocol, gzip=self._gzip(request))
-        return StreamingResponse(answer.body, answer.status, answer.headers)
+        return self._response(answer)
 
     async def receive_pack(self, request: Request) -> Response:
-        answer = await http.receive_pack(self.repository, request.stream(), gzip=self._gzip(request), rules=self.rules)
-        self.updates += answer.updates
-        return Response(answer.body, answer.status, answer.headers)
+        answer = await http.receive_pack(
+            self.repository,
+            request.stream(),
+            gzip=self._gzip(request),
+            rules=self.rules,
+            record=self.updates.extend,
+        )
+        return self._response(answer)
+
+    def _response(self, reply: Reply) -> Response:
+        if reply.stream is not None:
+            return StreamingResponse(reply.stream, reply.status, reply.headers, reply.media_type)
+        return Response(reply.content, reply.status, reply.headers, reply.media_type)
 
     def _gzip(self, request: Request) -> bool:
         self.encodings.append(
@@ -169,7 +180,7 @@ def client(tmp_path: Path) -> Client:
     return Client(home)
 
 
-def protected(**refused: Sequence[str]) -> http.Rules:
+def protected(**refused: Sequence[str]) -> Rules:
     rule = RefRule(**{kind: tuple(reasons) for kind, reasons in refused.items()})
     return lambda update: rule if update.ref == "refs/heads/main" else RefRule()
 
@@ -490,7 +501,7 @@ def test_settings_and_variables_of_the_user_who_runs_the_server_change_nothing(
 def post(server: Server, service: str, body: bytes, **headers: str) -> tuple[int, bytes]:
     request = urllib.request.Request(f"{server.url}/{service}", data=body, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -552,7 +563,7 @@ def test_a_fetch_that_makes_no_sense_is_answered_and_the_server_goes_on(
 
 def test_the_old_protocol_without_a_service_is_refused(server: Server) -> None:
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(f"{server.url}/info/refs", timeout=60)
+        urllib.request.urlopen(f"{server.url}/info/refs", timeout=300)
 
 
 def children() -> list[psutil.Process]:
@@ -585,7 +596,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_clone_leaves_no_process_behind(
             received += connection.recv(65_536)
         left = children()
 
-    _, alive = psutil.wait_procs(left, timeout=30)
+    _, alive = psutil.wait_procs(left, timeout=300)
     assert alive == []
     assert left
     client.clone(server, "--single-branch")

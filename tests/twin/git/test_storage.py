@@ -18,6 +18,8 @@ from ghx_bench.twin.git import program
 from ghx_bench.twin.git.errors import GitError, GitLookupError, GitRefError
 from ghx_bench.twin.git.storage import GitStorage
 
+pytestmark = pytest.mark.slow
+
 NAMES = st.sampled_from(["heads/main", "heads/a", "heads/a/b", "tags/v1", "pull/1/head"])
 IDENTITIES = st.integers(1, 4)
 Step = Callable[[GitStorage], object]

@@ -17,7 +17,7 @@ CAPTURES = Path(__file__).parents[3].parent / "shared" / "gh-requests"
 LATER = ("project-", "release-", "gist-", "ruleset-", "ghx-project", "ghx-release", "issue-edit-add-project")
 LATER_FIELDS = ("projectsV2", "releases(", "release(tagName", "createProjectV2")
 
-pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the captured requests are not on this machine")
+pytestmark = pytest.mark.usefixtures("shared")
 
 
 @cache
@@ -38,6 +38,7 @@ def test_there_are_captures_to_answer() -> None:
     assert len(documents()) > 150
 
 
+@pytest.mark.slow
 def test_every_captured_document_is_executed_without_errors_on_a_like_world() -> None:
     failed: dict[str, Any] = {}
     seeded = build_town()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+import pytest
 from graphql import (
     GraphQLField,
     GraphQLInterfaceType,
@@ -17,6 +18,8 @@ from graphql_world import Town, typed_nodes
 from ghx_bench.twin.graphql.registry import EMPTY_TYPES
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.state.records import Repository
+
+pytestmark = pytest.mark.slow
 
 ARGUMENTS = {
     "Commit.file": '(path: "poem.txt")',

@@ -14,6 +14,8 @@ from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.graphql.schema import schema, sdl
 from ghx_bench.twin.urls import GITHUB_URLS
 
+pytestmark = pytest.mark.slow
+
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), max_size=10)
 BODIES = st.one_of(
     st.binary(max_size=200),
@@ -68,7 +70,7 @@ def test_any_bytes_get_an_answer(seeded: Town, body: bytes) -> None:
     answer = execute(seeded.world, seeded.viewer("octo"), body, GITHUB_URLS)
 
     assert answer.status in {200, 400, 501}
-    assert answer.has_errors
+    assert answer.failed
     json.loads(answer.content)
 
 
@@ -109,7 +111,11 @@ def _scalars() -> dict[str, Any]:
 CUSTOM = {"Base64String", "DateTime", "GitTimestamp", "URI", "GitObjectID"}
 
 
-@given(query=queries(sdl(), custom_scalars={**_scalars(), "GitObjectID": st.just("0" * 40).map(nodes.String)}))
+def _any_query() -> st.SearchStrategy[str]:
+    return queries(sdl(), custom_scalars={**_scalars(), "GitObjectID": st.just("0" * 40).map(nodes.String)})
+
+
+@given(query=st.deferred(_any_query))  # reading GitHub's whole schema takes seconds: not while tests are collected
 @settings(SETTINGS, max_examples=60)
 def test_a_query_with_random_arguments_never_meets_a_fault_of_ours(seeded: Town, query: str) -> None:
     answer = seeded.ask(query)

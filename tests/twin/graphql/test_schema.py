@@ -24,7 +24,7 @@ from ghx_bench.twin.graphql import registry
 from ghx_bench.twin.graphql.binding import snake
 from ghx_bench.twin.graphql.changes.binding import CHANGES
 from ghx_bench.twin.graphql.connections import Connection, Edge
-from ghx_bench.twin.graphql.published import published_names
+from ghx_bench.twin.graphql.documents import published_names
 from ghx_bench.twin.graphql.schema import schema, sdl
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "github_graphql_names.py"

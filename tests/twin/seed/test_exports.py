@@ -18,14 +18,15 @@ from ghx_bench.twin.commands import issues, pushes, repositories
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import GoneRefusal
-from ghx_bench.twin.seed.accounts import SeedUser
-from ghx_bench.twin.seed.document import SeedRepository, WorldSeed
+from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue
+from ghx_bench.twin.seed.document import SeedRepository, SeedUser, WorldSeed
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed, seed_text
 from ghx_bench.twin.seed.planting import SeedError, plant
-from ghx_bench.twin.seed.talk import SeedComment, SeedIssue
 from ghx_bench.twin.state.records import Pull, RunAttempt, Thread, WorkflowRun
 from ghx_bench.twin.world import World
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

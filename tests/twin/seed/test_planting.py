@@ -11,21 +11,23 @@ from seeds import RICH, rich_world, world_of
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import user_role
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.seed.accounts import SeedOrganization, SeedTeam, SeedToken, SeedUser
-from ghx_bench.twin.seed.checks import SeedCheck, SeedCommitCheck
+from ghx_bench.twin.seed.checks import SeedAttempt, SeedCheck, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
+from ghx_bench.twin.seed.conversations import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
 from ghx_bench.twin.seed.document import (
     SeedCommit,
     SeedFile,
     SeedLabel,
     SeedMilestone,
+    SeedOrganization,
     SeedProtection,
     SeedRepository,
+    SeedTeam,
+    SeedToken,
+    SeedUser,
     WorldSeed,
 )
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.loading import load_seed
-from ghx_bench.twin.seed.talk import SeedComment, SeedIssue, SeedPull, SeedReview, SeedThread
-from ghx_bench.twin.seed.workflows import SeedAttempt, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.state.records import (
     Assignee,
     CheckRun,

@@ -10,7 +10,7 @@ from rest_world import Seeded, seeded
 from served_world import Served
 
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.server.running import Server
+from ghx_bench.twin.server.loopback import Server
 
 
 @pytest.fixture(scope="session")

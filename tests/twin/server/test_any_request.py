@@ -16,6 +16,8 @@ from rest_world import Seeded
 from ghx_bench.twin.rest.operations import OPERATIONS, Operation
 from ghx_bench.twin.server.hosting import Hosting
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "get", "")
 TOKENS = ("ann", "bob", "eve")
 

@@ -9,7 +9,9 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.server.exchange import MOST_BYTES
+from ghx_bench.twin.server.request import MOST_BYTES
+
+pytestmark = pytest.mark.slow
 
 MEGABYTE = 1024 * 1024
 ISSUES = "/repos/acme/widgets/issues"

@@ -6,7 +6,9 @@ import httpx2
 import pytest
 from served_world import Served
 
-from ghx_bench.twin.server.credentials import token_of
+from ghx_bench.twin.server.app import token_of
+
+pytestmark = pytest.mark.slow
 
 
 def basic(text: str) -> str:

@@ -60,6 +60,7 @@ def test_a_host_is_answered_with_its_own_addresses(served: Served, host: str, pr
     assert body["clone_url"] == f"{html}/acme/widgets.git"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/api/v3"])
 @pytest.mark.parametrize("name", READING)
 def test_every_address_in_an_answer_is_on_the_host_that_was_asked(served: Served, name: str, prefix: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def ask(client: httpx2.Client, query: str, **variables: object) -> dict[str, Any]:
     reply = client.post("/graphql", json={"query": query, "variables": variables})
@@ -42,6 +44,7 @@ def test_a_whole_introspection_is_answered(client: httpx2.Client) -> None:
     assert "PullRequest" in {one["name"] for one in answer["data"]["__schema"]["types"]}
 
 
+@pytest.mark.slow
 def test_thousands_of_aliases_are_refused(client: httpx2.Client) -> None:
     aliases = " ".join(f"a{number}: viewer {{ login }}" for number in range(6000))
 

@@ -13,6 +13,8 @@ from served_world import Served
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state import records
 
+pytestmark = pytest.mark.slow
+
 ESCAPES = [
     "../secret.txt",
     "..",

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from raw_http import RawClient, parse, read_all
 
-from ghx_bench.twin.server.exchange import MOST_BYTES, MOST_HEADER_BYTES
+from ghx_bench.twin.server.request import MOST_BYTES, MOST_HEADER_BYTES
 
 
 @pytest.fixture(autouse=True)

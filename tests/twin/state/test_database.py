@@ -89,7 +89,7 @@ def test_another_thread_does_not_write_into_a_transaction(database: Database) ->
     with ThreadPoolExecutor(1) as pool, database.transaction(None):
         foreign = pool.submit(database.note, "refs", 1, "x", None, "y")
         with pytest.raises(RuntimeError, match="the thread that began it"):
-            foreign.result(timeout=30)
+            foreign.result(timeout=300)
 
 
 def test_the_memory_of_changes_says_who_what_and_when(database: Database) -> None:

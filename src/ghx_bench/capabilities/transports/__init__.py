@@ -1,1 +1,1 @@
-"""How bytes get to GitHub and back."""
+"""What carries HTTP requests to GitHub."""

@@ -1,36 +1,63 @@
-"""One HTTP request, its answer, and the seam through which they go."""
+"""One HTTP request, its response, and the seam between the client and what carries them."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+
+from ghx_bench.capabilities.errors import UnexpectedResponseError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked; its headers hold the token, so that it is never shown."""
+    """An HTTP request."""
 
     method: str
     url: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)  # they hold the token
     body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What was answered; names of headers are in lower case."""
+    """An HTTP response; names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def data(self) -> Any:
+        """Return the body as JSON that was not checked yet; `None` if it is empty."""
+        if not self.body:
+            return None
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise UnexpectedResponseError(f"GitHub's answer with status {self.status} is not JSON") from None
+
+    @property
+    def text(self) -> str:
+        """Return the body as text; bytes that are not UTF-8 are replaced."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def next_url(self) -> str | None:
+        """Return the address of the next page of a list, if there is one."""
+        for link in self.headers.get("link", "").split(","):
+            address, _, relation = link.partition(";")
+            if 'rel="next"' in relation:
+                return address.strip().removeprefix("<").removesuffix(">")
+        return None
 
 
 class Transport(Protocol):
     """Carries requests to a server; one may carry many at the same time."""
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the answer, whatever its status; redirects are not followed.
+        """Send a request and return the response, whatever its status; redirects are not followed.
 
-        Raises `UnreachableError` where no whole answer came. Deadlines belong to the caller: a cancelled request
+        Raises `UnreachableError` where no whole response came. Deadlines belong to the caller: a cancelled request
         leaves no open connection behind.
         """
         ...

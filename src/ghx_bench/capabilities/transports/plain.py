@@ -1,7 +1,7 @@
 """HTTP without TLS, to this machine or through a unix socket, with hardly anything to import.
 
-The command line spends most of its time on imports. A whole HTTP library costs more of it than `gh` takes for all it
-does, and speaks to a server on this machine no better than this.
+`ghx` spends most of its time on imports. A whole HTTP library takes longer to import than `gh` takes for a whole call,
+and would not reach a server on this machine any better.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,8 +18,8 @@ from ghx_bench.capabilities.transports.exchange import Request, Response
 _HTTP_PORT = 80
 
 
-class _Answer:
-    """Gathers an answer while it is parsed."""
+class _ParsedResponse:
+    """The parts of a response, filled by the parser."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
@@ -29,6 +29,7 @@ class _Answer:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        # A header that comes twice is one list, by the rules of HTTP.
         self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
@@ -52,14 +53,15 @@ class PlainTransport:
         place = urlsplit(request.url)
         host, port = place.hostname or "", place.port or _HTTP_PORT
         if place.scheme != "http" and self.socket_path is None:
+            # A server on this machine redirected to one with TLS; without it, the request could be read on its way.
             problem = (
                 f"{host} is asked over {place.scheme}, and a server without TLS led there; ask it by its own address"
             )
             raise UnreachableError(problem, sent=False, retryable=False)
-        async with await self._connected(host, port) as stream:
+        async with await self._connect(host, port) as stream:
             target = f"{place.path or '/'}?{place.query}" if place.query else place.path or "/"
             try:
-                await stream.send(_written(request, target, place.netloc.rpartition("@")[2]))
+                await stream.send(_serialize(request, target, place.netloc.rpartition("@")[2]))
                 return await _read(stream.receive)
             except (anyio.BrokenResourceError, anyio.EndOfStream, OSError):
                 raise UnreachableError(f"{host} closed the connection before it answered", sent=True) from None
@@ -69,7 +71,7 @@ class PlainTransport:
     async def aclose(self) -> None:
         """Do nothing: no connection outlives its request."""
 
-    async def _connected(self, host: str, port: int) -> ByteStream:
+    async def _connect(self, host: str, port: int) -> ByteStream:
         try:
             if self.socket_path is not None:
                 return await anyio.connect_unix(self.socket_path)
@@ -80,21 +82,23 @@ class PlainTransport:
             raise UnreachableError(f"cannot reach GitHub at {place}: {reason}", sent=False) from None
 
 
-def _written(request: Request, target: str, host: str) -> bytes:
+def _serialize(request: Request, target: str, host: str) -> bytes:
+    # Closed by the server after the response: no connection outlives its request, so there is no pool to manage.
     headers = {"Host": host, **request.headers, "Connection": "close", "Content-Length": str(len(request.body))}
     lines = [f"{request.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + request.body
 
 
 async def _read(receive: Callable[[], Awaitable[bytes]]) -> Response:
-    """Read up to the end of the answer; one without a length ends with its connection."""
-    answer = _Answer()
-    parser = HttpResponseParser(answer)
-    while not answer.is_complete:
+    """Return the response, read to its end."""
+    parsed = _ParsedResponse()
+    parser = HttpResponseParser(parsed)
+    while not parsed.is_complete:
         try:
             parser.feed_data(await receive())
         except anyio.EndOfStream:
-            if not answer.has_all_headers or answer.headers.keys() & {"content-length", "transfer-encoding"}:
+            # Without a length a response ends with its connection; with one, this is only a part of it.
+            if not parsed.has_all_headers or parsed.headers.keys() & {"content-length", "transfer-encoding"}:
                 raise
             break
-    return Response(status=parser.get_status_code(), headers=answer.headers, body=b"".join(answer.parts))
+    return Response(status=parser.get_status_code(), headers=parsed.headers, body=b"".join(parsed.parts))

@@ -1,4 +1,4 @@
-"""HTTPS, proxies and connections that are kept: the whole of an HTTP library, for github.com and its kind."""
+"""HTTP with TLS, proxies and kept connections, by an HTTP library: for every GitHub that is not on this machine."""
 
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -13,35 +13,37 @@ _BEFORE_SENDING = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeou
 
 
 class PooledTransport:
-    """Many requests over few connections; proxies and certificates come from the environment, as everybody's do."""
+    """Many requests over few connections; the environment names proxies and certificates."""
 
     def __init__(self, client: httpx2.AsyncClient | None = None) -> None:
-        self._client = client or _client()
+        self._client = client or _make_client()
 
     async def send(self, request: Request) -> Response:
         """Send a request over a connection that is free, or a new one."""
         try:
-            answer = await self._client.request(
+            response = await self._client.request(
                 request.method, request.url, headers=dict(request.headers), content=request.body or None
             )
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise UnreachableError(f"the address of GitHub cannot be used: {error}", sent=False) from None
         except httpx2.RequestError as error:
+            # `sent` decides whether a change may be made again: only where no byte of it can have left.
             host, reason = httpx2.URL(request.url).host, str(error) or type(error).__name__
             problem = f"cannot reach GitHub at {host}: {reason}"
             raise UnreachableError(problem, sent=not isinstance(error, _BEFORE_SENDING)) from None
-        return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+        return Response(status=response.status_code, headers=dict(response.headers), body=response.content)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
 
-def _client() -> httpx2.AsyncClient:
-    """Return a client as the environment wants it; what it names is read now, and may be of no use."""
+def _make_client() -> httpx2.AsyncClient:
+    """Return a client with the proxies and certificates that the environment names; raise `InputError` for bad ones."""
     try:
         for address in getproxies().values():
-            _ = urlsplit(address).port  # the library would find out only when it connects, and not say it in words
+            _ = urlsplit(address).port  # raises: the library would notice only when it connects, and not say why
+        # The client sets deadlines, and follows redirects itself, so that the token is not sent to other hosts.
         return httpx2.AsyncClient(timeout=None, follow_redirects=False)
     except (ValueError, OSError, httpx2.InvalidURL) as error:
         # Not the whole text: of a proxy's address it might show the password.

@@ -13,7 +13,7 @@ from ghx_bench.documents import Document, read_document, validate_document
 from ghx_bench.eval.checking.fixture_references import KnownFixtures
 from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import read_fixture
-from ghx_bench.eval.fixtures.resources import specimen
+from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.modes.definitions import Definitions, load_mode_definition
 from ghx_bench.eval.project.catalogue import BUILT_IN
 from ghx_bench.eval.project.config import EvalConfig, project_config, with_own_folders
@@ -149,4 +149,4 @@ def _shelved(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
             name = document.value.get("name") if isinstance(document.value, dict) else None
             yield str(name or document.path.stem), None
         else:
-            yield fixture.name, specimen(fixture, _SOME_REPO).to_wire()
+            yield fixture.name, sample_resource(fixture, _SOME_REPO).to_wire()

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, cast
 from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
-from ghx_bench.capabilities.announced import ANNOUNCED
-from ghx_bench.capabilities.catalogue import ENTRIES
-from ghx_bench.capabilities.ids import CAPABILITY_IDS, SIGNATURES, Signature
+from ghx_bench.capabilities.entries import Signature
+from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_told_otherwise
@@ -252,7 +251,7 @@ def find_doubts(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         yield from _doubt_inputs(checkpoint, (*CHECKPOINT_LIST, index), known)
         yield from doubts_about_paths(checkpoint, (*CHECKPOINT_LIST, index))
-        if checkpoint.task in ANNOUNCED:
+        if checkpoint.task in PLANNED:
             reason = f"{checkpoint.task} cannot be called yet"
             yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):

@@ -15,11 +15,11 @@ import anyio
 
 from ghx_bench._base.errors import GhxBenchError
 from ghx_bench.capabilities.environment import Connection, connection_from_environment
-from ghx_bench.eval.fixtures.drafts import Actor
+from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.identities import live_clients
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.manager import FixtureManager
-from ghx_bench.eval.fixtures.territory import Person
+from ghx_bench.eval.fixtures.repository_access import Person
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import GHX, find_tool
 from ghx_bench.eval.modes.resolver import definitions_of

@@ -15,7 +15,7 @@ from ghx_bench.eval.cli.flags import Place
 from ghx_bench.eval.fixtures.identities import live_clients
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.fixtures.manager import Cleaned, FixtureManager, FixtureStatus
-from ghx_bench.eval.fixtures.occupation import require_free
+from ghx_bench.eval.fixtures.repository_claims import require_unclaimed
 from ghx_bench.eval.project.catalogue import Catalogue
 from ghx_bench.eval.project.config import EvalConfig, project_config, project_file
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
@@ -99,7 +99,7 @@ def _required(place: Place) -> Sequence[str] | None:
 def _require_free(config: EvalConfig) -> None:
     """Refuse to change fixtures that a run on this machine works with."""
     if config.fixtures.repo is not None:
-        require_free(config.fixtures.repo)
+        require_unclaimed(config.fixtures.repo)
 
 
 def _settings(place: Place) -> EvalConfig:

@@ -10,7 +10,7 @@ from ghx_bench._base.problems import did_you_mean
 from ghx_bench.eval.checking.scenario_rules import Known
 from ghx_bench.eval.cli.columns import BUILT_IN, in_columns
 from ghx_bench.eval.cli.flags import Listing, Narrowing
-from ghx_bench.eval.fixtures.document import FixtureDocument
+from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.modes.definitions import Definitions

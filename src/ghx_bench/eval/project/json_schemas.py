@@ -7,8 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from ghx_bench.agents.solution import SolutionFile
-from ghx_bench.capabilities.ids import CAPABILITY_IDS
-from ghx_bench.eval.fixtures.document import FixtureDocument
+from ghx_bench.capabilities.index import CAPABILITY_IDS
+from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.loader import SCHEMA_KEY

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ghx_bench.capabilities.catalogue import ENTRIES
+from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.documents import Finding
 from ghx_bench.eval.scenario.templates import Tokens
 

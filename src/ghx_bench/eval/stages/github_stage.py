@@ -12,13 +12,13 @@ import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.drafts import Actor
+from ghx_bench.eval.fixtures.fixture_document import Actor
 from ghx_bench.eval.fixtures.identities import author_token, live_clients
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
-from ghx_bench.eval.fixtures.occupation import occupied
-from ghx_bench.eval.fixtures.resources import specimen
+from ghx_bench.eval.fixtures.repository_claims import claim_repository
+from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.project.config import FixtureChoice
 from ghx_bench.eval.scenario.binding import bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
@@ -83,7 +83,7 @@ class LiveLifecycle:
     async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Find the fixtures, or make them if the configuration says so; nothing is removed at the end."""
         self._require_fitting()
-        with occupied(self._repo, by=directory.name):
+        with claim_repository(self._repo, by=directory.name):
             async with live_clients(self._environ, self._choice) as clients:
                 manager = FixtureManager(self._repo, clients, self._library)
                 people = await manager.people()
@@ -131,7 +131,7 @@ class LiveLifecycle:
     def _require_fitting(self) -> None:
         """Refuse scenarios that do not fit the fixtures they will get, before anything is made."""
         own = [each for each in self._scenarios() if _has_its_own(each)]
-        samples = {name: specimen(self._library.get(name), self._repo) for name in required_fixtures(own)}
+        samples = {name: sample_resource(self._library.get(name), self._repo) for name in required_fixtures(own)}
         manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
         _bind_all(own, manifest)
 

@@ -22,7 +22,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.running import Server, served
+from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
 

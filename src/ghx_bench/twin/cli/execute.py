@@ -31,8 +31,8 @@ def execute(
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
     from ghx_bench._base.errors import InputError
     from ghx_bench.twin.cli.findings import require_writable, write_findings
-    from ghx_bench.twin.seed.opening import open_world, person
-    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.seed.worlds import open_world, person
+    from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
 
     if not command:

@@ -24,8 +24,8 @@ def serve(
 ) -> int:
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
     from ghx_bench._base.errors import FlagError
-    from ghx_bench.twin.seed.opening import open_world, person
-    from ghx_bench.twin.server.running import Server
+    from ghx_bench.twin.seed.worlds import open_world, person
+    from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import kept_token
 
     if not 0 <= port <= LAST_PORT:

@@ -1,4 +1,4 @@
-"""Git's smart HTTP protocol for one repository that the client may use; who may is decided before."""
+"""Git's smart HTTP protocol for one repository; the caller has checked that the client may use it."""
 
 import io
 import os
@@ -7,7 +7,6 @@ import tempfile
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
 from subprocess import DEVNULL, PIPE, CompletedProcess
 from typing import BinaryIO
 
@@ -20,69 +19,48 @@ from ghx_bench.twin.git.objects import RefUpdate
 from ghx_bench.twin.git.packets import FLUSH, GitProtocolError, packet
 from ghx_bench.twin.git.receiving import RefRule, Rules
 from ghx_bench.twin.git.repository import GitRepository
-
-__all__ = ["Answer", "Download", "PushAnswer", "RefRule", "Rules", "info_refs", "receive_pack", "upload_pack"]
+from ghx_bench.twin.reply import Reply
 
 LARGEST_QUESTION = 64 << 20  # bytes of what a client has and wants
 LARGEST_PUSH = 2 << 30  # bytes, as on GitHub
 _PIECE = 1 << 20
 _SERVICES = {"git-upload-pack": "upload-pack", "git-receive-pack": "receive-pack"}
-_NEVER_STORED = {
+_TEXT = "text/plain; charset=utf-8"
+_NEVER_STORED = {  # as git-http-backend sends them
     "Expires": "Fri, 01 Jan 1980 00:00:00 GMT",
     "Pragma": "no-cache",
     "Cache-Control": "no-cache, max-age=0, must-revalidate",
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An HTTP answer."""
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    body: bytes = b""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Download:
-    """An HTTP answer that is sent while git makes it; git ends when the iterator is closed or collected."""
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    body: AsyncIterator[bytes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushAnswer(Answer):
-    """An HTTP answer to a push, with the refs that it moved."""
-
-    updates: tuple[RefUpdate, ...] = ()
-
-
-async def info_refs(repository: GitRepository, service: str, protocol: str | None = None) -> Answer:
-    """Answer `GET info/refs?service=...`: what the repository has and what the server can do."""
+async def info_refs(repository: GitRepository, service: str, protocol: str | None = None) -> Reply:
+    """Return the reply to `GET info/refs?service=...`: what the repository has and what the server can do."""
     name = _SERVICES.get(service)
     if name is None:
-        return Answer(status=403, headers=_plain(), body=b"Please upgrade your git client.\n")
+        return _reply(_TEXT, b"Please upgrade your git client.\n", status=403)
     options = (name, "--stateless-rpc", "--advertise-refs", str(repository.path))
-    done = await _run(repository, options, environment=_spoken(protocol))
+    done = await _run(repository, options, environment=_protocol_environment(protocol))
     if done.returncode:
         raise GitError(f"git {name} failed: {_last_line(done.stderr)}")
     announced = packet(b"# service=%b\n" % service.encode()) + FLUSH
-    return Answer(headers=_typed(f"application/x-{service}-advertisement"), body=announced + done.stdout)
+    return _reply(f"application/x-{service}-advertisement", announced + done.stdout)
 
 
 async def upload_pack(
     repository: GitRepository, body: AsyncIterator[bytes], protocol: str | None = None, *, gzip: bool = False
-) -> Download:
-    """Answer `POST git-upload-pack`: a fetch or clone, sent while git packs it."""
+) -> Reply:
+    """Return the reply to `POST git-upload-pack`, a fetch or clone, whose `stream` is sent while git packs it.
+
+    git ends when the stream is closed or collected.
+    """
     question = io.BytesIO()
     try:
         await _store(body, question, gzip=gzip, largest=LARGEST_QUESTION)
     except GitProtocolError as error:
-        return Download(status=400, headers=_plain(), body=_once(f"{error}\n".encode()))
-    headers = _typed("application/x-git-upload-pack-result")
-    return Download(headers=headers, body=_packed(repository, question.getvalue(), protocol))
+        return _reply(_TEXT, f"{error}\n".encode(), status=400)
+    reply = _reply("application/x-git-upload-pack-result")
+    reply.stream = _stream_pack(repository, question.getvalue(), protocol)
+    return reply
 
 
 async def receive_pack(
@@ -92,49 +70,51 @@ async def receive_pack(
     *,
     gzip: bool = False,
     rules: Rules = lambda _: RefRule(),
-    gate: AbstractAsyncContextManager[object] | None = None,
+    lock: AbstractAsyncContextManager[object] | None = None,
     record: Callable[[Sequence[RefUpdate]], None] = lambda _: None,
-) -> PushAnswer:
-    """Answer `POST git-receive-pack`: a push.
+) -> Reply:
+    """Return the reply to `POST git-receive-pack`, a push.
 
-    The request goes to a file first, so a client that leaves midway has started nothing, and a slow one keeps nobody
-    waiting. Then the push passes the `gate` and is seen through even if the caller is cancelled: nothing is awaited
-    between the move of the refs and the call of `record` with them.
+    The request goes to a file first, so a client that leaves midway has started nothing, and a slow one does not hold
+    the `lock`. The push itself is completed even if the caller is cancelled: nothing is awaited between the move of the
+    refs and the call of `record` with them.
     """
     with tempfile.TemporaryFile(dir=repository.path, buffering=0) as request:
         try:
             await _store(body, request, gzip=gzip, largest=LARGEST_PUSH)
             push = receiving.read_push(request)
         except GitProtocolError as error:
-            return PushAnswer(status=400, headers=_plain(), body=f"{error}\n".encode())
-        async with gate or nullcontext():
-            judgement = receiving.judged(push, repository.head(), rules)
+            return _reply(_TEXT, f"{error}\n".encode(), status=400)
+        async with lock or nullcontext():
+            decisions = receiving.decide(push, repository.head(), rules)
             done: CompletedProcess[bytes] | None = None
             with anyio.CancelScope(shield=True):
-                done = await _receive(repository, request, judgement, protocol)
+                done = await _receive(repository, request, decisions, protocol)
             if done is None or (done.returncode and not done.stdout):
                 reason = _last_line(done.stderr if done else b"")
-                return PushAnswer(status=400, headers=_plain(), body=f"{reason}\n".encode())
-            said, updates = receiving.answered(push, judgement, done.stdout)
+                return _reply(_TEXT, f"{reason}\n".encode(), status=400)
+            report, updates = receiving.reword_report(push, decisions, done.stdout)
             if updates:
                 record(updates)
-    return PushAnswer(headers=_typed("application/x-git-receive-pack-result"), body=said, updates=updates)
+    reply = _reply("application/x-git-receive-pack-result", report)
+    reply.changed = bool(updates)
+    return reply
 
 
 async def _receive(
-    repository: GitRepository, request: BinaryIO, judgement: receiving.Judgement, protocol: str | None
+    repository: GitRepository, request: BinaryIO, decisions: receiving.Decisions, protocol: str | None
 ) -> CompletedProcess[bytes]:
     service = ("receive-pack", "--stateless-rpc", str(repository.path))
-    if not judgement.hook_lines:
-        return await _run(repository, service, environment=_spoken(protocol), stdin=request)
+    if not decisions.hook_lines:  # the common push: no hook to start
+        return await _run(repository, service, environment=_protocol_environment(protocol), stdin=request)
     with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as rules:
-        rules.writelines(judgement.hook_lines)
+        rules.writelines(decisions.hook_lines)
         rules.flush()
-        environment = {**_spoken(protocol), "GHX_TWIN_RULES": rules.name}
+        environment = {**_protocol_environment(protocol), "GHX_TWIN_RULES": rules.name}
         options = ("-c", f"core.hooksPath={program.hooks()}", *service)
         done = await _run(repository, options, environment=environment, stdin=request)
-        rules.seek(0)
-        judgement.learn(rules.read())
+        rules.seek(0)  # the hook has written into it which workflows it found
+        decisions.read_hook_notes(rules.read())
         return done
 
 
@@ -157,8 +137,8 @@ async def _run(
         raise program.NoGitError from None
 
 
-async def _packed(repository: GitRepository, question: bytes, protocol: str | None) -> AsyncIterator[bytes]:
-    """Yield what `git upload-pack` answers, and leave no process behind however this ends."""
+async def _stream_pack(repository: GitRepository, question: bytes, protocol: str | None) -> AsyncIterator[bytes]:
+    """Yield what `git upload-pack` answers; its processes end with this generator, however that ends."""
     with tempfile.TemporaryFile(buffering=0) as request:
         request.write(question)
         request.seek(0)
@@ -169,6 +149,7 @@ async def _packed(repository: GitRepository, question: bytes, protocol: str | No
         async for piece in process.stdout:
             answered = True
             yield piece
+        # Once something was sent the status is 200; only an empty answer can still become git's own error.
         if await process.wait() and not answered:
             yield packet(b"ERR the request is none that git can answer\n")
     finally:
@@ -188,7 +169,7 @@ async def _upload(repository: GitRepository, request: BinaryIO, protocol: str | 
             stdout=PIPE,
             stderr=DEVNULL,
             cwd=repository.path,
-            env=program.environment(_spoken(protocol)),
+            env=program.environment(_protocol_environment(protocol)),
             start_new_session=True,  # so that the processes git starts can be ended with it
         )
     except FileNotFoundError:
@@ -196,7 +177,7 @@ async def _upload(repository: GitRepository, request: BinaryIO, protocol: str | 
 
 
 class _Gunzip:
-    """Unpacks a request piece by piece, never more than `largest` bytes of it."""
+    """Unpacks a request piece by piece, at most `largest` bytes of it: a few KB of gzip can hold gigabytes."""
 
     def __init__(self, file: BinaryIO, largest: int) -> None:
         self._file, self._largest = file, largest
@@ -227,21 +208,13 @@ async def _store(body: AsyncIterator[bytes], file: BinaryIO, *, gzip: bool, larg
     file.seek(0)
 
 
-async def _once(content: bytes) -> AsyncIterator[bytes]:
-    yield content
-
-
-def _spoken(protocol: str | None) -> dict[str, str]:
+def _protocol_environment(protocol: str | None) -> dict[str, str]:
     """Return the environment that tells git which version of the protocol the client speaks."""
     return {"GIT_PROTOCOL": protocol} if protocol and protocol.isascii() and protocol.isprintable() else {}
 
 
-def _typed(media_type: str) -> dict[str, str]:
-    return {"Content-Type": media_type, **_NEVER_STORED}
-
-
-def _plain() -> dict[str, str]:
-    return _typed("text/plain; charset=utf-8")
+def _reply(media_type: str, content: bytes = b"", *, status: int = 200) -> Reply:
+    return Reply(status=status, media_type=media_type, headers=dict(_NEVER_STORED), content=content)
 
 
 def _last_line(stderr: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Pushes: what a client asks to change, what is refused before git sees it, and the report that says so."""
+"""Pushes: which ref updates a client asks for, which are refused, and git's report in GitHub's words."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -9,6 +9,8 @@ from ghx_bench.twin.git.objects import RefUpdate, decoded
 from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, banded, packet, read_packets
 
 PROTECTED = "protected branch hook declined"
+# A hook and not a filter in front of git: only git, once it has the objects, knows what is a fast-forward and which
+# files a commit holds; and what it declines is reported like any other refused ref, while the rest of the push goes on.
 UPDATE_HOOK = """\
 #!/bin/sh
 # Refuses the refs that $GHX_TWIN_RULES names: always, where the push is no fast-forward, or where it brings a workflow
@@ -51,8 +53,8 @@ Rules = Callable[[RefUpdate], RefRule]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Verdict:
-    """What to say of a ref that the hook declined: after its name, and above, line by line."""
+class _Decline:
+    """What to say of a ref that the hook declined: `reason` after its name, `lines` above the report."""
 
     reason: str
     lines: tuple[str, ...] = ()
@@ -67,97 +69,100 @@ class Push:
 
     @property
     def has_bands(self) -> bool:
-        """Tell whether the answer is divided into bands."""
+        """Return whether the answer is divided into bands."""
         return "side-band-64k" in self.capabilities
 
     @property
     def is_reported(self) -> bool:
-        """Tell whether the client wants to know what became of each ref."""
+        """Return whether the client wants a report on each ref."""
         return bool(self.capabilities & {"report-status", "report-status-v2"})
 
 
 @dataclass(slots=True)
-class Judgement:
-    """The verdicts on the updates of one push."""
+class Decisions:
+    """Which updates of one push are refused, and the lines that tell git's hook so."""
 
-    verdicts: dict[str, _Verdict] = field(default_factory=dict[str, _Verdict])
+    declines: dict[str, _Decline] = field(default_factory=dict[str, _Decline])
     hook_lines: list[str] = field(default_factory=list[str])
 
-    def refuse(self, ref: str, rule: str, verdict: _Verdict) -> None:
-        """Let the hook decline a ref (`always`, or unless it is a `fast-forward`)."""
-        self.verdicts[ref] = verdict
+    def refuse(self, ref: str, rule: str, decline: _Decline) -> None:
+        """Have the hook decline a ref (`always`, or unless it is a `fast-forward`)."""
+        self.declines[ref] = decline
         self.hook_lines.append(f"{ref} {rule}\n")
 
     def refuse_workflows(self, ref: str) -> None:
-        """Let the hook decline a ref that brings a workflow; `learn` then knows which."""
+        """Have the hook decline a ref that brings a workflow, and note which; see `read_hook_notes`."""
         self.hook_lines.append(f"{ref} workflows\n")
 
-    def learn(self, noted: str) -> None:
-        """Read what the hook has noted."""
+    def read_hook_notes(self, noted: str) -> None:
+        """Take over the declines that the hook has noted."""
         for line in noted.splitlines():
             kind, _, found = line.partition(" ")
             ref, _, path = found.partition(" ")
             if kind == "found":
-                self.verdicts[ref] = _Verdict(reason=WORKFLOW_REFUSED.format(path=path))
+                self.declines[ref] = _Decline(reason=WORKFLOW_REFUSED.format(path=path))
 
 
 def read_push(request: BinaryIO) -> Push:
-    """Read the updates at the head of a request, and go back to its start."""
+    """Return the updates at the head of a request, and rewind it for git."""
     updates: list[RefUpdate] = []
     capabilities: frozenset[str] = frozenset()
     for line in read_packets(request):
         command, _, said = line.rstrip(b"\n").partition(b"\0")
         if said:
             capabilities = frozenset(decoded(said).split())
-        if not command.startswith((b"shallow ", b"push-cert")):
-            updates.append(_update(decoded(command)))
+        if not command.startswith((b"shallow ", b"push-cert")):  # lines that are no commands
+            updates.append(_parse_update(decoded(command)))
     request.seek(0)
     return Push(updates=tuple(updates), capabilities=capabilities)
 
 
-def judged(push: Push, head: str, rules: Rules) -> Judgement:
-    """Decide on each update; the branch that HEAD names is never deleted."""
-    judgement = Judgement()
+def decide(push: Push, head: str, rules: Rules) -> Decisions:
+    """Return which updates are refused; the branch that HEAD names is never deleted."""
+    decisions = Decisions()
     for update in push.updates:
         if update.ref == head and update.new is None:
-            verdict = _Verdict(reason=f"refusing to delete the current branch: {head}")
-            judgement.refuse(update.ref, "always", verdict)
+            decline = _Decline(reason=f"refusing to delete the current branch: {head}")
+            decisions.refuse(update.ref, "always", decline)
             continue
-        _judge(judgement, update, rules(update))
-    return judgement
+        _apply_rule(decisions, update, rules(update))
+    return decisions
 
 
-def _judge(judgement: Judgement, update: RefUpdate, rule: RefRule) -> None:
+def _apply_rule(decisions: Decisions, update: RefUpdate, rule: RefRule) -> None:
     if rule.denied or rule.refused:
-        verdict = _Verdict(reason=rule.denied) if rule.denied else _protected(update.ref, rule.refused)
-        judgement.refuse(update.ref, "always", verdict)
+        decline = _Decline(reason=rule.denied) if rule.denied else _protected_decline(update.ref, rule.refused)
+        decisions.refuse(update.ref, "always", decline)
         return
+    # A new branch and a deletion are no force push.
     if rule.force_push_refused and update.old and update.new:
-        judgement.refuse(update.ref, "fast-forward", _protected(update.ref, rule.force_push_refused))
+        decisions.refuse(update.ref, "fast-forward", _protected_decline(update.ref, rule.force_push_refused))
     if rule.workflows_refused and update.new:
-        judgement.refuse_workflows(update.ref)
+        decisions.refuse_workflows(update.ref)
 
 
-def answered(push: Push, judgement: Judgement, output: bytes) -> tuple[bytes, tuple[RefUpdate, ...]]:
-    """Return git's answer in GitHub's words, and the updates that were made."""
-    if not push.is_reported:
+def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[bytes, tuple[RefUpdate, ...]]:
+    """Return git's report in GitHub's words, and the updates that were made."""
+    if not push.is_reported:  # nothing to reword, and nothing that says which refs have moved
         return output, ()
-    progress, report = _divided(output) if push.has_bands else (b"", output)
+    progress, report = _split_bands(output) if push.has_bands else (b"", output)
     if not report:
         return output, ()
     lines = list(read_packets(io.BytesIO(report)))
-    declined = {ref for line in lines if (ref := _declined(line)) in judgement.verdicts}
-    said = b"".join(packet(_reworded(line, judgement)) for line in lines) + FLUSH
-    done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in {line.rstrip() for line in lines})
+    declined = {ref for line in lines if (ref := _declined_ref(line)) in decisions.declines}
+    said = b"".join(packet(_reword_line(line, decisions)) for line in lines) + FLUSH
+    reported = {line.rstrip() for line in lines}
+    done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in reported)
     if not push.has_bands:
         return said, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
+        # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(banded(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
-        progress += banded(PROGRESS, "".join(f"{line}\n" for line in judgement.verdicts[ref].lines).encode())
+        progress += banded(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
     return progress + banded(DATA, said) + FLUSH, done
 
 
-def _update(command: str) -> RefUpdate:
+def _parse_update(command: str) -> RefUpdate:
     old, _, rest = command.partition(" ")
     new, _, ref = rest.partition(" ")
     if len(old) != len(_ABSENT) or len(new) != len(_ABSENT) or not ref:
@@ -165,15 +170,15 @@ def _update(command: str) -> RefUpdate:
     return RefUpdate(ref, None if old == _ABSENT else old, None if new == _ABSENT else new)
 
 
-def _protected(ref: str, reasons: Iterable[str]) -> _Verdict:
+def _protected_decline(ref: str, reasons: Iterable[str]) -> _Decline:
     lines = [f"error: GH006: Protected branch update failed for {ref}."]
     for reason in reasons:
         lines += ["", f"- {reason}"]
-    return _Verdict(reason=PROTECTED, lines=tuple(lines))
+    return _Decline(reason=PROTECTED, lines=tuple(lines))
 
 
-def _divided(output: bytes) -> tuple[bytes, bytes]:
-    """Divide an answer into the packets of progress, as they are, and the content of the report."""
+def _split_bands(output: bytes) -> tuple[bytes, bytes]:
+    """Return the packets of progress in an answer, as they are, and the content of its report."""
     progress = report = b""
     for content in read_packets(io.BytesIO(output)):
         if content[:1] == bytes([DATA]):
@@ -183,11 +188,11 @@ def _divided(output: bytes) -> tuple[bytes, bytes]:
     return progress, report
 
 
-def _declined(line: bytes) -> str | None:
+def _declined_ref(line: bytes) -> str | None:
     parts = line.rstrip(b"\n").split(b" ", 2)
     return decoded(parts[1]) if parts[0] == b"ng" and parts[2:] == [_HOOK_DECLINED] else None
 
 
-def _reworded(line: bytes, judgement: Judgement) -> bytes:
-    verdict = judgement.verdicts.get(_declined(line) or "")
-    return line if verdict is None else line.replace(_HOOK_DECLINED, verdict.reason.encode())
+def _reword_line(line: bytes, decisions: Decisions) -> bytes:
+    decline = decisions.declines.get(_declined_ref(line) or "")
+    return line if decline is None else line.replace(_HOOK_DECLINED, decline.reason.encode())

@@ -1,4 +1,4 @@
-"""Joins the schema's fields to the methods that answer them."""
+"""Binds the fields of the schema to the methods that answer them, by name."""
 
 import dataclasses
 import re
@@ -33,7 +33,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class UnboundFieldError(LookupError):
-    """The schema has a field that no view answers."""
+    """The schema has a field that no view has a method for."""
 
 
 def snake(name: str) -> str:
@@ -49,10 +49,11 @@ def bind(
     edges: Mapping[str, type[Any]],
     empty: Container[str],
 ) -> None:
-    """Give every field of the schema's object types its resolver, and every abstract type its way to tell types.
+    """Set the resolver of every field of the schema's object types, and the type resolver of every abstract type.
 
     `views` are by the name of the GraphQL type; `connections` and `edges` those that say more than the plain ones.
-    Types in `empty` are never shown. Mutations and their payloads are bound apart.
+    Types in `empty` are never shown. Mutations and their payloads are bound apart. A field without a method raises
+    `UnboundFieldError` here, when the schema is built, and not when the first client asks for it.
     """
     for kind in schema.type_map.values():
         if is_abstract_type(kind):
@@ -60,17 +61,18 @@ def bind(
         elif isinstance(kind, GraphQLInputObjectType):
             for name, entry in kind.fields.items():
                 entry.out_name = snake(name)
-        elif isinstance(kind, GraphQLObjectType) and not _is_apart(kind.name, empty):
-            view = views.get(kind.name) or _plain(kind.name, connections, edges)
+        elif isinstance(kind, GraphQLObjectType):
+            # Introspection is graphql-core's, mutations and payloads are bound apart, empty types are never reached.
+            if kind.name.startswith("__") or kind.name == "Mutation" or kind.name.endswith("Payload"):
+                continue
+            if kind.name in empty:
+                continue
+            view = views.get(kind.name) or _connection_or_edge(kind.name, connections, edges)
             for name, field in kind.fields.items():
                 _bind_field(kind, name, field, view, connections)
 
 
-def _is_apart(name: str, empty: Container[str]) -> bool:
-    return name.startswith("__") or name == "Mutation" or name.endswith("Payload") or name in empty
-
-
-def _plain(name: str, connections: Mapping[str, type[Any]], edges: Mapping[str, type[Any]]) -> type[Any]:
+def _connection_or_edge(name: str, connections: Mapping[str, type[Any]], edges: Mapping[str, type[Any]]) -> type[Any]:
     if name.endswith("Connection"):
         return connections.get(name, Connection)
     if name.endswith("Edge"):
@@ -79,13 +81,13 @@ def _plain(name: str, connections: Mapping[str, type[Any]], edges: Mapping[str, 
 
 
 def resolver_of(view: type[Any], name: str) -> Resolver | None:
-    """Return what answers a field of a view: its method, or a field of one of its records."""
+    """Return the resolver of a field: the view's method, or a field of one of its records; None if it has neither."""
     attribute = _ATTRIBUTES.get(snake(name), snake(name))
     if getattr_static(view, attribute, None) is not None:
-        return _method(attribute)
+        return _method_resolver(attribute)
     for source, model in getattr(view, "sources", {}).items():
         if attribute in {field.name for field in dataclasses.fields(model)}:
-            return _value(source, attribute)
+            return _column_resolver(source, attribute)
     return None
 
 
@@ -101,49 +103,45 @@ def _bind_field(
     declared: Any = field
     target = cast("GraphQLNamedType", get_named_type(declared.type)).name
     paged = target.endswith("Connection")
-    field.resolve = _paged(name, resolver, connections.get(target, Connection)) if paged else resolver
+    field.resolve = _connection_resolver(name, resolver, connections.get(target, Connection)) if paged else resolver
 
 
-def _method(attribute: str) -> Resolver:
+def _method_resolver(attribute: str) -> Resolver:
     def resolve(view: Any, _info: Info, **arguments: Any) -> Any:
         return getattr(view, attribute)(**arguments)
 
     return resolve
 
 
-def _value(source: str, attribute: str) -> Resolver:
+def _column_resolver(source: str, attribute: str) -> Resolver:
     def resolve(view: Any, _info: Info) -> Any:
         return getattr(getattr(view, source), attribute)
 
     return resolve
 
 
-def _paged(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
+def _connection_resolver(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
     def resolve(view: Any, info: Info, **arguments: Any) -> Any:
         page = Page(connection=name, **{key: arguments.pop(key, None) for key in _PAGE})
         page.check()
-        if page.first is None or page.last is not None:
-            _check_size(page, info)
+        has_one_size = (page.first is None) != (page.last is None)
+        # As on GitHub, `totalCount` alone needs no size. Selections are walked only where a size is missing.
+        if not has_one_size and any(_selects_items(node.selection_set, info) for node in info.field_nodes):
+            page.check_items_wanted()
         items = resolver(view, info, **arguments)
         return None if items is None else connection(info.context, items, page)
 
     return resolve
 
 
-def _check_size(page: Page, info: Info) -> None:
-    one_size = (page.first is None) != (page.last is None)
-    if not one_size and any(_wants_items(node.selection_set, info) for node in info.field_nodes):
-        page.check_items_wanted()
-
-
-def _wants_items(selections: SelectionSetNode | None, info: Info) -> bool:
+def _selects_items(selections: SelectionSetNode | None, info: Info) -> bool:
     for selection in selections.selections if selections else ():
         if isinstance(selection, FieldNode):
             if selection.name.value in {"nodes", "edges"}:
                 return True
         else:
             spread = info.fragments[selection.name.value] if isinstance(selection, FragmentSpreadNode) else selection
-            if _wants_items(getattr(spread, "selection_set", None), info):
+            if _selects_items(getattr(spread, "selection_set", None), info):
                 return True
     return False
 

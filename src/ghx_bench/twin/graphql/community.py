@@ -1,4 +1,4 @@
-"""What the files of a repository tell GitHub about it: templates, contacts, funding, conduct, security."""
+"""Community files of a repository: templates, contacts, funding, code of conduct, security policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.state.records import Repository
 
-_PLACES = (".github", "", "docs")
+_PLACES = (".github", "", "docs")  # in the order in which GitHub looks
 _FUNDING = {
     "github": ("GITHUB", "https://github.com/{}"),
     "patreon": ("PATREON", "https://patreon.com/{}"),
@@ -71,24 +71,28 @@ class Community:
     def issue_forms(self) -> list[IssueForm]:
         """Return the templates for issues."""
         found = (
-            _issue_form(path, text) for path, text in self._below(".github/ISSUE_TEMPLATE") if path.endswith(".md")
+            _issue_form(path, text)
+            for path, text in self._files_below(".github/ISSUE_TEMPLATE")
+            if path.endswith(".md")
         )
         return [one for one in found if one is not None]
 
     def pull_templates(self) -> list[PullTemplate]:
         """Return the templates for pull requests."""
-        found = self._named("pull_request_template.md")
+        found = self._find_file("pull_request_template.md")
         return [PullTemplate(self.repository, PurePosixPath(found[0]).name, found[1])] if found else []
 
     def contacts(self) -> list[Contact]:
         """Return where else to ask."""
         links = self._form_settings().get("contact_links")
         entries = cast("list[Any]", links) if isinstance(links, list) else []
-        return [Contact(*(str(one[key]) for key in ("name", "about", "url"))) for one in entries if _is_contact(one)]
+        keys = ("name", "about", "url")
+        mappings = [cast("dict[str, Any]", one) for one in entries if isinstance(one, dict)]
+        return [Contact(*(str(one[key]) for key in keys)) for one in mappings if all(key in one for key in keys)]
 
     def funding(self) -> list[Funding]:
         """Return where to give money."""
-        found = self._named("FUNDING.yml")
+        found = self._find_file("FUNDING.yml")
         named = _mapping(found[1]) if found else {}
         return [
             Funding(_FUNDING[key][0], _FUNDING[key][1].format(one))
@@ -98,27 +102,29 @@ class Community:
         ]
 
     def allows_blank_issues(self) -> bool:
-        """Tell whether an issue can be written without a template."""
+        """Return whether an issue can be written without a template."""
         return self._form_settings().get("blank_issues_enabled") is not False
 
     def has_security_policy(self) -> bool:
-        """Tell whether there is a security policy."""
-        return self._named("SECURITY.md") is not None
+        """Return whether there is a security policy."""
+        return self._find_file("SECURITY.md") is not None
 
     def code_of_conduct(self) -> tuple[str, str] | None:
         """Return the path and the text of the code of conduct."""
-        return self._named("CODE_OF_CONDUCT.md")
+        return self._find_file("CODE_OF_CONDUCT.md")
 
     def _form_settings(self) -> dict[str, Any]:
-        text = next((text for path, text in self._below(".github/ISSUE_TEMPLATE") if path.endswith("config.yml")), None)
+        text = next(
+            (text for path, text in self._files_below(".github/ISSUE_TEMPLATE") if path.endswith("config.yml")), None
+        )
         return _mapping(text) if text else {}
 
-    def _named(self, name: str) -> tuple[str, str] | None:
+    def _find_file(self, name: str) -> tuple[str, str] | None:
         """Return the first file of this name, in any case, where GitHub looks for such files."""
-        files = (file for place in _PLACES for file in self._below(place))
+        files = (file for place in _PLACES for file in self._files_below(place))
         return next((file for file in files if PurePosixPath(file[0]).name.lower() == name.lower()), None)
 
-    def _below(self, folder: str) -> Iterator[tuple[str, str]]:
+    def _files_below(self, folder: str) -> Iterator[tuple[str, str]]:
         git = self.context.world.git(self.repository)
         for path, sha in _files(git, self.repository, folder):
             yield path, (git.blob(sha) or b"").decode("utf-8", "replace")
@@ -161,7 +167,3 @@ def _mapping(text: str) -> dict[str, Any]:
 def _texts(value: Any) -> list[str]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [str(one) for one in values if isinstance(one, str) and one]
-
-
-def _is_contact(entry: Any) -> bool:
-    return isinstance(entry, dict) and all(key in entry for key in ("name", "about", "url"))

@@ -21,6 +21,7 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
 
     def __len__(self) -> int:
         if self._count is None:
+            # Counting needs no order.
             self._count = self._database.count(self._model, self._rest.partition("ORDER BY")[0], self._values)
         return self._count
 
@@ -51,11 +52,11 @@ class PageInfo:
         self._connection = connection
 
     def has_next_page(self) -> bool:
-        """Tell whether there is more after this page."""
+        """Return whether there is more after this page."""
         return self._connection.bounds()[1] < len(self._connection.items)
 
     def has_previous_page(self) -> bool:
-        """Tell whether there is more before this page."""
+        """Return whether there is more before this page."""
         return self._connection.bounds()[0] > 0
 
     def start_cursor(self) -> str | None:
@@ -83,7 +84,7 @@ class Edge:
 
     def node(self) -> object:
         """Return the item."""
-        return self.context.show(self.subject)
+        return self.context.view_of(self.subject)
 
 
 class Connection(Generic[ItemsT]):
@@ -108,12 +109,12 @@ class Connection(Generic[ItemsT]):
         if self._page_items is None:
             start, end = self.bounds()
             self._page_items = self.items[start:end]
-            self.context.spend(len(self._page_items))
+            self.context.spend(len(self._page_items))  # here and not per field: `nodes` and `edges` share the page
         return self._page_items
 
     def nodes(self) -> list[object]:
         """Return the items on this page."""
-        return [self.context.show(subject) for subject in self.page_items()]
+        return [self.context.view_of(subject) for subject in self.page_items()]
 
     def edges(self) -> list[Edge]:
         """Return the items on this page with their cursors."""

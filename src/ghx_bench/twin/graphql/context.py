@@ -1,4 +1,4 @@
-"""What one request carries through its resolvers: the world, who asks, and what was looked up already."""
+"""The context of one request, which all its resolvers share: the world, the viewer, and what was looked up already."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from ghx_bench.twin.world import World
 
 MAX_RETURNED_NODES = 50_000  # in one answer; GitHub stops by time, a test bench stops at the same place every time
 _T = TypeVar("_T")
-Shower = Callable[["Context", Any], object]
+ViewMaker = Callable[["Context", Any], object]
 
 
 class ResourceLimitsRefusal(Refusal):
-    """The answer would be larger than a server is willing to build."""
+    """The answer would hold more nodes than one answer may."""
 
     code = "RESOURCE_LIMITS_EXCEEDED"
     graphql_type = "RESOURCE_LIMITS_EXCEEDED"
@@ -27,7 +27,7 @@ class ResourceLimitsRefusal(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What the viewer may still ask this hour, as the server counts it."""
+    """The viewer's rate limit for GraphQL, as the server counts it."""
 
     limit: int = 5000
     used: int = 1
@@ -38,14 +38,14 @@ class Budget:
 class Context:
     """One request in execution.
 
-    Resolvers never import each other: they hand out records and other subjects, and `show` turns each into the view
-    that knows how GraphQL shows it.
+    Views never import each other: they return records and other subjects, and `view_of` makes the view of each. Types
+    refer to each other in circles (an issue has a repository, a repository has issues), and so would imports.
     """
 
     world: World
     viewer: Viewer
     base: BaseUrls
-    showers: Mapping[type, Shower]
+    view_makers: Mapping[type, ViewMaker]
     budget: Budget = field(default_factory=Budget)
     node_count: int = 0  # how many nodes the document could return
     returned: int = 0
@@ -56,9 +56,9 @@ class Context:
         """Return the records."""
         return self.world.database
 
-    def show(self, subject: Any) -> Any:
+    def view_of(self, subject: Any) -> Any:
         """Return the view of a record or other subject; None stays None."""
-        return None if subject is None else self.showers[type(subject)](self, subject)
+        return None if subject is None else self.view_makers[type(subject)](self, subject)
 
     def once(self, key: Hashable, find: Callable[[], _T]) -> _T:
         """Return what `find` gives, looked up once in a request (and again after a change)."""
@@ -67,7 +67,7 @@ class Context:
         return cast("_T", self._known[key])
 
     def forget(self) -> None:
-        """Drop what was looked up: something has changed."""
+        """Drop what was looked up, because something has changed."""
         self._known.clear()
 
     def spend(self, nodes: int) -> None:
@@ -105,7 +105,7 @@ class Context:
         return f"{self.owner(repository).login}/{repository.name}"
 
     def may(self, repository: Repository, needed: permissions.Role) -> bool:
-        """Tell whether the viewer has at least a role in a repository."""
+        """Return whether the viewer has at least a role in a repository."""
         held = self.once(("role", repository.id), lambda: permissions.role(self.world, self.viewer, repository))
         return permissions.at_least(held, needed)
 

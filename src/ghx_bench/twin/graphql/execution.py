@@ -1,37 +1,26 @@
-"""Answers a GraphQL request: from the bytes that came to the bytes that go."""
+"""GraphQL's door: from the bytes of a request to the reply."""
 
 import json
 from dataclasses import dataclass
 from typing import Any, cast
 
-from graphql import ExecutionResult, OperationDefinitionNode, OperationType, VariableDefinitionNode
+from graphql import ExecutionResult, OperationDefinitionNode, VariableDefinitionNode
 from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
 
 from ghx_bench.twin.graphql.context import Budget, Context
-from ghx_bench.twin.graphql.documents import Prepared, Rejected, name_in, name_of, prepare
+from ghx_bench.twin.graphql.documents import Prepared, Rejected, lacked_value, name_in, name_of, prepare
 from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
-from ghx_bench.twin.graphql.published import lacked_value
-from ghx_bench.twin.graphql.registry import SHOWERS
+from ghx_bench.twin.graphql.registry import VIEW_MAKERS
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.graphql.views.root import QueryView
+from ghx_bench.twin.reply import Reply, json_reply
 from ghx_bench.twin.urls import BaseUrls
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 _DOCUMENTATION = "https://docs.github.com/graphql"
-_UNNAMED = "query"  # what cannot be read
+_UNNAMED = "query"  # what the journal calls a document that cannot be read
 _OK, _BAD_REQUEST, _NOT_IMPLEMENTED = 200, 400, 501
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphQLAnswer:
-    """What to send back, and what the journal wants to know."""
-
-    status: int
-    content: bytes
-    operation: str  # "query PullRequestByNumber repository"
-    mutation: bool = False
-    has_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +30,23 @@ class _Request:
     operation_name: str | None
 
 
-def execute(
-    world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget: Budget | None = None
-) -> GraphQLAnswer:
-    """Answer one request; whatever a client sends is answered, only a fault of our own is raised."""
+def execute(world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget: Budget | None = None) -> Reply:
+    """Return the reply to one request; whatever a client sends is answered, only an error of our own is raised."""
     request = _read(body)
-    if isinstance(request, GraphQLAnswer):
+    if isinstance(request, Reply):
         return request
     prepared = prepare(request.query)
     if isinstance(prepared, Rejected):
-        return _rejection(prepared, operation=_name(request))
+        return _rejection_reply(prepared, operation=_name(request))
     operation = prepared.operation(request.operation_name)
     if isinstance(operation, Rejected):
-        return _rejection(operation, operation=_name(request))
+        return _rejection_reply(operation, operation=_name(request))
     cost = prepared.cost(operation, request.variables)
     name = name_of(operation)
     if refusal := cost.refusal():
-        return _answer(_OK, {"errors": [refusal]}, operation=name)
+        return _reply(_OK, {"errors": [refusal]}, operation=name)
     context = Context(
-        world=world, viewer=viewer, base=base, showers=SHOWERS, budget=budget or Budget(), node_count=cost.nodes
+        world=world, viewer=viewer, base=base, view_makers=VIEW_MAKERS, budget=budget or Budget(), node_count=cost.nodes
     )
     return _run(prepared, operation, request, context)
 
@@ -67,14 +54,14 @@ def execute(
 def operation_of(body: bytes) -> str:
     """Return what the journal calls a request, whether or not it is answered."""
     request = _read(body)
-    return request.operation if isinstance(request, GraphQLAnswer) else _name(request)
+    return request.operation if isinstance(request, Reply) else _name(request)
 
 
 def _name(request: _Request) -> str:
     return name_in(request.query, request.operation_name) or _UNNAMED
 
 
-def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> GraphQLAnswer:
+def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Request, context: Context) -> Reply:
     result = execute_sync(
         schema(),
         prepared.document,
@@ -84,35 +71,37 @@ def _run(prepared: Prepared, operation: OperationDefinitionNode, request: _Reque
         operation_name=operation.name.value if operation.name else None,
         hide_suggestions=True,
     )
-    mutation = operation.operation is OperationType.MUTATION
-    if result.data is None and _are_about_variables(result):
-        return _bad_variables(result, request, name_of(operation))
+    # graphql-core checks variables when it executes; GitHub answers such a request without `data`.
+    blamed = (node for error in result.errors or () for node in error.nodes or ())
+    if result.data is None and any(isinstance(node, VariableDefinitionNode) for node in blamed):
+        return _bad_variables_reply(result, request, name_of(operation))
     content: dict[str, Any] = {"data": result.data}
     status = _OK
     if result.errors:
         content["errors"] = [execution_failure(error, context.viewer) for error in result.errors]
+        # One field that the twin lacks makes the whole answer a 501: with 200 its null would pass for GitHub's.
         if lacks := lacks_in(result.errors):
             status, content = _NOT_IMPLEMENTED, {"message": lacks, "documentation_url": _DOCUMENTATION, **content}
-    return _answer(status, content, operation=name_of(operation), mutation=mutation)
+    return _reply(status, content, operation=name_of(operation))
 
 
-def _read(body: bytes) -> _Request | GraphQLAnswer:
+def _read(body: bytes) -> _Request | Reply:
     try:
         content = json.loads(body.decode("utf-8"))
-        if b"\\u" in body:
+        if b"\\u" in body:  # only escapes can smuggle them in: the body itself was decoded as UTF-8
             content = _without_lone_surrogates(content)
     except (ValueError, RecursionError):
-        return _refused("Problems parsing JSON")
+        return _refusal_reply("Problems parsing JSON")
     if not isinstance(content, dict):
-        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+        return _refusal_reply("A query attribute must be specified and must be a string.", status=_OK)
     fields = cast("dict[str, Any]", content)
     query, variables, name = fields.get("query"), fields.get("variables"), fields.get("operationName")
     if not isinstance(query, str) or not query.strip():
-        return _refused("A query attribute must be specified and must be a string.", status=_OK)
+        return _refusal_reply("A query attribute must be specified and must be a string.", status=_OK)
     if isinstance(variables, str):
         variables = _variables_in_text(variables)
     if not isinstance(variables, dict | None):
-        return _refused("Variables must be a JSON object.", status=_OK)
+        return _refusal_reply("Variables must be a JSON object.", status=_OK)
     return _Request(
         query=query,
         variables=cast("dict[str, Any]", variables or {}),
@@ -121,7 +110,7 @@ def _read(body: bytes) -> _Request | GraphQLAnswer:
 
 
 def _variables_in_text(text: str) -> object:
-    """Read variables that come as JSON inside JSON, which GitHub accepts too."""
+    """Return variables that come as JSON inside JSON, which GitHub accepts too."""
     try:
         return json.loads(text) if text.strip() else None
     except (ValueError, RecursionError):
@@ -129,7 +118,7 @@ def _variables_in_text(text: str) -> object:
 
 
 def _without_lone_surrogates(value: Any) -> Any:
-    """Replace what no UTF-8 can spell: JSON's escapes can say half a character."""
+    """Return a value with U+FFFD for lone surrogates: JSON can escape them, UTF-8 cannot encode them."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -142,37 +131,30 @@ def _without_lone_surrogates(value: Any) -> Any:
             return value
 
 
-def _are_about_variables(result: ExecutionResult) -> bool:
-    return any(isinstance(node, VariableDefinitionNode) for e in result.errors or () for node in e.nodes or ())
-
-
-def _bad_variables(result: ExecutionResult, request: _Request, name: str) -> GraphQLAnswer:
+def _bad_variables_reply(result: ExecutionResult, request: _Request, name: str) -> Reply:
     errors = result.errors or []
     if lacks := next((found for error in errors if (found := lacked_value(error.message))), None):
-        return _rejection(Rejected((), f"{lacks} {LACKS}"), operation=name)
-    return _answer(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
+        return _rejection_reply(Rejected((), f"{lacks} {LACKS}"), operation=name)
+    return _reply(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
 
 
-def _rejection(rejected: Rejected, *, operation: str) -> GraphQLAnswer:
+def _rejection_reply(rejected: Rejected, *, operation: str) -> Reply:
     if rejected.lacks is None:
-        return _answer(_OK, {"errors": list(rejected.errors)}, operation=operation)
+        return _reply(_OK, {"errors": list(rejected.errors)}, operation=operation)
     error = {"type": "NOT_IMPLEMENTED", "message": rejected.lacks}
     content = {"message": rejected.lacks, "documentation_url": _DOCUMENTATION, "errors": [error]}
-    return _answer(_NOT_IMPLEMENTED, content, operation=operation)
+    return _reply(_NOT_IMPLEMENTED, content, operation=operation)
 
 
-def _refused(message: str, *, status: int = _BAD_REQUEST) -> GraphQLAnswer:
-    if status == _OK:
-        return _answer(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
+def _refusal_reply(message: str, *, status: int = _BAD_REQUEST) -> Reply:
+    if status == _OK:  # GitHub answers what is JSON and no query with 200 and `errors`, what is no JSON with 400
+        return _reply(status, {"errors": [{"message": message}]}, operation=_UNNAMED)
     content = {"message": message, "documentation_url": _DOCUMENTATION, "status": str(status)}
-    return _answer(status, content, operation=_UNNAMED)
+    return _reply(status, content, operation=_UNNAMED)
 
 
-def _answer(status: int, content: dict[str, Any], *, operation: str, mutation: bool = False) -> GraphQLAnswer:
-    return GraphQLAnswer(
-        status=status,
-        content=json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(),
-        operation=operation,
-        mutation=mutation,
-        has_errors="errors" in content or status != _OK,
-    )
+def _reply(status: int, content: dict[str, Any], *, operation: str) -> Reply:
+    reply = json_reply(content, status=status)
+    reply.operation = operation
+    reply.failed = "errors" in content or status != _OK
+    return reply

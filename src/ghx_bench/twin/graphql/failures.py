@@ -53,7 +53,11 @@ def execution_failure(error: GraphQLError, viewer: Viewer) -> dict[str, Any]:
     written: dict[str, Any] = {}
     message = error.message
     if isinstance(cause, Refusal):
-        said = _role_message(error, viewer) if isinstance(cause, RoleRefusal) else cause.graphql_message
+        said = cause.graphql_message
+        if isinstance(cause, RoleRefusal):  # GraphQL names the mutation, where REST says what the role cannot do
+            field = next(node.name.value for node in error.nodes or () if isinstance(node, FieldNode))
+            mutation = f"{field[0].upper()}{field[1:]}"
+            said = f"{viewer.user.login} does not have the correct permissions to execute `{mutation}`"
         written["type"], message = before_lookup(cause, error, viewer) or (cause.graphql_type, said)
     if error.path:
         written["path"] = list(error.path)
@@ -64,12 +68,6 @@ def lacks_in(errors: list[GraphQLError]) -> str | None:
     """Return what a refused field needed that GitHub has and the twin lacks."""
     causes = (error.original_error for error in errors)
     return next((cause.message for cause in causes if isinstance(cause, NotImplementedRefusal)), None)
-
-
-def _role_message(error: GraphQLError, viewer: Viewer) -> str:
-    """Return what is said to someone whose role does not allow the mutation in which the error came up."""
-    field = next(node.name.value for node in error.nodes or () if isinstance(node, FieldNode))
-    return f"{viewer.user.login} does not have the correct permissions to execute `{field[0].upper()}{field[1:]}`"
 
 
 def _locations(error: GraphQLError) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pages of connections: GitHub's bounds, its refusals, and cursors nobody has to understand."""
+"""Pages of connections: GitHub's bounds, its refusals, and opaque cursors."""
 
 import base64
 import binascii
@@ -72,20 +72,21 @@ class Page:
         return start, end
 
     def _position(self, cursor: str, items: Sequence[Any]) -> int:
-        """Find the item of a cursor; where it has moved, by its key, and where it is gone, where it was."""
+        """Return where the item of a cursor stands now; if it is gone, the place before the one where it was."""
         position, key = parse_cursor(cursor)
-        if key == "" or _key(items, position) == key:
+        if key == "" or (position < len(items) and _key_of(items[position]) == key):
             return position
+        # Items were added or removed between two pages: a cursor by position alone would skip or repeat some.
         return next((n for n, item in enumerate(items) if _key_of(item) == key), position - 1)
 
 
 def cursor(position: int, item: object) -> str:
-    """Return the cursor of an item: where it stands, and which it is in case others move it."""
+    """Return the cursor of an item: its position, and its key in case that changes."""
     return base64.b64encode(f"{_CURSOR}{position}:{_key_of(item)}".encode()).decode()
 
 
 def parse_cursor(text: str) -> tuple[int, str]:
-    """Read a cursor, or refuse it as GitHub does."""
+    """Return position and key of a cursor; refuse a text that is none."""
     try:
         content = base64.b64decode(text.encode("ascii"), validate=True).decode()
         position, _, key = content.removeprefix(_CURSOR).partition(":")
@@ -94,10 +95,6 @@ def parse_cursor(text: str) -> tuple[int, str]:
     except (UnicodeError, binascii.Error):
         pass
     raise PaginationRefusal(f"`{text}` does not appear to be a valid cursor.", kind="INVALID_CURSOR_ARGUMENTS")
-
-
-def _key(items: Sequence[Any], position: int) -> str | None:
-    return _key_of(items[position]) if 0 <= position < len(items) else None
 
 
 def _key_of(item: object) -> str:

@@ -1,4 +1,4 @@
-"""Which class shows what: GraphQL types by name on one side, records and other subjects on the other."""
+"""Which class is the view of what: by the names of GraphQL types, and by the types of records and other subjects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from ghx_bench.twin.graphql import community as files
 from ghx_bench.twin.graphql import subjects
 from ghx_bench.twin.graphql.connections import Connection, Edge, PageInfo
-from ghx_bench.twin.graphql.context import Context, Shower
+from ghx_bench.twin.graphql.context import Context, ViewMaker
 from ghx_bench.twin.graphql.timeline import TimelineConnection
 from ghx_bench.twin.graphql.views import (
     checks,
@@ -14,15 +14,15 @@ from ghx_bench.twin.graphql.views import (
     git,
     labels,
     people,
-    pull_parts,
+    pulls,
     refs,
     repository_parts,
     reviews,
     workflows,
 )
 from ghx_bench.twin.graphql.views.comments import IssueCommentView
+from ghx_bench.twin.graphql.views.events import EVENT_VIEWS, event_view
 from ghx_bench.twin.graphql.views.issues import IssueTypeView, IssueView, SubIssuesSummaryView
-from ghx_bench.twin.graphql.views.pull_events import EVENT_VIEWS, show_event
 from ghx_bench.twin.graphql.views.reactions import (
     ReactedEdge,
     ReactionConnection,
@@ -35,7 +35,7 @@ from ghx_bench.twin.graphql.views.root import QueryView, RateLimitView, SearchCo
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state import records
 
-# In the schema because clients select them; no world has one yet, so nothing shows them.
+# In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
 EMPTY_TYPES = frozenset({
     "CheckAnnotation", "CheckAnnotationPosition", "CheckAnnotationSpan", "ConnectedEvent", "LinkedBranch", "Mannequin",
     "Project", "ProjectCard", "ProjectColumn", "ProjectV2",
@@ -80,61 +80,49 @@ EDGES: Mapping[str, type[Edge]] = {
 }
 
 
-def _by_typename(*views: type[Any]) -> dict[str, type[Any]]:
-    return {view.typename: view for view in views}
-
-
 VIEWS: Mapping[str, type[Any]] = {
-    **_by_typename(
+    **{view.typename: view for view in (
         QueryView, RateLimitView, PageInfo, people.UserView, people.BotView, people.OrganizationView, people.TeamView,
         RepositoryView, repository_parts.RepositoryTopicView, repository_parts.TopicView,
         repository_parts.PinnedIssueView, repository_parts.BranchProtectionRuleView, labels.LabelView,
         labels.MilestoneView, git.CommitView, git.TreeView, git.TreeEntryView, git.BlobView, git.TagView, refs.RefView,
         refs.ComparisonView, refs.GitActorView, IssueView, IssueTypeView, SubIssuesSummaryView, IssueCommentView,
-        ReactionView, ReactionGroupView, pull_parts.PullRequestView, pull_parts.ReviewRequestView,
-        pull_parts.PullRequestCommitView, pull_parts.PullRequestFileView, pull_parts.AutoMergeRequestView,
+        ReactionView, ReactionGroupView, pulls.PullRequestView, pulls.ReviewRequestView,
+        pulls.PullRequestCommitView, pulls.PullRequestFileView, pulls.AutoMergeRequestView,
         reviews.PullRequestReviewView,
         reviews.PullRequestReviewThreadView, reviews.PullRequestReviewCommentView, checks.StatusCheckRollupView,
         checks.CommitStatusView, checks.StatusContextView, checks.CheckRunView, workflows.CheckSuiteView,
         community.LanguageView, community.LicenseView, community.CodeOfConductView, community.IssueTemplateView,
         community.PullRequestTemplateView, community.ContactLinkView, community.FundingLinkView,
         workflows.WorkflowRunView, workflows.WorkflowView,
-    ),
+    )},
     **EVENT_VIEWS,
     "CheckRunStateCount": checks.StateCount,
     "StatusContextStateCount": checks.StateCount,
 }  # fmt: skip
 
 
-def _show_issue(context: Context, issue: records.Issue) -> object:
+def _issue_or_pull_view(context: Context, issue: records.Issue) -> object:
     pull = lookup.pull_of(context.world, issue)
-    return pull_parts.PullRequestView(context, pull) if pull else IssueView(context, issue)
+    return pulls.PullRequestView(context, pull) if pull else IssueView(context, issue)
 
 
-def _show_as_issue(context: Context, subject: subjects.IssueOf) -> object:
-    return IssueView(context, subject.issue)
-
-
-def _show_member(context: Context, member: subjects.Member) -> object:
-    return people.show_account(context, member.user)
-
-
-SHOWERS: Mapping[type, Shower] = {
-    records.User: people.show_account,
+VIEW_MAKERS: Mapping[type, ViewMaker] = {
+    records.User: people.account_view,
     records.Team: people.TeamView,
     records.Repository: RepositoryView,
     records.Protection: repository_parts.BranchProtectionRuleView,
     records.Label: labels.LabelView,
     records.Milestone: labels.MilestoneView,
-    records.Issue: _show_issue,
-    records.Pull: pull_parts.PullRequestView,
+    records.Issue: _issue_or_pull_view,
+    records.Pull: pulls.PullRequestView,
     records.Comment: IssueCommentView,
     records.Review: reviews.PullRequestReviewView,
     records.Thread: reviews.PullRequestReviewThreadView,
     records.ReviewComment: reviews.PullRequestReviewCommentView,
-    records.ReviewRequest: pull_parts.ReviewRequestView,
+    records.ReviewRequest: pulls.ReviewRequestView,
     records.Reaction: ReactionView,
-    records.Event: show_event,
+    records.Event: event_view,
     records.Status: checks.StatusContextView,
     records.CheckRun: checks.CheckRunView,
     records.Workflow: workflows.WorkflowView,
@@ -147,18 +135,18 @@ SHOWERS: Mapping[type, Shower] = {
     subjects.RefThing: refs.RefView,
     subjects.ActorThing: refs.GitActorView,
     subjects.ComparisonThing: refs.ComparisonView,
-    subjects.PullCommit: pull_parts.PullRequestCommitView,
-    subjects.PullFile: pull_parts.PullRequestFileView,
-    subjects.AutoMerge: pull_parts.AutoMergeRequestView,
+    subjects.PullCommit: pulls.PullRequestCommitView,
+    subjects.PullFile: pulls.PullRequestFileView,
+    subjects.AutoMerge: pulls.AutoMergeRequestView,
     subjects.RollupOf: checks.StatusCheckRollupView,
     subjects.StatusOf: checks.CommitStatusView,
     subjects.SuiteOf: workflows.CheckSuiteView,
     subjects.ReactionsOf: ReactionGroupView,
     subjects.Pinned: repository_parts.PinnedIssueView,
     subjects.TopicOf: repository_parts.RepositoryTopicView,
-    subjects.IssueOf: _show_as_issue,
+    subjects.IssueOf: lambda context, subject: IssueView(context, subject.issue),
     subjects.TypeOfIssues: IssueTypeView,
-    subjects.Member: _show_member,
+    subjects.Member: lambda context, member: people.account_view(context, member.user),
     subjects.LanguageOf: community.LanguageView,
     subjects.LicenseOf: community.LicenseView,
     subjects.ConductOf: community.CodeOfConductView,

@@ -143,7 +143,7 @@ class RequiredArguments(ValidationRule):
 
 
 class Literals(ValuesOfCorrectTypeRule):
-    """A literal that does not fit its argument; checked as graphql-core does, told as GitHub does."""
+    """A literal that does not fit its argument; checked as graphql-core does, reported as GitHub does."""
 
     def enter_argument(
         self, node: ArgumentNode, _key: Any, _parent: Any, _path: Any, ancestors: list[Any]

@@ -1,8 +1,9 @@
-"""Scopes that fields ask for, and those that GitHub checks before it looks anything up.
+"""Scopes that fields need, and those that GitHub checks before it looks anything up.
 
-`gh` counts on it: with the token that `gh auth login` gives, which has no scope for projects, `gh issue view 7` of a
-pull request asks for the projects of an issue 7, is told that its token may not see projects, and shows the rest. Of
-a missing issue it would complain. The twin, which has no projects, refuses nobody their empty list for want of a scope.
+`gh` relies on it: with the token that `gh auth login` gives, which has no scope for projects, `gh issue view 7` of a
+pull request asks for the projects of an issue 7, gets the error that its token may not see projects, and shows the
+rest. An error about a missing issue would stop it. Where the issue exists, the twin, which has no projects, returns an
+empty list whatever the scopes.
 """
 
 from graphql import FieldNode, GraphQLError

@@ -102,8 +102,12 @@ def timeline(
     skip: int | None = None,
 ) -> Timeline:
     """Return what happened, oldest first."""
-    known = [one for one in moments(context.world, context.viewer, issue) if _has_type(one.item)]
-    dated = [(one.at, _shown(context, pull, one.item)) for one in known]
+    known = [
+        one
+        for one in moments(context.world, context.viewer, issue)
+        if not isinstance(one.item, Event) or one.item.event in EVENT_TYPES  # REST has events that GraphQL lacks
+    ]
+    dated = [(one.at, _timeline_item(context, pull, one.item)) for one in known]
     chosen = [
         item
         for at, item in dated
@@ -126,11 +130,7 @@ def item_type(item: Item) -> str:
             return "PULL_REQUEST_COMMIT"
 
 
-def _has_type(item: Happening) -> bool:
-    return not isinstance(item, Event) or item.event in EVENT_TYPES
-
-
-def _shown(context: Context, pull: Pull | None, item: Happening) -> Item:
+def _timeline_item(context: Context, pull: Pull | None, item: Happening) -> Item:
     if not isinstance(item, Commit):
         return item
     assert pull is not None  # noqa: S101 - only pull requests have commits

@@ -1,18 +1,20 @@
-"""Reading a request's JSON body with GitHub's wording for what is wrong with it."""
+"""Reads what clients write: JSON bodies, with GitHub's wording for what is wrong with them, and times."""
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, NoReturn, cast
 
+from ghx_bench.twin.git.objects import Signature
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.errors import BadRequestRefusal
 
 _LARGEST = 2**63 - 1  # what a column holds
 
 
 class Body:
-    """A JSON object from a client; keys that nobody asks for are ignored, as on GitHub."""
+    """A JSON object from a client; unknown keys are ignored, as on GitHub."""
 
     def __init__(self, content: JsonObject, pointer: str = "") -> None:
         self._content, self._pointer = content, pointer
@@ -26,7 +28,7 @@ class Body:
 
     def required_text(self, name: str) -> str:
         """Return a text that must be there."""
-        self._require(name)
+        self.require(name)
         value = self._content[name]
         return value if isinstance(value, str) else self._wrong(name, value, "a string")
 
@@ -40,7 +42,7 @@ class Body:
         value = self.text(name)
         if value is None or value in options:
             return value
-        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not a member of {json.dumps(list(options))}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not a member of {json.dumps(list(options))}.")
 
     def flag(self, name: str) -> bool | None:
         """Return a boolean, None where it is left out or null."""
@@ -51,16 +53,10 @@ class Body:
         """Return an integer (also one spelled as text, which clients send), None where it is left out or null."""
         value = self._content.get(name)
         if isinstance(value, str) and value.isascii() and value.isdigit():
-            value = int(value[:20])
+            value = int(value[:20])  # enough to be refused as too large; int() raises beyond 4300 digits
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST):
             return value
         return self._wrong(name, value, "an integer")
-
-    def required_integer(self, name: str) -> int:
-        """Return an integer that must be there."""
-        self._require(name)
-        value = self.integer(name)
-        return self._wrong(name, None, "an integer") if value is None else value
 
     def items(self, name: str) -> list[Any] | None:
         """Return an array, None where it is left out or null."""
@@ -74,7 +70,7 @@ class Body:
         items = self.items(name)
         for item in items or ():
             if not isinstance(item, str):
-                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not a string.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not a string.")
         return items
 
     def nested(self, name: str) -> "Body | None":
@@ -91,7 +87,7 @@ class Body:
         bodies: list[Body] = []
         for item in self.items(name) or ():
             if not isinstance(item, dict):
-                raise _invalid(f"For '{self._path(name)}/items', {_spelled(item)} is not an object.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not an object.")
             bodies.append(Body(cast("JsonObject", item), f"{self._path(name)}/items/"))
         return bodies
 
@@ -103,14 +99,11 @@ class Body:
             verb = "wasn't" if len(missing) == 1 else "weren't"
             raise _invalid(f"{quoted} {verb} supplied.")
 
-    def _require(self, name: str) -> None:
-        self.require(name)
-
     def _path(self, name: str) -> str:
         return f"{self._pointer}properties/{name}"
 
     def _wrong(self, name: str, value: object, kind: str) -> NoReturn:
-        raise _invalid(f"For '{self._path(name)}', {_spelled(value)} is not {kind}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not {kind}.")
 
 
 def parse_body(content: bytes) -> Any:
@@ -118,9 +111,10 @@ def parse_body(content: bytes) -> Any:
     if not content.strip():
         return {}
     try:
+        # parse_constant: Python reads NaN and Infinity, which are no JSON.
         value = json.loads(content, parse_constant=_refuse_constant)
         if b"\\u" in content:
-            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+            json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair, which no column can hold
     except (ValueError, RecursionError) as error:
         raise BadRequestRefusal("Problems parsing JSON") from error
     return value
@@ -137,9 +131,34 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _spelled(value: object) -> str:
+def _to_json(value: object) -> str:
     return "nil" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _invalid(problem: str) -> InvalidRefusal:
     return InvalidRefusal(f"Invalid request.\n\n{problem}")
+
+
+def parse_time(text: str | None) -> str | None:
+    """Return an ISO 8601 time in GitHub's spelling; None for what is no time, which GitHub ignores."""
+    if not text:
+        return None
+    try:
+        # A `+` of an offset that was not percent-encoded arrives as a space.
+        moment = datetime.fromisoformat(text.strip().replace(" ", "+"))
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        utc = aware.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
+        return None
+    return f"{utc.isoformat(timespec='seconds')}Z"
+
+
+def read_signature(person: Body | None, now: str) -> Signature | None:
+    """Return the signature of a commit or tag from `{name, email, date}`; None where it is left out."""
+    if person is None:
+        return None
+    name, email, date = person.required_text("name"), person.required_text("email"), person.text("date")
+    moment = now if date is None else parse_time(date)
+    if moment is None:
+        raise InvalidRefusal(f"Invalid request.\n\n{date} is not a valid date.")
+    return Signature(name=name, email=email, at=moment)

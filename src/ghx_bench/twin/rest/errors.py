@@ -1,4 +1,4 @@
-"""How a refusal is spelled in REST: status, message, `errors` and a pointer to the documentation."""
+"""Refusals as REST writes them: status, message, `errors` and a pointer to the documentation."""
 
 from ghx_bench.twin.refusals import (
     FieldError,
@@ -8,14 +8,14 @@ from ghx_bench.twin.refusals import (
     PlainNotFoundRefusal,
     Refusal,
 )
-from ghx_bench.twin.rest.answer import Answer, JsonObject
+from ghx_bench.twin.reply import JSON, JsonObject, Reply, json_reply
 
 DOCUMENTATION = "https://docs.github.com/rest"
 UNKNOWN = "unknown"  # what the journal calls a path that GitHub does not have
 
 
 class RenamedRefusal(Refusal):
-    """The repository has another name now; `repository_id` says where it is found under any name."""
+    """The repository has another name now; its address by `repository_id` stays valid."""
 
     code = "RENAMED"
     status = 301
@@ -26,32 +26,36 @@ class RenamedRefusal(Refusal):
 
 
 class BadRequestRefusal(Refusal):
-    """The body is no JSON, or no JSON of the right kind."""
+    """The body is no JSON, or JSON of the wrong kind."""
 
     code = "BAD_REQUEST"
     status = 400
 
 
-def refused(refusal: Refusal, documentation: str = DOCUMENTATION) -> Answer:
-    """Return GitHub's answer for a refusal."""
+def refusal_reply(refusal: Refusal, documentation: str = DOCUMENTATION) -> Reply:
+    """Return GitHub's reply for a refusal."""
     body: JsonObject = {"message": _message(refusal)}
     if isinstance(refusal, InvalidRefusal) and refusal.errors:
         body["errors"] = [_entry(error) for error in refusal.errors]
     body |= {"documentation_url": documentation, "status": str(refusal.status)}
     scopes = refusal.needed_scopes if isinstance(refusal, ForbiddenRefusal) else ()
     headers = {"X-Accepted-OAuth-Scopes": ", ".join(scopes)} if scopes else {}
-    return Answer(status=refusal.status, body=body, headers=headers)
+    return json_reply(body, status=refusal.status, headers=headers)
 
 
-def no_such_path() -> Answer:
-    """Return the 404 of a path that GitHub does not have; it is set apart by its line ends."""
+def no_such_path() -> Reply:
+    """Return the 404 of a path that GitHub does not have.
+
+    GitHub writes it over several lines with CRLF, unlike the 404 of an object that is not there.
+    """
     text = (
         f'{{\r\n  "message": "Not Found",\r\n  "documentation_url": "{DOCUMENTATION}",\r\n  "status": "404"\r\n}}'
     ).encode()
-    return Answer(status=404, body=text, operation=UNKNOWN)
+    return Reply(status=404, content=text, media_type=JSON, operation=UNKNOWN)
 
 
 def _message(refusal: Refusal) -> str:
+    # GitHub's REST says "Not Found" whatever is missing; the sentence that names it is GraphQL's.
     if isinstance(refusal, NotFoundRefusal) and not isinstance(refusal, PlainNotFoundRefusal):
         return "Not Found"
     return refusal.message

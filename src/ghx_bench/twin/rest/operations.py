@@ -1,10 +1,15 @@
-"""Every operation of the REST API that the twin has: dispatch, documentation and tests read this one table."""
+"""Every operation of the REST API that the twin has, and the names of all that GitHub has.
+
+Dispatch, documentation and tests read the one table `OPERATIONS`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 
-from ghx_bench.twin.rest.answer import Answer
+from ghx_bench.twin.reply import Reply
+from ghx_bench.twin.rest.errors import DOCUMENTATION
 from ghx_bench.twin.rest.handlers import (
     actions,
     branches,
@@ -29,7 +34,8 @@ from ghx_bench.twin.rest.handlers import (
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.rest.routing import Router
 
-Handler = Callable[[RestRequest], Answer]
+FILE = "github-operations.txt"  # all that GitHub has; written by scripts/github_operations.py
+Handler = Callable[[RestRequest], Reply]
 R = "/repos/{owner}/{repo}"
 _ISSUE, _PULL = f"{R}/issues/{{issue_number}}", f"{R}/pulls/{{pull_number}}"
 _COMMENT, _REVIEW_COMMENT = f"{R}/issues/comments/{{comment_id}}", f"{R}/pulls/comments/{{comment_id}}"
@@ -58,7 +64,7 @@ class Operation:
 
     @property
     def mutates(self) -> bool:
-        """Tell whether it may change the world."""
+        """Return whether it may change the world."""
         return self.method != "GET"
 
     @property
@@ -279,3 +285,29 @@ def router() -> Router[Operation]:
     for operation in OPERATIONS:
         made.add(operation.method, operation.template, operation)
     return made
+
+
+@cache
+def _catalogue() -> tuple[Router[str], dict[str, str]]:
+    router, pages = Router[str](), dict[str, str]()
+    text = files("ghx_bench.twin.rest").joinpath(FILE).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        method, template, page = line.split(" ")
+        router.add(method, template, f"{method} {template}")
+        pages[f"{method} {template}"] = page
+    return router, pages
+
+
+def known_operation(method: str, raw_path: str) -> str | None:
+    """Return the method and template under which GitHub serves a path; None where it has no such path.
+
+    The twin may lack the operation: then it answers 501 instead of 404.
+    """
+    found = _catalogue()[0].find(method, raw_path)
+    return None if found is None else found.target
+
+
+def documentation_url(operation: str) -> str:
+    """Return the page that describes an operation."""
+    page = _catalogue()[1].get(operation)
+    return f"{DOCUMENTATION}/{page}" if page else DOCUMENTATION

@@ -1,20 +1,21 @@
-"""Pages of lists, and the Link header that leads through them."""
+"""Lists: their order, their pages, and the Link header that leads through them."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from ghx_bench.twin.rest.answer import Answer, JsonObject
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply
 from ghx_bench.twin.rest.request import RestRequest
 
 DEFAULT_SIZE, LARGEST_SIZE = 30, 100
 ItemT = TypeVar("ItemT")
+Keys = Mapping[str, Callable[[ItemT], Any]]  # what to sort by, by the word in `sort`
 
 
-def listed(request: RestRequest, items: Sequence[ItemT], render: Callable[[ItemT], JsonObject]) -> Answer:
-    """Answer with the page of a list that was asked for; only what is on it gets rendered."""
+def list_reply(request: RestRequest, items: Sequence[ItemT], render: Callable[[ItemT], JsonObject]) -> Reply:
+    """Return the page of a list that was asked for; only items on it are rendered."""
     shown, headers = page_of(request, items)
-    return Answer(body=[render(item) for item in shown], headers=headers)
+    return json_reply([render(item) for item in shown], headers=headers)
 
 
 def page_of(request: RestRequest, items: Sequence[ItemT]) -> tuple[Sequence[ItemT], dict[str, str]]:
@@ -22,11 +23,11 @@ def page_of(request: RestRequest, items: Sequence[ItemT]) -> tuple[Sequence[Item
     size, page = page_size(request), page_number(request)
     last = max(1, -(-len(items) // size))
     start = (page - 1) * size
-    return items[start : start + size], _headers(request, page, last)
+    return items[start : start + size], _link_headers(request, page, last)
 
 
 def page_size(request: RestRequest) -> int:
-    """Return how many items a page holds; junk means GitHub's default."""
+    """Return how many items a page holds; GitHub ignores what is no number and cuts what is too large."""
     asked = _positive(request.query.get("per_page"))
     return DEFAULT_SIZE if asked is None else min(asked, LARGEST_SIZE)
 
@@ -43,19 +44,33 @@ def _positive(text: str | None) -> int | None:
     return int(digits) or None
 
 
-def _headers(request: RestRequest, page: int, last: int) -> dict[str, str]:
-    if last == 1:
+def _link_headers(request: RestRequest, page: int, last: int) -> dict[str, str]:
+    if last == 1:  # GitHub sends no Link header for a list of one page; clients stop when `next` is missing
         return {}
     targets: list[tuple[int, str]] = []
     if page > 1:
-        targets.append((min(page - 1, last), "prev"))
+        targets.append((min(page - 1, last), "prev"))  # a page past the end leads back to the last one
     if page < last:
         targets += [(page + 1, "next"), (last, "last")]
     if page > 1:
         targets.append((1, "first"))
-    return {"Link": ", ".join(f'<{_address(request, number)}>; rel="{relation}"' for number, relation in targets)}
+    here = f"{request.base.api}{request.raw_path}"
+    links = [f'<{here}?{urlencode({**request.query, "page": str(number)})}>; rel="{name}"' for number, name in targets]
+    return {"Link": ", ".join(links)}
 
 
-def _address(request: RestRequest, page: int) -> str:
-    query = {**request.query, "page": str(page)}
-    return f"{request.base.api}{request.raw_path}?{urlencode(query)}"
+def sort_items(
+    request: RestRequest,
+    items: Sequence[ItemT],
+    keys: Keys[ItemT],
+    default: str,
+    direction: str = "desc",
+) -> list[ItemT]:
+    """Return the items in the order that `sort` and `direction` ask for; an unknown word means the default."""
+    asked = request.query.get("sort", default)
+    key = keys[asked if asked in keys else default]
+    descending = request.query.get("direction", direction) != "asc"
+    # Times have whole seconds. Of equal ones the newer item, later in the list, is the larger: `sorted` alone would
+    # keep the older first when it reverses.
+    places = {id(item): place for place, item in enumerate(items)}
+    return sorted(items, key=lambda item: (key(item), places[id(item)]), reverse=descending)

@@ -1,4 +1,4 @@
-"""One REST request as the handlers see it."""
+"""One REST request as its handler gets it."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestRequest:
-    """What a handler needs to know of a request; everything a client wrote is checked where it is read."""
+    """A request that has been routed; what the client wrote is checked where a handler reads it."""
 
     world: World
     viewer: Viewer
@@ -59,7 +59,7 @@ class RestRequest:
         return self.parameters[name]
 
     def number(self, name: str) -> int:
-        """Return a number in the path; nothing is found under what is no number."""
+        """Return a number in the path; refuse a text that is no number as not found, like GitHub."""
         text = self.parameters[name]
         if not text.isascii() or not text.isdigit() or int(text[:20]) > _LARGEST:
             raise NotFoundRefusal(f"Could not resolve to a thing with the number of {text[:20]!r}.")

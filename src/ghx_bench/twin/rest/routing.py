@@ -1,4 +1,4 @@
-"""Finding what serves a path: a tree of segments that are split before they are decoded."""
+"""Finds the target of a path: a tree of segments, split before they are decoded."""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -20,7 +20,7 @@ class _Node(Generic[TargetT]):
 
 @dataclass(frozen=True, slots=True)
 class Match(Generic[TargetT]):
-    """What a path leads to, and the decoded values of its parameters."""
+    """The target of a path, and the decoded values of its parameters."""
 
     target: TargetT
     parameters: dict[str, str]
@@ -38,7 +38,7 @@ class Router(Generic[TargetT]):
         self._root = _Node[TargetT]()
 
     def add(self, method: str, template: str, target: TargetT) -> None:
-        """Serve a method of a template."""
+        """Add the target of a method and a template."""
         node, names = self._root, list[str]()
         for segment in template.strip("/").split("/"):
             if not segment.startswith("{"):
@@ -52,7 +52,8 @@ class Router(Generic[TargetT]):
         node.targets[method] = (target, tuple(names))
 
     def find(self, method: str, raw_path: str) -> Match[TargetT] | None:
-        """Return what serves a method of a path that is still percent-encoded."""
+        """Return the target of a method and a path that is still percent-encoded."""
+        # Split first: `%2F` is part of a value (a branch `a/b`), never a boundary.
         segments = raw_path.strip("/").split("/")
         found = _find(self._root, method, [unquote(segment) for segment in segments], 0)
         if found is None:

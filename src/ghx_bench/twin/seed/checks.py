@@ -1,10 +1,10 @@
-"""What tools reported on commits, in a seed."""
+"""The records of a seed for checks, and for workflows with their runs."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from ghx_bench.twin.seed.format import Login, Moment, SeedModel
+from ghx_bench.twin.seed.format import Login, Moment, Number, SeedModel
 
 
 class SeedCheck(SeedModel):
@@ -36,3 +36,63 @@ class SeedCommitCheck(SeedCheck):
     """A check run or commit status on any commit."""
 
     commit: str = Field(description="A branch, a tag or the sha of a commit.")
+
+
+_WorkflowPath = Annotated[str, StringConstraints(pattern=r"^\.github/workflows/[^/]+\.ya?ml$")]
+_Conclusion = Literal[
+    "action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"
+]
+
+
+class SeedJob(SeedModel):
+    """A job of a run, which is a check run on its commit."""
+
+    name: str
+    status: Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"] = Field(
+        default="completed", description="How far it is."
+    )
+    conclusion: _Conclusion | None = Field(
+        default=None, description="How it ended: success, failure, ...; success if it is completed and says nothing."
+    )
+    title: str | None = Field(default=None, description="The heading of its output.")
+    summary: str | None = Field(default=None, description="The text of its output.")
+    url: str | None = Field(default=None, description="Where its details are; its own page if left out.")
+    at: Moment | None = Field(default=None, description="When it began; with the attempt if left out.")
+    completed_at: Moment | None = Field(default=None, description="When it ended.")
+
+
+class SeedAttempt(SeedModel):
+    """How one attempt at a run went."""
+
+    actor: Login | None = Field(default=None, description="Who set it off; the owner if left out.")
+    jobs: tuple[SeedJob, ...] = Field(default=(), description="Its jobs; what they add up to is how it went.")
+    conclusion: _Conclusion | None = Field(
+        default=None, description="How an attempt without any job ended (startup_failure); else it is queued."
+    )
+    at: Moment | None = Field(default=None, description="When it began.")
+    updated_at: Moment | None = None
+
+
+class SeedRun(SeedAttempt):
+    """A run of a workflow; `jobs` are those of the first attempt."""
+
+    id: Number | None = Field(default=None, description="By which clients name it; the next free one if left out.")
+    number: Number | None = Field(
+        default=None, description="Its number in the workflow; the next free one if left out."
+    )
+    commit: str = Field(description="A branch, a tag or the sha of a commit.")
+    branch: str | None = Field(default=None, description="The branch it ran for; `commit`, where that is one.")
+    event: str = Field(default="push", description="What set it off: push, pull_request, schedule, ...")
+    title: str | None = Field(default=None, description="Its title; that of the commit if left out.")
+    reruns: tuple[SeedAttempt, ...] = Field(default=(), description="Further attempts, in order; the last one counts.")
+
+
+class SeedWorkflow(SeedModel):
+    """A workflow; files in .github/workflows on the default branch make one too, with no runs."""
+
+    name: str
+    path: _WorkflowPath | None = Field(default=None, description="Its file; one made of its name if left out.")
+    state: Literal["active", "deleted", "disabled_fork", "disabled_inactivity", "disabled_manually"] = "active"
+    runs: tuple[SeedRun, ...] = Field(default=(), description="Its runs, oldest first.")
+    at: Moment | None = Field(default=None, description="When it was made.")
+    updated_at: Moment | None = None

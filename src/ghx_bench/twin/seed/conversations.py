@@ -1,132 +1,170 @@
-"""What people said in a seed's repository: issues and pull requests with comments, in the order of their numbers."""
+"""The records of a seed for issues, pull requests, comments, reviews and threads."""
 
-from ghx_bench.twin.commands import comments, issues, restoring
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.seed.mistakes import within
-from ghx_bench.twin.seed.plot import Plot
-from ghx_bench.twin.seed.pulls import finish_pull, open_pull
-from ghx_bench.twin.seed.talk import SeedComment, SeedConversation, SeedIssue, SeedPull
-from ghx_bench.twin.state.records import Issue, Milestone
-from ghx_bench.twin.world import Act
+from typing import Literal, Self
 
+from pydantic import Field, model_validator
 
-def plant_conversations(plot: Plot) -> None:
-    """Open, discuss and close what the seed says, numbered ones in the order of their numbers."""
-    for each in _in_order(plot):
-        with within(repr(each.title)):
-            _skip_to(plot, each)
-            issue = _open(plot, each)
-            _describe(plot, each, issue)
-            _discuss(plot, each, issue)
-            _close(plot, each, issue)
-            plot.planted.append((each, issue))
+from ghx_bench.twin.seed.checks import SeedCheck
+from ghx_bench.twin.seed.format import Emoji, IssueName, Login, MergeMethod, Moment, Number, SeedModel, Sha
+
+_AN_EXPORT = "Written by an export."
+Side = Literal["LEFT", "RIGHT"]
 
 
-def relate_issues(plot: Plot) -> None:
-    """Make issues part of others and let them wait for others, now that all are there."""
-    for each, issue in plot.planted:
-        if isinstance(each, SeedIssue):
-            with within(repr(each.title)), plot.world.acting(None, at=issue.created_at) as act:
-                if each.parent is not None:
-                    issues.add_child(act, _named(plot, each.parent), issue)
-                for name in each.blocked_by:
-                    issues.add_blocking(act, issue, _named(plot, name))
+class SeedComment(SeedModel):
+    """A comment in a conversation."""
+
+    author: Login | None = Field(default=None, description="Who wrote it; the author of what it is under if left out.")
+    body: str
+    at: Moment | None = Field(default=None, description="When it was written.")
+    updated_at: Moment | None = Field(default=None, description="When it was edited.")
+    minimized_reason: str | None = Field(default=None, description="Why it is hidden: spam, outdated, resolved, ...")
+    reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
 
 
-def date_conversations(plot: Plot) -> None:
-    """Set when conversations changed last, where the seed says so; later ones move that by mentioning earlier ones."""
-    for each, issue in plot.planted:
-        if each.updated_at is not None:
-            with plot.world.acting(None) as act:
-                act.database.update(issue, updated_at=each.updated_at)
+class SeedThreadComment(SeedComment):
+    """A comment in a review thread."""
+
+    review: Number | None = Field(
+        default=None, description=f"Which of the reviews it belongs to, counted from 1. {_AN_EXPORT}"
+    )
 
 
-def _in_order(plot: Plot) -> list[SeedIssue | SeedPull]:
-    """Put those with a number in the order of their numbers; the others follow in the order they are written."""
-    every: list[SeedIssue | SeedPull] = [*plot.seed.issues, *plot.seed.pulls]
-    numbers = [*(each.number for each in every if each.number is not None), *plot.seed.gone_numbers]
-    twice = next((number for number in numbers if numbers.count(number) > 1), None)
-    if twice is not None:
-        raise InvalidRefusal(f"number {twice} is given twice; issues and pull requests share one row of numbers")
-    numbered = sorted((each for each in every if each.number is not None), key=lambda each: each.number or 0)
-    return numbered + [each for each in every if each.number is None]
+class SeedPlace(SeedModel):
+    """Where a thread stands whose lines may no longer be in the diff; written by an export."""
+
+    commit_sha: Sha
+    original_commit_sha: Sha
+    subject_type: Literal["line", "file"] = "line"
+    start_side: Side | None = None
+    original_line: int | None = None
+    original_start_line: int | None = None
+    original_position: int | None = None
+    outdated: bool = False
+    diff_hunk: str = ""
 
 
-def _skip_to(plot: Plot, each: SeedConversation) -> None:
-    with plot.world.acting(None) as act:
-        current, gone = plot.current(act), set(plot.seed.gone_numbers)
-        number = current.next_number if each.number is None else each.number
-        while number in gone:
-            number += 1
-        act.database.update(current, next_number=number)
+class SeedThread(SeedModel):
+    """A review thread on lines of a pull request's diff."""
+
+    path: str
+    line: Number | None = Field(default=None, description="The line it is on; left out for the whole file.")
+    start_line: Number | None = Field(default=None, description="The first line, where it is on several.")
+    side: Side = Field(default="RIGHT", description="LEFT for a line that was removed.")
+    comments: tuple[SeedThreadComment, ...] = Field(min_length=1)
+    resolved_by: Login | None = Field(default=None, description="Who resolved it; left out for an open thread.")
+    place: SeedPlace | None = Field(default=None, description=_AN_EXPORT)
 
 
-def _open(plot: Plot, each: SeedIssue | SeedPull) -> Issue:
-    with plot.speaking(each.author or plot.steward, at=each.at) as act:
-        if isinstance(each, SeedPull):
-            return lookup.issue_of(plot.world, open_pull(act, plot, each))
-        return issues.create(act, plot.record, title=each.title, body=each.body)
+class SeedReview(SeedModel):
+    """A review with its threads."""
+
+    author: Login
+    state: Literal["PENDING", "COMMENTED", "APPROVED", "CHANGES_REQUESTED", "DISMISSED"] = Field(
+        default="COMMENTED", description="PENDING: begun and not submitted; DISMISSED: an approval that was taken back."
+    )
+    body: str = ""
+    threads: tuple[SeedThread, ...] = ()
+    at: Moment | None = Field(default=None, description="When it was submitted.")
+    reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
+    commit_sha: Sha | None = Field(default=None, description=f"The commit it is of. {_AN_EXPORT}")
 
 
-def _describe(plot: Plot, each: SeedConversation, issue: Issue) -> None:
-    """Give it labels, assignees and a milestone, as if it had been opened with them."""
-    with plot.world.acting(None, at=issue.created_at) as act:
-        if each.labels:
-            names = issues.named_labels(act, plot.record, each.labels, create_missing=False)
-            issues.add_labels(act, issue, names)
-        people = [lookup.user(plot.world, login) for login in each.assignees]
-        if plot.seed.exported:
-            restoring.restore_assignees(act, issue, people)
-        elif people:
-            issues.set_assignees(act, issue, people)
-        if each.milestone is not None:
-            issues.update(act, issue, milestone=_milestone(act, plot, each.milestone))
+class SeedConversation(SeedModel):
+    """What issues and pull requests have in common."""
+
+    number: Number | None = Field(default=None, description="Its number; the next free one if left out.")
+    title: str
+    body: str | None = None
+    author: Login | None = Field(default=None, description="Who opened it; the owner if left out.")
+    labels: tuple[str, ...] = ()
+    assignees: tuple[Login, ...] = ()
+    milestone: str | None = Field(default=None, description="The title of a milestone.")
+    comments: tuple[SeedComment, ...] = ()
+    reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
+    locked: bool = False
+    lock_reason: Literal["off-topic", "too heated", "resolved", "spam"] | None = Field(
+        default=None, description="Why it is locked."
+    )
+    at: Moment | None = Field(default=None, description="When it was opened.")
+    updated_at: Moment | None = Field(default=None, description="When it last changed.")
+    closed_at: Moment | None = Field(default=None, description="When it was closed or merged.")
+    closed_by: Login | None = Field(default=None, description="Who closed it; the owner if left out.")
+
+    @model_validator(mode="after")
+    def _check_lock(self) -> Self:
+        if self.lock_reason is not None and not self.locked:
+            raise ValueError("lock_reason is for what is locked; add `locked: true`")
+        return self
+
+    def refuse_end(self, state: str) -> None:
+        """Refuse what is only said of closed conversations."""
+        if state == "open" and (self.closed_at or self.closed_by):
+            raise ValueError("closed_at and closed_by are for what is closed; say so with `state`")
 
 
-def _discuss(plot: Plot, each: SeedConversation, issue: Issue) -> None:
-    plot.react(issue, each.reactions)
-    opener = lookup.user_by_id(plot.world, issue.author_id).login
-    for index, comment in enumerate(each.comments, 1):
-        with within(f"comment {index}"):
-            _comment(plot, comment, issue, opener)
+class SeedIssue(SeedConversation):
+    """An issue."""
+
+    state: Literal["open", "closed"] = "open"
+    state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None = Field(
+        default=None, description="Why it is closed, completed if left out; `reopened` for an open one that was closed."
+    )
+    pinned: bool = False
+    parent: IssueName | None = Field(default=None, description="The issue it is part of: `#1`, or `owner/name#1`.")
+    blocked_by: tuple[IssueName, ...] = Field(default=(), description="The issues it waits for.")
+
+    @model_validator(mode="after")
+    def _check_state(self) -> Self:
+        self.refuse_end(self.state)
+        if self.state_reason is not None and (self.state_reason == "reopened") != (self.state == "open"):
+            raise ValueError(f"an issue that is {self.state} cannot have the state_reason {self.state_reason!r}")
+        return self
 
 
-def _comment(plot: Plot, seed: SeedComment, issue: Issue, opener: str) -> None:
-    with plot.speaking(seed.author or opener, at=seed.at) as act:
-        made = comments.create(act, issue, seed.body)
-    plot.react(made, seed.reactions)
-    with plot.world.acting(None, at=made.created_at) as act:
-        if seed.minimized_reason is not None:
-            comments.minimize(act, made, seed.minimized_reason)
-        if seed.updated_at is not None:
-            act.database.update(made, updated_at=seed.updated_at)
+class SeedAutoMerge(SeedModel):
+    """The standing request to merge once all requirements are met; written by an export."""
+
+    by: Login
+    at: Moment
+    method: MergeMethod = "merge"
+    title: str | None = None
+    message: str | None = None
 
 
-def _close(plot: Plot, each: SeedIssue | SeedPull, issue: Issue) -> None:
-    if isinstance(each, SeedPull):
-        finish_pull(plot, each, lookup.pull(plot.world, plot.record, issue.number))
-    elif each.state == "closed" or each.state_reason == "reopened":
-        with plot.speaking(each.closed_by or plot.steward, at=each.closed_at) as act:
-            issues.close(act, issue, reason="completed" if each.state == "open" else each.state_reason or "completed")
-            if each.state == "open":
-                issues.reopen(act, issue)
-    with plot.world.acting(None) as act:
-        if isinstance(each, SeedIssue) and each.pinned:
-            issues.pin(act, issue)
-        if each.locked:
-            issues.lock(act, issue, each.lock_reason)
+class SeedOutcome(SeedModel):
+    """The commits of a pull request whose history is in `bundle`; written by an export."""
+
+    head_sha: Sha
+    base_sha: Sha
+    head_repository: str | None = Field(default=None, description="Where the head is; left out when that is gone.")
+    merge_commit_sha: Sha | None = None
+    auto_merge: SeedAutoMerge | None = None
 
 
-def _milestone(act: Act, plot: Plot, title: str) -> Milestone:
-    found = act.database.one(Milestone, repository_id=plot.record.id, title=title)
-    if found is None:
-        raise InvalidRefusal(f"there is no milestone {title!r}; list it under milestones")
-    return found
+class SeedPull(SeedConversation):
+    """A pull request from a branch of this repository or of a fork of it."""
 
+    head: str = Field(description="The branch it comes from, as `branch` or `owner:branch`.")
+    base: str | None = Field(default=None, description="The branch it goes to; the default branch if left out.")
+    draft: bool = False
+    maintainer_can_modify: bool = Field(
+        default=False, description="Whether writers of the base may push to the head in a fork."
+    )
+    state: Literal["open", "closed", "merged"] = "open"
+    merge_method: MergeMethod = Field(default="merge", description="How it was merged.")
+    merged_by: Login | None = Field(default=None, description="Who merged it; the owner if left out.")
+    reviewers: tuple[str, ...] = Field(default=(), description="Who was asked to review: logins, or org/team.")
+    reviews: tuple[SeedReview, ...] = ()
+    threads: tuple[SeedThread, ...] = Field(
+        default=(), description="Threads without a review of their own; each gets one, as on GitHub."
+    )
+    checks: tuple[SeedCheck, ...] = Field(default=(), description="What tools reported on its head.")
+    outcome: SeedOutcome | None = Field(default=None, description=_AN_EXPORT)
 
-def _named(plot: Plot, name: str) -> Issue:
-    """Return the issue that `#1` or `owner/name#1` names."""
-    home, _, number = name.rpartition("#")
-    repository = lookup.repository(plot.world, None, *home.split("/")) if home else plot.record
-    return lookup.issue(plot.world, repository, int(number))
+    @model_validator(mode="after")
+    def _check_state(self) -> Self:
+        self.refuse_end(self.state)
+        if self.merged_by is not None and self.state != "merged":
+            raise ValueError("merged_by is for what is merged; say so with `state: merged`")
+        return self

@@ -1,4 +1,4 @@
-"""The words every part of a seed is spelled with."""
+"""Value types and the base model that every record of a seed uses."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Seed files: read with exact complaints, and written."""
+"""Reads and writes seed files."""
 
 import os
 import re
@@ -10,7 +10,9 @@ from ghx_bench.documents import read_document, validate_document
 from ghx_bench.twin.seed.document import WorldSeed
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_ -]*[A-Za-z]")
-_SHOWN = re.compile(r"\S[\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")  # no other kind of line end
+_SHOWN = re.compile(
+    r"\S[\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*"
+)  # a block keeps \n only: YAML folds other line ends
 _MOST_BYTES = 256 * 1024 * 1024  # an exported world carries its history
 
 
@@ -20,7 +22,7 @@ def load_seed(path: str | os.PathLike[str]) -> WorldSeed:
 
 
 def seed_text(seed: WorldSeed) -> str:
-    """Write a seed as YAML, without what it leaves at its default."""
+    """Return a seed as YAML, without fields at their defaults."""
     content = seed.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return yaml.dump(
         {"version": seed.version, **content}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110
@@ -28,12 +30,12 @@ def seed_text(seed: WorldSeed) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Shows texts of several lines as blocks, and puts in quotes what a reader might take for anything but text."""
+    """Writes texts of several lines as blocks, and quotes what a YAML reader might take for a number, date or bool."""
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text and _SHOWN.fullmatch(text) else '"'
     return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_text)

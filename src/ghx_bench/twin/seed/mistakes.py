@@ -1,4 +1,4 @@
-"""What is wrong with a seed, said with its place in it."""
+"""Errors of a seed, each with its place in the file."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,16 +18,16 @@ class SeedError(InputError):
 
 @contextmanager
 def within(place: str) -> Generator[None]:
-    """Say of whatever is refused in the block where in the seed that is; places may be nested."""
+    """Raise what is refused in the block as a `SeedError` that begins with `place`; blocks may be nested."""
     try:
         yield
     except SeedError as error:
         raise SeedError(f"{one_line(place)}: {error}") from error
     except (Refusal, GitError) as refusal:
-        raise SeedError(one_line(f"{place}: {explained(refusal)}")) from refusal
+        raise SeedError(one_line(f"{place}: {explain_refusal(refusal)}")) from refusal
 
 
-def explained(refusal: Refusal | GitError) -> str:
+def explain_refusal(refusal: Refusal | GitError) -> str:
     """Return the reasons of a refusal in one line."""
     reasons = refusal.errors if isinstance(refusal, InvalidRefusal) else ()
     return "; ".join(_reason(each) for each in reasons) or str(refusal)

@@ -1,33 +1,49 @@
 """The ASGI application: every door of GitHub, for every world it hosts."""
 
+import base64
+import hashlib
 import itertools
-import json
 import logging
+import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import unquote
 
 import anyio
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.faults import Fault, Surface
-from ghx_bench.twin.rest import answering
-from ghx_bench.twin.rest.answering import answer
+from ghx_bench.twin.journal import Entry
+from ghx_bench.twin.reply import Reply, error_reply, json_reply
+from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.request import RateLimit
-from ghx_bench.twin.server import pushing, querying
-from ghx_bench.twin.server.credentials import token_of
-from ghx_bench.twin.server.exchange import JSON, Reply, Request, UnacceptableError, refusal
-from ghx_bench.twin.server.headers import api_headers, entity_tag, is_fresh, viewer_headers
+from ghx_bench.twin.server import git, graphql
 from ghx_bench.twin.server.hosting import Access, Hosting
-from ghx_bench.twin.server.pushing import answer_git, is_git
-from ghx_bench.twin.server.querying import executor
 from ghx_bench.twin.server.rates import resource_of
-from ghx_bench.twin.server.visit import Visit
+from ghx_bench.twin.server.request import Request, UnacceptableError
 
 _GRAPHQL_PATHS = frozenset({"/graphql", "/api/graphql"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_RATE_LIMIT = "/rate_limit"  # asking is free
-_OK, _NOT_MODIFIED = 200, 304
+_RATE_LIMIT = "/rate_limit"
+_OK, _NOT_MODIFIED, _BAD, _CLIENT_IS_GONE = 200, 304, 400, 499
+_SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+_API_HEADERS = {
+    "server": "github.com",
+    "x-github-media-type": "github.v3; format=json",
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": (
+        "ETag, Link, Location, Retry-After, X-GitHub-Media-Type, X-GitHub-Request-Id, X-OAuth-Scopes, "
+        "X-Accepted-OAuth-Scopes, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Used, "
+        "X-RateLimit-Resource"
+    ),
+    "vary": "Accept, Authorization, Cookie, Accept-Encoding",
+    "x-content-type-options": "nosniff",
+}
 
 log = logging.getLogger(__name__)
 
@@ -43,119 +59,204 @@ class TwinApp:
         """Answer one request, and journal it in the world it was for."""
         if scope["type"] != "http":
             return
-        visit = self._visit(Request(scope, receive))
+        request = Request(scope, receive)
+        token = token_of(request.headers.get("authorization"))
+        access = self.hosting.begin_request(token) if token else None
+        exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
         try:
-            reply = await self._reply(visit)
-            await reply.send(visit.request, visit.noting(reply, send))
+            await exchange.send(await self._reply(exchange), send)
         except ClientDisconnect:
             return
         finally:
-            visit.leave()
+            exchange.end()
 
-    def _visit(self, request: Request) -> Visit:
-        token = token_of(request.headers.get("authorization"))
-        access = self.hosting.enter(token) if token else None
-        return Visit(request=request, surface=_surface(request), token=token, access=access)
-
-    async def _reply(self, visit: Visit) -> Reply:
-        request = visit.request
+    async def _reply(self, exchange: "_Exchange") -> Reply:
+        request = exchange.request
         try:
             request.check()
-            if visit.surface == "git":
-                return await _guarded(visit, b"", lambda: answer_git(request, visit.access))
-            reply = await _answer_api(visit)
+            if exchange.surface == "git":  # git's replies carry none of the API's headers
+                return await _answer_or_fail(exchange, b"", lambda: git.answer(request, exchange.access))
+            reply = await _answer_api(exchange)
         except UnacceptableError as error:
             reply = error.reply
-        version = request.headers.get("x-github-api-version")
-        common = api_headers(request_id=f"{next(self._requests):04X}:TWIN", version=version)
+        headers = {**_API_HEADERS, "x-github-request-id": f"{next(self._requests):04X}:TWIN"}
+        if version := request.headers.get("x-github-api-version"):
+            headers["x-github-api-version-selected"] = version
+        # The reply's own headers win: a scripted rate limit says that nothing remains, a route which scopes it accepts.
         own = {name.lower(): value for name, value in reply.headers.items()}
-        reply.headers = {**common, **_about_viewer(visit), **own}
+        reply.headers = {**headers, **_viewer_headers(exchange), **own}
         return reply
 
 
-async def _answer_api(visit: Visit) -> Reply:
-    request, access = visit.request, visit.access
+@dataclass(slots=True, kw_only=True)
+class _Exchange:
+    """One request, what its credentials open, and its way into the journal."""
+
+    request: Request
+    surface: Surface
+    token: str | None
+    access: Access | None
+    _started: float = field(default_factory=time.perf_counter)
+    _sent_bytes: int = 0
+    _is_journalled: bool = False
+
+    async def send(self, reply: Reply, send: Send) -> None:
+        """Send a reply, and journal the request before the last of it goes out.
+
+        So a client that has its whole answer finds its request in the journal.
+        """
+
+        async def journal_and_send(message: Message) -> None:
+            if not self._is_journalled and _may_complete(message, reply):
+                self._journal(reply)
+            await send(message)
+
+        response = self._response(reply)
+        await response(self.request.http.scope, self.request.http.receive, journal_and_send)
+
+    def end(self) -> None:
+        """Journal a request whose client left before it had its answer, and allow its world to be closed."""
+        try:
+            if not self._is_journalled:
+                self._journal(Reply(status=_CLIENT_IS_GONE))
+        finally:
+            if self.access is not None:
+                self.access.hosted.open_requests.end()
+
+    def _response(self, reply: Reply) -> Response:
+        headers = {**reply.headers, "content-type": reply.media_type} if reply.media_type else reply.headers
+        if self.request.method == "HEAD":  # the headers of GET, with the length of what is left out
+            return Response(status_code=reply.status, headers={"content-length": str(len(reply.content)), **headers})
+        if reply.stream is not None:
+            return StreamingResponse(self._count(reply.stream), status_code=reply.status, headers=headers)
+        self._sent_bytes = len(reply.content)
+        return Response(reply.content, status_code=reply.status, headers=headers)
+
+    async def _count(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for chunk in chunks:
+            self._sent_bytes += len(chunk)
+            yield chunk
+
+    def _journal(self, reply: Reply) -> None:
+        self._is_journalled = True
+        if self.access is None:  # no token, no world, no journal
+            return
+        request = self.request
+        path, query = unquote(request.path), _SECRET.sub(r"\1=...", request.query)
+        self.access.hosted.world.journal.add(
+            Entry(
+                at=timestamp(datetime.now(UTC)),
+                surface=self.surface,
+                actor=self.access.viewer.user.login,
+                method=request.method,
+                path=f"{path}?{query}" if query else path,
+                operation=reply.operation or f"{request.method} {path}",
+                status=reply.status,
+                failed=reply.failed or reply.status >= _BAD,
+                mutation=reply.changed,
+                duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
+                request_bytes=request.received,
+                response_bytes=self._sent_bytes,
+                user_agent=request.headers.get("user-agent"),
+            )
+        )
+
+
+def _may_complete(message: Message, reply: Reply) -> bool:
+    """Return whether a client may have its whole answer with this message: the headers, where there is no body."""
+    if reply.stream is None:
+        return True
+    return message["type"] == "http.response.body" and not message.get("more_body", False)
+
+
+def _surface_of(request: Request) -> Surface:
+    if git.is_git(request.path):
+        return "git"
+    return "graphql" if request.raw_path in _GRAPHQL_PATHS else "rest"
+
+
+async def _answer_api(exchange: _Exchange) -> Reply:
+    request, access = exchange.request, exchange.access
     if access is None:
-        return refusal(401, "Bad credentials" if visit.token else "Requires authentication")
-    if request.door.surface == "web":
-        return refusal(404, "Not Found")
+        return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
+    if request.door.surface == "web":  # pages of github.com, which the twin has not
+        return error_reply(404, "Not Found")
     body = await request.body()
-    if visit.surface == "graphql":
-        return await _guarded(visit, body, lambda: _graphql(request, access, body))
-    return await _guarded(visit, body, lambda: _rest(request, access, body))
+    if exchange.surface == "graphql":
+        return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
+    return await _answer_or_fail(exchange, body, lambda: _answer_rest(request, access, body))
 
 
-async def _guarded(visit: Visit, body: bytes, handle: Callable[[], Awaitable[Reply]]) -> Reply:
-    """Let scripted trouble come first; a fault of our own is a 500, and the server goes on serving."""
-    request, access = visit.request, visit.access
-    if access and (fault := access.hosted.world.faults.take(visit.surface, request.method, request.path)):
+async def _answer_or_fail(exchange: _Exchange, body: bytes, answer: Callable[[], Awaitable[Reply]]) -> Reply:
+    """Return the scripted fault of a request, else its answer; an error of our own is a 500, and serving goes on."""
+    request, access = exchange.request, exchange.access
+    if access and (fault := access.hosted.world.faults.take(exchange.surface, request.method, request.path)):
         await anyio.sleep(fault.latency_ms / 1000)
         if fault.status is not None:
-            reply = _trouble(fault, fault.status, visit.surface, access)
-            reply.operation = await _operation(visit, access, body)
+            reply = _fault_reply(fault, fault.status, exchange.surface, access)
+            reply.operation = await _operation_of(exchange, access, body)
             return reply
     try:
-        return await handle()
+        return await answer()
     except (ClientDisconnect, UnacceptableError):
         raise
     except Exception:  # a server request is a boundary
+        # Whoever removes a world waits for its requests, but not for ever: a late one finds the database closed.
         if access and access.hosted.world.is_closed:
-            return refusal(503, "This world was closed meanwhile")
+            return error_reply(503, "This world was closed meanwhile")
         log.exception("%s %s failed", request.method, request.path)
-        return refusal(500, "Server Error")
+        return error_reply(500, "Server Error")
 
 
-async def _operation(visit: Visit, access: Access, body: bytes) -> str:
-    """Return what the journal calls a request that nobody answers."""
-    match visit.surface:
+async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str:
+    """Return what the journal calls a request that a fault answers: the same as without the fault."""
+    request = exchange.request
+    match exchange.surface:
         case "git":
-            return pushing.git_operation(visit.request)
+            return git.operation_of(request)
         case "graphql":
-            return await querying.operation_of(body)
+            return await graphql.operation_of(body)
         case "rest":
-            return answering.operation_of(access.hosted.world, access.viewer, visit.request.method, visit.request.path)
+            return dispatch.operation_of(access.hosted.world, access.viewer, request.method, request.path)
 
 
-def _trouble(fault: Fault, status: int, surface: Surface, access: Access) -> Reply:
+def _fault_reply(fault: Fault, status: int, surface: Surface, access: Access) -> Reply:
     message = fault.message.replace("{user_id}", str(access.viewer.id))
     if surface != "graphql" or fault.graphql_type is None:
-        return refusal(status, message, headers=fault.headers)
-    body = {"errors": [{"type": fault.graphql_type, "message": message}]}
-    content = json.dumps(body, separators=(",", ":")).encode()
-    return Reply(status=_OK, content=content, media_type=JSON, headers=dict(fault.headers), failed=True)
+        return error_reply(status, message, headers=fault.headers)
+    # GraphQL reports a used-up budget with 200 and an error of that type, where REST has a 403.
+    reply = json_reply({"errors": [{"type": fault.graphql_type, "message": message}]}, headers=fault.headers)
+    reply.failed = True
+    return reply
 
 
-async def _graphql(request: Request, access: Access, body: bytes) -> Reply:
+async def _answer_graphql(request: Request, access: Access, body: bytes) -> Reply:
     if request.method != "POST":
-        return refusal(404, "Not Found")
-    world, execute = access.hosted.world, await executor()
-    async with access.hosted.gate:
+        return error_reply(404, "Not Found")
+    world, execute = access.hosted.world, await graphql.executor()
+    # Queries take the lock as well: whether a document mutates is known only once it is parsed.
+    async with access.hosted.write_lock:
         before = world.database.last_change()
-        left = access.hosted.rates.foreseen(access.viewer.id, "graphql", time.time())  # as the headers will say
-        done = execute(world, access.viewer, body, request.door.urls, left)
-        changed = world.database.last_change() != before
-    return Reply(
-        status=done.status,
-        content=done.content,
-        media_type=JSON,
-        operation=done.operation,
-        failed=done.has_errors,
-        changed=changed,
-    )
+        # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
+        left = access.hosted.rates.foresee(access.viewer.id, "graphql", time.time())
+        reply = execute(world, access.viewer, body, request.door.urls, left)
+        reply.changed = world.database.last_change() != before
+    return reply
 
 
-async def _rest(request: Request, access: Access, body: bytes) -> Reply:
+async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
+    # A read runs to its end without awaiting, so it needs no lock; a write waits for a push, which awaits git.
     if request.method in _READING:
-        return _conditional(request, _answer_rest(request, access, body))
-    async with access.hosted.gate:
-        return _answer_rest(request, access, body)
+        return _make_conditional(request, _call_rest(request, access, body))
+    async with access.hosted.write_lock:
+        return _call_rest(request, access, body)
 
 
-def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
-    world = access.hosted.world
-    before = world.database.last_change()
-    done = answer(
-        world,
+def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
+    database = access.hosted.world.database
+    before = database.last_change()
+    reply = dispatch.answer(
+        access.hosted.world,
         access.viewer,
         method=request.method,
         raw_path=request.path,
@@ -165,40 +266,41 @@ def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
         base=request.door.urls,
         rate=_rate_limit(access),
     )
-    changed = world.database.last_change() != before
-    return Reply(
-        status=done.status,
-        content=done.content,
-        media_type=done.media_type or None,
-        headers=dict(done.headers),
-        operation=done.operation,
-        changed=changed,
-    )
+    # Asked of the database, not of the method: a PATCH that changes nothing is no mutation.
+    reply.changed = database.last_change() != before
+    return reply
 
 
-def _conditional(request: Request, reply: Reply) -> Reply:
+def _make_conditional(request: Request, reply: Reply) -> Reply:
+    """Give a reply its entity tag, and answer 304 to a client that has it already."""
     if reply.status != _OK:
         return reply
-    tag = entity_tag(reply.content)
+    tag = f'W/"{hashlib.sha256(reply.content).hexdigest()}"'
     reply.headers |= {"etag": tag, "cache-control": "private, max-age=60, s-maxage=60"}
-    if is_fresh(tag, request.headers.get("if-none-match")):
+    # Without W/: If-None-Match compares weakly (RFC 9110, 13.1.2).
+    held = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
+    if "*" in held or tag.removeprefix("W/") in held:
         reply.status, reply.content, reply.media_type = _NOT_MODIFIED, b"", None
     return reply
 
 
-def _surface(request: Request) -> Surface:
-    if is_git(request.path):
-        return "git"
-    return "graphql" if request.raw_path in _GRAPHQL_PATHS else "rest"
-
-
-def _about_viewer(visit: Visit) -> dict[str, str]:
-    access, path = visit.access, visit.request.path
+def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
+    """Count the request, and return what a reply says about who asked: the token's scopes, and what is left."""
+    access, path = exchange.access, exchange.request.path
     if access is None:
         return {}
-    rates, resource, now_s = access.hosted.rates, resource_of(visit.surface, path), time.time()
-    tell = rates.allowance if path == _RATE_LIMIT else rates.count
-    return viewer_headers(access, tell(access.viewer.id, resource, now_s))
+    rates, resource, now_s = access.hosted.rates, resource_of(exchange.surface, path), time.time()
+    count = rates.allowance if path == _RATE_LIMIT else rates.count  # asking what is left is free
+    allowance = count(access.viewer.id, resource, now_s)
+    return {
+        "x-oauth-scopes": ", ".join(sorted(access.viewer.scopes)),
+        "x-accepted-oauth-scopes": "",
+        "x-ratelimit-limit": str(allowance.limit),
+        "x-ratelimit-remaining": str(allowance.remaining),
+        "x-ratelimit-used": str(allowance.used),
+        "x-ratelimit-reset": str(allowance.reset),
+        "x-ratelimit-resource": allowance.resource,
+    }
 
 
 def _rate_limit(access: Access) -> RateLimit:
@@ -213,3 +315,20 @@ def _rate_limit(access: Access) -> RateLimit:
         code_search_used=rates.allowance(viewer, "code_search", now_s).used,
         search_reset=search.reset,
     )
+
+
+def token_of(authorization: str | None) -> str | None:
+    """Return the token of `token T`, `Bearer T` or Basic credentials."""
+    if not authorization:
+        return None
+    scheme, _, rest = authorization.strip().partition(" ")
+    if scheme.lower() in {"token", "bearer"}:
+        return rest.strip() or None
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name, _, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
+    except ValueError:  # no base64, or not of a text
+        return None
+    # git sends any user name with the token as password; some clients send the token as the name.
+    return (name if password in {"", "x-oauth-basic"} else password) or None

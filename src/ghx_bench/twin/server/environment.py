@@ -1,4 +1,4 @@
-"""The environment in which the real `gh` and `git` talk to the twin and cannot tell it from GitHub."""
+"""The environment in which the real `gh` and `git` talk to the twin as if it were GitHub."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ _FOLDERS = {
     "TMPDIR": "tmp",
 }  # gh keeps introspection answers and logs in caches: each client has its own
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+# Each of these would lead a client past the twin: to another host, repository, proxy, configuration or credential.
 _LEFT_OUT = frozenset({
     *_PROXIES, "GH_HOST", "GH_REPO", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_FORCE_TTY", "GH_DEBUG",
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_SYSTEM",
@@ -43,7 +44,7 @@ class ClientEnvironment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Whom a client acts as."""
+    """The user a client acts as, and the token it sends."""
 
     login: str
     name: str
@@ -57,7 +58,8 @@ def client_environment(directory: Path, *, url: str, socket_path: Path, identity
     folders = {variable: directory / name for variable, name in _FOLDERS.items()}
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
-    write_private(folders["GH_CONFIG_DIR"] / "config.yml", _gh_config(socket_path))
+    gh_config = f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {socket_path}\n'
+    write_private(folders["GH_CONFIG_DIR"] / "config.yml", gh_config)
     write_private(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
     askpass = write_askpass(directory, identity.token, origins=(_GITHUB, url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
@@ -86,10 +88,6 @@ def client_environment(directory: Path, *, url: str, socket_path: Path, identity
     return ClientEnvironment(directory=directory, variables=variables)
 
 
-def _gh_config(socket_path: Path) -> str:
-    return f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {socket_path}\n'
-
-
 def _gh_hosts(identity: Identity) -> str:
     return (
         "github.com:\n"
@@ -103,15 +101,19 @@ def _gh_hosts(identity: Identity) -> str:
 
 
 def _git_config(url: str, identity: Identity, askpass: Path) -> str:
-    """Send github.com's git traffic to the twin as a proxy: the remote keeps its name, so `gh` still knows it."""
+    """Return a git configuration that sends github.com's traffic to the twin.
+
+    The twin is set as a proxy, and no remote is rewritten to its address: `gh` knows a repository by a remote on
+    github.com.
+    """
     return f"""\
 [user]
-\tname = {_quoted(identity.name)}
-\temail = {_quoted(identity.email)}
+\tname = {_quote(identity.name)}
+\temail = {_quote(identity.email)}
 [init]
 \tdefaultBranch = main
 [core]
-\taskPass = {_quoted(str(askpass))}
+\taskPass = {_quote(str(askpass))}
 [url "{_GITHUB}/"]
 \tinsteadOf = https://github.com/
 \tinsteadOf = git@github.com:
@@ -125,5 +127,5 @@ def _git_config(url: str, identity: Identity, askpass: Path) -> str:
 """
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

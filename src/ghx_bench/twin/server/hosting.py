@@ -15,38 +15,38 @@ from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
 
 
-class Visitors:
-    """The requests to a world that are on their way."""
+class OpenRequests:
+    """How many requests to a world have begun and not ended."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._changing = threading.Condition()
+        self._changing = threading.Condition()  # threads: worlds are removed outside the server's event loop
 
-    def enter(self) -> None:
+    def begin(self) -> None:
         """Count one more."""
         with self._changing:
             self._count += 1
 
-    def leave(self) -> None:
+    def end(self) -> None:
         """Count one less."""
         with self._changing:
             self._count -= 1
             self._changing.notify_all()
 
-    def wait_until_gone(self, timeout_s: float) -> None:
-        """Wait until there are none, but not longer than that."""
+    def wait_for_none(self, timeout_s: float) -> None:
+        """Wait until there are none, at most `timeout_s`."""
         with self._changing:
             self._changing.wait_for(lambda: self._count == 0, timeout_s)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Hosted:
-    """A world on a server, with the gate that its writers pass one at a time, and who is with it."""
+    """A world on a server, with the lock of its writers, its rate limits and its open requests."""
 
     world: World
-    gate: anyio.Lock = field(default_factory=anyio.Lock)
+    write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
-    visitors: Visitors = field(default_factory=Visitors)
+    open_requests: OpenRequests = field(default_factory=OpenRequests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +68,12 @@ class _Grant:
 class Hosting:
     """The worlds of one server by token; worlds come and go while it serves.
 
-    A token opens a world only if no other one here holds it: copies of a world hold the same tokens, and which of them
-    is meant cannot be told. Tokens that are issued here are always unique.
+    A token opens a world only if no other one here holds it: copies of a world hold the same tokens, and nothing says
+    which of them is meant. Tokens that are issued here are always unique.
     """
 
     def __init__(self) -> None:
-        self._grants: dict[str, dict[int, _Grant]] = {}  # by token, then by world
+        self._grants: dict[str, dict[int, _Grant]] = {}  # by token, then by the id() of the world
         self._hosted: dict[int, Hosted] = {}
         self._lock = threading.Lock()
 
@@ -89,7 +89,7 @@ class Hosting:
     def remove(self, world: World) -> Hosted | None:
         """Stop serving a world; its tokens are unknown from now on, unless another world holds them.
 
-        Requests that came before may still be with it: what is returned knows them.
+        Requests that began before may still use it: the returned `open_requests` counts them.
         """
         with self._lock:
             for token, grants in list(self._grants.items()):
@@ -107,25 +107,25 @@ class Hosting:
 
     def open(self, token: str) -> Access | None:
         """Return the world and the viewer behind a token; None if it is unknown or ambiguous, or its user gone."""
-        access = self.enter(token)
+        access = self.begin_request(token)
         if access is not None:
-            access.hosted.visitors.leave()
+            access.hosted.open_requests.end()
         return access
 
-    def enter(self, token: str) -> Access | None:
-        """Do what `open` does, for one who is counted as a visitor of the world, and has to leave it."""
+    def begin_request(self, token: str) -> Access | None:
+        """Return what `open` returns, with the world's `open_requests` begun; the caller ends it."""
         with self._lock:
             grants = self._grants.get(token, {})
             if len(grants) != 1:
                 return None
             ((world, grant),) = grants.items()
             hosted = self._hosted[world]
-            hosted.visitors.enter()  # before anybody can remove the world and find it empty
+            hosted.open_requests.begin()  # inside the lock: `remove` must not see none and close the world
         try:
             user = hosted.world.database.get(User, grant.user_id)
         except sqlite3.ProgrammingError:  # the world was closed and is still here
             user = None
         if user is None:
-            hosted.visitors.leave()
+            hosted.open_requests.end()
             return None
         return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))

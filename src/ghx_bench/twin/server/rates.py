@@ -1,4 +1,4 @@
-"""How much each user has asked: counted and shown as on GitHub, and never held against anyone.
+"""Rate limits: counted and shown as on GitHub, and never enforced.
 
 A test bench does not run out by itself, so at least one request always remains; running out is a fault to script.
 """
@@ -45,7 +45,7 @@ class Rates:
         self._used[user_id, resource] = (before.reset, before.used + 1)
         return self.allowance(user_id, resource, now_s)
 
-    def foreseen(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
+    def foresee(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
         """Return what will be left once the request at hand is counted."""
         before = self.allowance(user_id, resource, now_s)
         return replace(before, used=min(before.used + 1, before.limit - 1))
@@ -60,7 +60,7 @@ class Rates:
 
 
 def resource_of(surface: str, path: str) -> Resource:
-    """Tell which budget a request counts against."""
+    """Return which budget a request counts against."""
     if surface == "graphql":
         return "graphql"
     if path.startswith("/search/code"):

@@ -1,4 +1,4 @@
-"""Whose token a client uses: one that the world holds, wherever there is one."""
+"""The token that a client gets: one that the world holds, wherever there is one."""
 
 import hashlib
 
@@ -14,6 +14,7 @@ def kept_token(world: World, user: User) -> str:
     held = world.database.one(Token, user_id=user.id)
     if held is not None:
         return held.token
+    # Derived, not random: worlds of the same seed have the same token.
     digest = hashlib.sha256(f"{user.id}:{user.login}".encode()).hexdigest()
     with world.acting(None) as act:
         return users.create_token(act, user, token=f"ghp_{digest[:36]}", scopes=tuple(sorted(EVERY_SCOPE))).token
@@ -22,7 +23,7 @@ def kept_token(world: World, user: User) -> str:
 def own_token(hosting: Hosting, world: World, user: User) -> str:
     """Return the user's own token where it opens this world, else a fresh one that may do as much.
 
-    The fresh one is the server's alone, so no diff shows it; who holds no token in the world may do everything.
+    The fresh one is the server's alone, so no diff shows it; a user without a token in the world may do everything.
     """
     held = world.database.one(Token, user_id=user.id)
     if held is None:

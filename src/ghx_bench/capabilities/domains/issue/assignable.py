@@ -1,4 +1,4 @@
-"""Whoever is assigned to something: issues and pull requests are alike in that."""
+"""Assign people to issues and pull requests, which are alike in that."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.lookup import ids_of
-from ghx_bench.capabilities.models import InputModel, Text, part
+from ghx_bench.capabilities.domains.issue.lookup import find_ids
+from ghx_bench.capabilities.models import InputModel, Text, require_value
 
 _ADD = """
 mutation AssigneesAdd($id: ID!, $assigneeIds: [ID!]!) {
@@ -34,7 +34,7 @@ class SomePeopleInput(InputModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignable:
-    """What people are assigned to."""
+    """The issue or pull request that people are assigned to."""
 
     kind: Literal["issueOrPullRequest", "pullRequest"]
     owner: str
@@ -43,7 +43,7 @@ class Assignable:
 
 
 async def add_people(client: GitHubClient, subject: Assignable, people: Sequence[str]) -> tuple[str, ...]:
-    """Assign people, and return who of them is assigned now."""
+    """Assign people, and return those of them who are assigned now."""
     found, ids = await find_people(client, subject, people)
     after = await _change(client, _ADD, found["id"], ids)
     wanted = {login.casefold() for login in people}
@@ -51,7 +51,7 @@ async def add_people(client: GitHubClient, subject: Assignable, people: Sequence
 
 
 async def remove_people(client: GitHubClient, subject: Assignable, people: Sequence[str]) -> tuple[str, ...]:
-    """Take people off, and return who was; somebody who was not assigned is not among them."""
+    """Take people off, and return those who were assigned before."""
     found, ids = await find_people(client, subject, people)
     after = await _change(client, _REMOVE, found["id"], ids)
     return tuple(each["login"] for each in found["assignees"]["nodes"] if each["login"] not in after)
@@ -60,19 +60,19 @@ async def remove_people(client: GitHubClient, subject: Assignable, people: Seque
 async def find_people(
     client: GitHubClient, subject: Assignable, people: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the subject (`__typename`, `id`, `assignees`) and the ids of people, who are assigned or may be."""
+    """Return the subject (`__typename`, `id`, `assignees`) and the ids of people who are or may be assigned."""
     logins = {f"login{index}": login for index, login in enumerate(people)}
     which = {"owner": subject.owner, "name": subject.name, "number": subject.number}
-    repository = part(await client.graphql(_lookup(subject, list(logins)), {**which, **logins}), "repository")
-    known = [*part(repository, "subject", "assignees", "nodes")]
+    repository = require_value(await client.graphql(_lookup(subject, list(logins)), {**which, **logins}), "repository")
+    known = [*require_value(repository, "subject", "assignees", "nodes")]
     for variable in logins:
-        known += part(repository, f"of_{variable}", "nodes")
+        known += require_value(repository, f"of_{variable}", "nodes")
     what = f"nobody can be assigned in {subject.owner}/{subject.name} as"
-    return repository["subject"], ids_of(people, known, key="login", what=what)
+    return repository["subject"], find_ids(people, known, key="login", what=what)
 
 
 def _lookup(subject: Assignable, variables: Sequence[str]) -> str:
-    """Write the document that asks for the subject and, as one question for each, for people."""
+    """Return the document that looks up the subject and, with one field for each, people."""
     declared = "".join(f", ${name}: String!" for name in variables)
     asked = "\n".join(
         f"of_{name}: assignableUsers(query: ${name}, first: 100) {{ nodes {{ id login }} }}" for name in variables
@@ -91,4 +91,4 @@ query AssignableAndPeople($owner: String!, $name: String!, $number: Int!{declare
 
 async def _change(client: GitHubClient, document: str, id_: str, assignee_ids: list[str]) -> list[str]:
     answer = await client.graphql(document, {"id": id_, "assigneeIds": assignee_ids})
-    return [each["login"] for each in part(answer, "change", "assignable", "assignees", "nodes")]
+    return [each["login"] for each in require_value(answer, "change", "assignable", "assignees", "nodes")]

@@ -1,4 +1,4 @@
-"""Who an issue or a pull request is assigned to."""
+"""The assignees of an issue or a pull request."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from ghx_bench.capabilities.domains.issue.assignable import (
 )
 from ghx_bench.capabilities.domains.issue.lookup import update_subject
 from ghx_bench.capabilities.models import Logins, OutputModel, Positive, SubjectInput, Text
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class SomeAssigneesInput(SomePeopleInput, SubjectInput):
@@ -28,21 +28,21 @@ class AllAssigneesInput(SubjectInput):
 
 
 class AddedAssignees(OutputModel):
-    """Who of those named is assigned now."""
+    """Logins of those named who are assigned now."""
 
     issue_number: Positive
     added: tuple[str, ...]
 
 
 class RemovedAssignees(OutputModel):
-    """Who was taken off; somebody who was not assigned is not among them."""
+    """Logins of those who were taken off; people who were not assigned are not among them."""
 
     issue_number: Positive
     removed: tuple[str, ...]
 
 
 class AssigneesOfIssue(OutputModel):
-    """Everybody who is assigned now."""
+    """Logins of all who are assigned now."""
 
     id: Text
     assignees: Logins
@@ -61,7 +61,7 @@ async def remove_assignees(client: GitHubClient, given: SomeAssigneesInput) -> R
 
 
 async def set_assignees(client: GitHubClient, given: AllAssigneesInput) -> AssigneesOfIssue:
-    """Replace who an issue or a pull request is assigned to."""
+    """Replace the assignees of an issue or a pull request."""
     subject, ids = await find_people(client, _subject(given), given.assignees)
     fields = "id assignees(first: 100) { nodes { login } }"
     return AssigneesOfIssue.model_validate(await update_subject(client, subject, {"assigneeIds": ids}, fields=fields))

@@ -14,10 +14,10 @@ from ghx_bench.capabilities.models import (
     Paging,
     SubjectInput,
     Text,
-    page,
-    part,
+    require_value,
+    to_page,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 COMMENTS = """
       comments(first: $first, after: $after) {
@@ -25,7 +25,7 @@ COMMENTS = """
         pageInfo { hasNextPage endCursor }
       }
 """
-"""What to ask GitHub for, to tell `Comments`."""
+"""Selection of the fields of `Comments`."""
 
 _LIST = f"""
 query Comments($owner: String!, $name: String!, $issueNumber: Int!, $first: Int!, $after: String) {{
@@ -91,13 +91,13 @@ async def create_comment(client: GitHubClient, given: IssueCommentInput) -> NewC
 async def comment_on(client: GitHubClient, id_: str, body: str) -> NewComment:
     """Comment on something that has a node id."""
     answer = await client.graphql(_CREATE, {"id": id_, "body": body})
-    return NewComment.model_validate(part(answer, "addComment", "commentEdge", "node"))
+    return NewComment.model_validate(require_value(answer, "addComment", "commentEdge", "node"))
 
 
 async def list_comments(client: GitHubClient, given: IssueCommentsInput) -> Comments:
     """List the comments of an issue or a pull request."""
     answer = await client.graphql(_LIST, given.variables())
-    return Comments.model_validate(page(part(answer, "repository", "subject", "comments")))
+    return Comments.model_validate(to_page(require_value(answer, "repository", "subject", "comments")))
 
 
 _EXAMPLE = {"owner": "octocat", "name": "hello-world", "issueNumber": 1}

@@ -1,4 +1,4 @@
-"""Opening issues."""
+"""Open issues."""
 
 from typing import Annotated
 
@@ -6,8 +6,8 @@ from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
-from ghx_bench.capabilities.models import RepositoryInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import RepositoryInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _REPOSITORY = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }"
 _CREATE = """
@@ -18,7 +18,7 @@ mutation IssueCreate($id: ID!, $title: String!, $body: String) {
 
 
 class NewIssueInput(RepositoryInput):
-    """What the issue says."""
+    """Title and body of the issue."""
 
     title: Annotated[Text, Field(description="Title of the issue.")]
     body: Annotated[str | None, Field(description="What the issue says, in Markdown.")] = None
@@ -27,9 +27,9 @@ class NewIssueInput(RepositoryInput):
 async def create_issue(client: GitHubClient, given: NewIssueInput) -> IssueSummary:
     """Open an issue."""
     found = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
-    variables = {"id": part(found, "repository", "id"), "title": given.title, "body": given.body}
+    variables = {"id": require_value(found, "repository", "id"), "title": given.title, "body": given.body}
     answer = await client.graphql(_CREATE, variables)
-    return IssueSummary.model_validate(part(answer, "createIssue", "issue"))
+    return IssueSummary.model_validate(require_value(answer, "createIssue", "issue"))
 
 
 OPERATIONS = {

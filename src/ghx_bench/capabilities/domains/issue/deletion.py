@@ -1,15 +1,15 @@
-"""Deleting issues for good."""
+"""Delete issues for good."""
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import issue_id
-from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _DELETE = "mutation IssueDelete($id: ID!) { deleteIssue(input: {issueId: $id}) { repository { id } } }"
 
 
 class DeletedIssue(OutputModel):
-    """What there was."""
+    """The issue that was deleted."""
 
     id: Text
     number: Positive
@@ -20,7 +20,7 @@ async def delete_issue(client: GitHubClient, given: IssueInput) -> DeletedIssue:
     """Delete an issue; only administrators of a repository may."""
     id_ = await issue_id(client, given)
     answer = await client.graphql(_DELETE, {"id": id_})
-    part(answer, "deleteIssue")
+    require_value(answer, "deleteIssue")
     return DeletedIssue(id=id_, number=given.issue_number, deleted=True)
 
 

@@ -5,9 +5,19 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.lookup import ids_of, update_subject, which_issue
-from ghx_bench.capabilities.models import Names, OutputModel, PageInfo, Paging, Positive, SubjectInput, Text, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.domains.issue.lookup import find_ids, issue_variables, update_subject
+from ghx_bench.capabilities.models import (
+    Names,
+    OutputModel,
+    PageInfo,
+    Paging,
+    Positive,
+    SubjectInput,
+    Text,
+    require_value,
+    to_page,
+)
+from ghx_bench.capabilities.registry import Operation
 
 _LOOKUP = """
 query IssueAndLabels($owner: String!, $name: String!, $issueNumber: Int!, $after: String) {
@@ -121,7 +131,7 @@ async def remove_labels(client: GitHubClient, given: SomeLabelsInput) -> Removed
 async def list_labels(client: GitHubClient, given: IssueLabelsInput) -> LabelList:
     """List the labels of an issue or a pull request."""
     answer = await client.graphql(_LIST, given.variables())
-    return LabelList.model_validate(page(part(answer, "repository", "subject", "labels")))
+    return LabelList.model_validate(to_page(require_value(answer, "repository", "subject", "labels")))
 
 
 async def _find(client: GitHubClient, given: SomeLabelsInput | AllLabelsInput) -> tuple[dict[str, Any], list[str]]:
@@ -130,18 +140,18 @@ async def _find(client: GitHubClient, given: SomeLabelsInput | AllLabelsInput) -
     wanted = {name.casefold() for name in given.labels}
     after: str | None = None
     while True:
-        answer = await client.graphql(_LOOKUP, {**which_issue(given), "after": after})
-        found = page(part(answer, "repository", "labels"))
+        answer = await client.graphql(_LOOKUP, {**issue_variables(given), "after": after})
+        found = to_page(require_value(answer, "repository", "labels"))
         known += found["items"]
         after = found["pageInfo"]["endCursor"]
         if wanted <= {label["name"].casefold() for label in known} or not found["pageInfo"]["hasNextPage"]:
             what = f"{given.owner}/{given.name} has no label"
-            return part(answer, "repository", "subject"), ids_of(given.labels, known, key="name", what=what)
+            return require_value(answer, "repository", "subject"), find_ids(given.labels, known, key="name", what=what)
 
 
 async def _change(client: GitHubClient, document: str, id_: str, label_ids: list[str]) -> dict[str, Any]:
     answer = await client.graphql(document, {"id": id_, "labelIds": label_ids})
-    return part(answer, "change", "subject")
+    return require_value(answer, "change", "subject")
 
 
 _ISSUE = {"owner": "octocat", "name": "hello-world", "issueNumber": 1}

@@ -1,11 +1,11 @@
-"""The pull requests that have to do with an issue."""
+"""The pull requests that mention an issue or are to close it."""
 
 from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.issue.lookup import which_issue
-from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.domains.issue.lookup import issue_variables
+from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query IssueLinkedPulls($owner: String!, $name: String!, $issueNumber: Int!, $after: String) {
@@ -47,8 +47,8 @@ async def list_linked_pulls(client: GitHubClient, given: IssueInput) -> LinkedPu
     pulls: dict[str, dict[str, Any]] = {}
     after: str | None = None
     while True:
-        answer = await client.graphql(_LIST, {**which_issue(given), "after": after})
-        issue = part(answer, "repository", "issue")
+        answer = await client.graphql(_LIST, {**issue_variables(given), "after": after})
+        issue = require_value(answer, "repository", "issue")
         found = [item.get("pull") for item in issue["timelineItems"]["nodes"] if item]
         for pull in (*issue["closedByPullRequestsReferences"]["nodes"], *found):
             if pull:  # an issue that mentions this one has none of a pull request's fields

@@ -1,4 +1,4 @@
-"""Listing the issues of a repository."""
+"""List the issues of a repository."""
 
 from typing import Annotated, Literal
 
@@ -6,8 +6,16 @@ from pydantic import BeforeValidator, Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
-from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, RepositoryInput, lower_case, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import (
+    OutputModel,
+    PageInfo,
+    Paging,
+    RepositoryInput,
+    lower_case,
+    require_value,
+    to_page,
+)
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query IssueList($owner: String!, $name: String!, $states: [IssueState!], $first: Int!, $after: String) {
@@ -37,11 +45,11 @@ class IssueList(OutputModel):
 
 
 async def list_issues(client: GitHubClient, given: IssueListInput) -> IssueList:
-    """List issues; pull requests are none."""
+    """List issues, without pull requests."""
     states = None if given.state == "all" else [given.state.upper()]
     variables = {name: value for name, value in given.variables().items() if name != "state"}
     answer = await client.graphql(_LIST, {**variables, "states": states})
-    return IssueList.model_validate(page(part(answer, "repository", "issues")))
+    return IssueList.model_validate(to_page(require_value(answer, "repository", "issues")))
 
 
 OPERATIONS = {

@@ -1,4 +1,4 @@
-"""From the number of an issue to the node ids that mutations want.
+"""Look up issues and pull requests by number: mutations want their node ids.
 
 To GitHub a pull request is an issue with more to it: both share their numbers, and have labels, assignees, a milestone
 and comments alike. Where that is all that matters, a number may be that of either, which is the *subject* then.
@@ -10,8 +10,8 @@ from typing import Any
 
 from ghx_bench._base.problems import did_you_mean
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.errors import missing
-from ghx_bench.capabilities.models import IssueInput, SubjectInput, part
+from ghx_bench.capabilities.errors import not_found_error
+from ghx_bench.capabilities.models import IssueInput, SubjectInput, require_value
 
 _ID = """
 query IssueId($owner: String!, $name: String!, $issueNumber: Int!) {
@@ -41,37 +41,37 @@ mutation PullRequestMarks($input: UpdatePullRequestInput!) {{
 )
 
 
-def which_issue(given: IssueInput) -> dict[str, Any]:
-    """Return the variables that say which issue is meant."""
+def issue_variables(given: IssueInput) -> dict[str, Any]:
+    """Return the variables of a document that name an issue."""
     return {"owner": given.owner, "name": given.name, "issueNumber": given.issue_number}
 
 
 async def issue_id(client: GitHubClient, given: IssueInput) -> str:
     """Return the node id of an issue."""
-    answer = await client.graphql(_ID, which_issue(given))
-    return part(answer, "repository", "issue", "id")
+    answer = await client.graphql(_ID, issue_variables(given))
+    return require_value(answer, "repository", "issue", "id")
 
 
 async def find_subject(client: GitHubClient, given: SubjectInput) -> dict[str, Any]:
     """Return `id` and `__typename` of an issue or a pull request."""
-    return part(await client.graphql(_SUBJECT_ID, which_issue(given)), "repository", "subject")
+    return require_value(await client.graphql(_SUBJECT_ID, issue_variables(given)), "repository", "subject")
 
 
 async def update_subject(
     client: GitHubClient, subject: Mapping[str, Any], changes: Mapping[str, Any], *, fields: str
 ) -> dict[str, Any]:
-    """Change what a subject is marked with, and return some fields of it, given as a GraphQL selection."""
+    """Change marks of a subject, such as labels, and return the fields of it that a GraphQL selection names."""
     kind = subject["__typename"]
     key = "pullRequestId" if kind == "PullRequest" else "id"
     answer = await client.graphql(_UPDATES[kind].format(fields=fields), {"input": {key: subject["id"], **changes}})
-    return part(answer, "change", "subject")
+    return require_value(answer, "change", "subject")
 
 
-def ids_of(wanted: Sequence[str], known: Iterable[Mapping[str, Any]], *, key: str, what: str) -> list[str]:
-    """Return the ids of things by name, whatever the case; a name that is not known is refused with the nearest one."""
+def find_ids(wanted: Sequence[str], known: Iterable[Mapping[str, Any]], *, key: str, what: str) -> list[str]:
+    """Return the ids of objects by name, whatever the case; raise with the nearest name for one that is not known."""
     by_name = {each[key].casefold(): each for each in known}
     for name in wanted:
         if name.casefold() not in by_name:
             names = [each[key] for each in by_name.values()]
-            raise missing(f"{what} {name!r}" + (f"; {did_you_mean(name, names)}" if names else ""))
+            raise not_found_error(f"{what} {name!r}" + (f"; {did_you_mean(name, names)}" if names else ""))
     return list(dict.fromkeys(by_name[name.casefold()]["id"] for name in wanted))

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import find_subject, update_subject
-from ghx_bench.capabilities.errors import missing
-from ghx_bench.capabilities.models import OutputModel, Positive, SubjectInput, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.errors import not_found_error
+from ghx_bench.capabilities.models import OutputModel, Positive, SubjectInput, Text, get_value, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _LOOKUP = """
 query IssueAndMilestone($owner: String!, $name: String!, $issueNumber: Int!, $milestoneNumber: Int!) {
@@ -36,7 +36,7 @@ class IssueMilestone(OutputModel):
 
 
 class ClearedMilestone(OutputModel):
-    """Whether it is in no milestone now."""
+    """The issue or pull request, and whether it is in no milestone now."""
 
     issue_number: Positive
     cleared: bool
@@ -45,11 +45,11 @@ class ClearedMilestone(OutputModel):
 async def set_milestone(client: GitHubClient, given: MilestoneInput) -> IssueMilestone:
     """Put an issue or a pull request into a milestone."""
     answer = await client.graphql(_LOOKUP, given.variables())
-    milestone_id = found(answer, "repository", "milestone", "id")
+    milestone_id = get_value(answer, "repository", "milestone", "id")
     if milestone_id is None:
-        raise missing(f"no milestone {given.milestone_number} in {given.owner}/{given.name}")
-    subject = await _put(client, part(answer, "repository", "subject"), milestone_id)
-    number = found(subject, "milestone", "number")
+        raise not_found_error(f"no milestone {given.milestone_number} in {given.owner}/{given.name}")
+    subject = await _put(client, require_value(answer, "repository", "subject"), milestone_id)
+    number = get_value(subject, "milestone", "number")
     return IssueMilestone(id=subject["id"], milestone_number=number, updated=number == given.milestone_number)
 
 

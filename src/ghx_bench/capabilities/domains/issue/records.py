@@ -1,4 +1,4 @@
-"""What several capabilities tell of an issue."""
+"""Outputs that several capabilities of issues share."""
 
 from ghx_bench.capabilities.models import OutputModel, Positive, Text
 

@@ -1,13 +1,13 @@
-"""How issues hang together: parents, sub-issues, and what blocks what."""
+"""Relations of issues: parents, sub-issues, and which issue blocks which."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.errors import missing
-from ghx_bench.capabilities.models import InputModel, IssueInput, OutputModel, Positive, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.errors import not_found_error
+from ghx_bench.capabilities.models import InputModel, IssueInput, OutputModel, Positive, Text, get_value, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query IssueRelations($owner: String!, $name: String!, $issueNumber: Int!) {
@@ -95,14 +95,14 @@ class NewParent(OutputModel):
 
 
 class RemovedParent(OutputModel):
-    """Whether the issue has no parent now."""
+    """The issue, and whether it has no parent now."""
 
     issue_id: Text
     parent_removed: bool
 
 
 class NewBlock(OutputModel):
-    """What an issue is blocked by from now on."""
+    """An issue, and the issue that blocks it now."""
 
     issue_id: Text
     blocked_by_issue_id: Text
@@ -110,7 +110,7 @@ class NewBlock(OutputModel):
 
 
 class RemovedBlock(OutputModel):
-    """What an issue is blocked by no more."""
+    """An issue, and the issue that blocks it no longer."""
 
     issue_id: Text
     blocked_by_issue_id: Text
@@ -118,8 +118,8 @@ class RemovedBlock(OutputModel):
 
 
 async def view_relations(client: GitHubClient, given: IssueInput) -> Relations:
-    """Read how an issue hangs together with others."""
-    issue = part(await client.graphql(_VIEW, given.variables()), "repository", "issue")
+    """Read the relations of an issue to others."""
+    issue = require_value(await client.graphql(_VIEW, given.variables()), "repository", "issue")
     return Relations.model_validate(
         {
             "issue": {"id": issue["id"], "number": issue["number"]},
@@ -133,7 +133,7 @@ async def view_relations(client: GitHubClient, given: IssueInput) -> Relations:
 async def set_parent(client: GitHubClient, given: ParentInput) -> NewParent:
     """Make an issue a sub-issue; the parent it had loses it."""
     answer = await client.graphql(_SET_PARENT, {"id": given.parent_issue_id, "subIssueId": given.issue_id})
-    child, parent = part(answer, "addSubIssue", "subIssue"), part(answer, "addSubIssue", "issue")
+    child, parent = require_value(answer, "addSubIssue", "subIssue"), require_value(answer, "addSubIssue", "issue")
     has_it = child["parent"] is not None and child["parent"]["id"] == parent["id"]
     return NewParent(issue_id=child["id"], parent_issue_id=parent["id"], updated=has_it)
 
@@ -141,26 +141,28 @@ async def set_parent(client: GitHubClient, given: ParentInput) -> NewParent:
 async def remove_parent(client: GitHubClient, given: OrphanInput) -> RemovedParent:
     """Detach a sub-issue from the parent it has."""
     answer = await client.graphql(_PARENT, {"id": given.issue_id})
-    parent_id = found(answer, "node", "parent", "id")
+    parent_id = get_value(answer, "node", "parent", "id")
     if parent_id is None:
-        raise missing(f"the issue {given.issue_id} has no parent")
+        raise not_found_error(f"the issue {given.issue_id} has no parent")
     answer = await client.graphql(_REMOVE_PARENT, {"id": parent_id, "subIssueId": given.issue_id})
-    child = part(answer, "removeSubIssue", "subIssue")
+    child = require_value(answer, "removeSubIssue", "subIssue")
     return RemovedParent(issue_id=child["id"], parent_removed=child["parent"] is None)
 
 
 async def add_block(client: GitHubClient, given: BlockedByInput) -> NewBlock:
     """Note that an issue is blocked by another."""
     answer = await client.graphql(_BLOCK, {"id": given.issue_id, "blockingId": given.blocked_by_issue_id})
-    issue, blocking = part(answer, "addBlockedBy", "issue"), part(answer, "addBlockedBy", "blockingIssue")
-    return NewBlock(issue_id=issue["id"], blocked_by_issue_id=blocking["id"], added=True)
+    issue_id = require_value(answer, "addBlockedBy", "issue", "id")
+    blocking_id = require_value(answer, "addBlockedBy", "blockingIssue", "id")
+    return NewBlock(issue_id=issue_id, blocked_by_issue_id=blocking_id, added=True)
 
 
 async def remove_block(client: GitHubClient, given: BlockedByInput) -> RemovedBlock:
     """Note that an issue is blocked by another no more."""
     answer = await client.graphql(_UNBLOCK, {"id": given.issue_id, "blockingId": given.blocked_by_issue_id})
-    issue, blocking = part(answer, "removeBlockedBy", "issue"), part(answer, "removeBlockedBy", "blockingIssue")
-    return RemovedBlock(issue_id=issue["id"], blocked_by_issue_id=blocking["id"], removed=True)
+    issue_id = require_value(answer, "removeBlockedBy", "issue", "id")
+    blocking_id = require_value(answer, "removeBlockedBy", "blockingIssue", "id")
+    return RemovedBlock(issue_id=issue_id, blocked_by_issue_id=blocking_id, removed=True)
 
 
 _CHILD = {"issueId": "I_kwDOAAAAAc4AAAAC"}

@@ -1,9 +1,9 @@
-"""Closing issues and opening them again."""
+"""Close issues and open them again."""
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import issue_id
-from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import IssueInput, OutputModel, Positive, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _CLOSE = "mutation IssueClose($id: ID!) { closeIssue(input: {issueId: $id}) { issue { id number state } } }"
 _REOPEN = "mutation IssueReopen($id: ID!) { reopenIssue(input: {issueId: $id}) { issue { id number state } } }"
@@ -30,14 +30,14 @@ class ReopenedIssue(OutputModel):
 async def close_issue(client: GitHubClient, given: IssueInput) -> ClosedIssue:
     """Close an issue; a closed one stays closed."""
     answer = await client.graphql(_CLOSE, {"id": await issue_id(client, given)})
-    issue = part(answer, "closeIssue", "issue")
+    issue = require_value(answer, "closeIssue", "issue")
     return ClosedIssue.model_validate({**issue, "closed": issue["state"] == "CLOSED"})
 
 
 async def reopen_issue(client: GitHubClient, given: IssueInput) -> ReopenedIssue:
     """Open an issue again; an open one stays open."""
     answer = await client.graphql(_REOPEN, {"id": await issue_id(client, given)})
-    issue = part(answer, "reopenIssue", "issue")
+    issue = require_value(answer, "reopenIssue", "issue")
     return ReopenedIssue.model_validate({**issue, "reopened": issue["state"] == "OPEN"})
 
 

@@ -1,11 +1,11 @@
-"""What happened to an issue."""
+"""The timeline of an issue or a pull request."""
 
 from typing import Annotated, Any
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
-from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, SubjectInput, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, SubjectInput, Text, get_value
+from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_page
 
 
@@ -14,7 +14,7 @@ class TimelineInput(Paging, SubjectInput):
 
 
 class TimelineItem(OutputModel):
-    """One event; what does not belong to its kind is left out."""
+    """One event; fields that do not belong to its kind are left out."""
 
     event: Text
     id: str | None
@@ -58,15 +58,16 @@ _DETAILS = {
 
 
 async def list_timeline(client: GitHubClient, given: TimelineInput) -> Timeline:
-    """List what happened to an issue."""
+    """List the events of an issue or a pull request."""
     path = rest_path("repos", given.owner, given.name, "issues", given.issue_number, "timeline")
     events, page_info = await get_page(client, path, given)
     return Timeline.model_validate({"items": [_item(event) for event in events], "pageInfo": page_info})
 
 
 def _item(event: dict[str, Any]) -> dict[str, Any]:
-    actor = found(event, "actor", "login") or found(event, "user", "login")
-    details = {name: value for name, path in _DETAILS.items() if (value := found(event, *path)) is not None}
+    # A review has `user` and `submitted_at` where other events have `actor` and `created_at`.
+    actor = get_value(event, "actor", "login") or get_value(event, "user", "login")
+    details = {name: value for name, path in _DETAILS.items() if (value := get_value(event, *path)) is not None}
     return {
         "event": event["event"],
         "id": event.get("node_id"),

@@ -1,4 +1,4 @@
-"""Changing what an issue says."""
+"""Change the title and the body of an issue."""
 
 from typing import Annotated, Self
 
@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.lookup import issue_id
 from ghx_bench.capabilities.domains.issue.records import IssueSummary
-from ghx_bench.capabilities.models import IssueInput, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import IssueInput, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _UPDATE = """
 mutation IssueUpdate($input: UpdateIssueInput!) { updateIssue(input: $input) { issue { id number title state url } } }
@@ -22,7 +22,7 @@ class IssueUpdateInput(IssueInput):
     body: Annotated[str | None, Field(description="The new body, in Markdown; empty to say nothing.")] = None
 
     @model_validator(mode="after")
-    def _changes_something(self) -> Self:
+    def _check_changes(self) -> Self:
         if self.title is None and self.body is None:
             raise ValueError("nothing to change; give a title, a body or both")
         return self
@@ -33,7 +33,7 @@ async def update_issue(client: GitHubClient, given: IssueUpdateInput) -> IssueSu
     changes = {"title": given.title, "body": given.body}
     change = {"id": await issue_id(client, given)} | {name: each for name, each in changes.items() if each is not None}
     answer = await client.graphql(_UPDATE, {"input": change})
-    return IssueSummary.model_validate(part(answer, "updateIssue", "issue"))
+    return IssueSummary.model_validate(require_value(answer, "updateIssue", "issue"))
 
 
 OPERATIONS = {

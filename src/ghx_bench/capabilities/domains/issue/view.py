@@ -1,8 +1,17 @@
-"""Reading one issue."""
+"""Read one issue."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import IssueInput, Logins, MilestoneTitle, Names, OutputModel, Positive, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import (
+    IssueInput,
+    Logins,
+    MilestoneTitle,
+    Names,
+    OutputModel,
+    Positive,
+    Text,
+    require_value,
+)
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query IssueView($owner: String!, $name: String!, $issueNumber: Int!) {
@@ -33,9 +42,9 @@ class IssueView(OutputModel):
 
 
 async def view_issue(client: GitHubClient, given: IssueInput) -> IssueView:
-    """Read an issue with what it is marked with."""
+    """Read an issue with labels, assignees and milestone."""
     answer = await client.graphql(_VIEW, given.variables())
-    return IssueView.model_validate(part(answer, "repository", "issue"))
+    return IssueView.model_validate(require_value(answer, "repository", "issue"))
 
 
 OPERATIONS = {

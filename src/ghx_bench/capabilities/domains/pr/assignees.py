@@ -1,10 +1,10 @@
-"""Who a pull request is assigned to."""
+"""The assignees of a pull request."""
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.assignable import Assignable, SomePeopleInput, add_people, remove_people
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class PullAssigneesInput(SomePeopleInput, PullInput):
@@ -12,14 +12,14 @@ class PullAssigneesInput(SomePeopleInput, PullInput):
 
 
 class AddedPullAssignees(OutputModel):
-    """Who of those named is assigned now."""
+    """Logins of those named who are assigned now."""
 
     pr_number: Positive
     added: tuple[str, ...]
 
 
 class RemovedPullAssignees(OutputModel):
-    """Who was taken off; somebody who was not assigned is not among them."""
+    """Logins of those who were taken off; people who were not assigned are not among them."""
 
     pr_number: Positive
     removed: tuple[str, ...]

@@ -1,16 +1,23 @@
-"""Bringing the branch of a pull request up to date."""
+"""The branch of a pull request: bring it up to date, delete it."""
+
+from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.errors import CapabilityError
+from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, require_value
+from ghx_bench.capabilities.registry import Operation
+
+HEAD = "headRef { id } isCrossRepository"
+"""Selection of the fields of a pull request that `delete_head` needs."""
 
 _UPDATE = """
 mutation PullRequestBranchUpdate($id: ID!, $head: GitObjectID!) {
   updatePullRequestBranch(input: {pullRequestId: $id, expectedHeadOid: $head}) { pullRequest { number } }
 }
 """
+_DELETE = "mutation BranchDelete($id: ID!) { deleteRef(input: {refId: $id}) { clientMutationId } }"
 
 
 class UpdatedBranch(OutputModel):
@@ -22,10 +29,25 @@ class UpdatedBranch(OutputModel):
 
 async def update_branch(client: GitHubClient, given: PullInput) -> UpdatedBranch:
     """Merge the base branch into the branch of a pull request; refused if there is nothing new in it."""
+    # The head is looked up to be expected: GitHub then refuses if a push came in between.
     pull = await find_pull(client, given, "id headRefOid")
     answer = await client.graphql(_UPDATE, {"id": pull["id"], "head": pull["headRefOid"]})
-    part(answer, "updatePullRequestBranch", "pullRequest")
+    require_value(answer, "updatePullRequestBranch", "pullRequest")
     return UpdatedBranch(pr_number=given.pr_number, updated=True)
+
+
+async def delete_head(client: GitHubClient, pull: dict[str, Any]) -> bool:
+    """Delete the branch of a pull request that was merged or closed; return whether it is gone."""
+    if pull["isCrossRepository"]:
+        return False  # it is in a fork, which belongs to somebody else
+    if pull["headRef"] is None:
+        return True
+    try:
+        await client.graphql(_DELETE, {"id": pull["headRef"]["id"]})
+    except CapabilityError:
+        # No error of the call: the merge or the closing before it has happened, and must not look as if it had not.
+        return False
+    return True
 
 
 OPERATIONS = {

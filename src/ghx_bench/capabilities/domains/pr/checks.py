@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.lookup import which_pull
+from ghx_bench.capabilities.domains.pr.lookup import pull_variables
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Count, OutputModel, PullInput, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Count, OutputModel, PullInput, get_value, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query PullRequestChecks($owner: String!, $name: String!, $prNumber: Int!, $after: String) {
@@ -52,7 +52,7 @@ class ChecksInput(PullInput):
 
 
 class Annotation(OutputModel):
-    """What a check has to say about some lines."""
+    """A remark of a check about some lines."""
 
     path: str | None
     start_line: int | None
@@ -88,13 +88,16 @@ class Checks(OutputModel):
 
 
 async def list_checks(client: GitHubClient, given: ChecksInput) -> Checks:
-    """List the checks of a pull request; of one that ran several times, the last time."""
+    """List the checks of a pull request; of a check that ran several times, the last run."""
     latest: dict[tuple[Any, ...], dict[str, Any]] = {}
     async for context in _contexts(client, given):
-        key = _identity(context)
-        if key not in latest or _started(latest[key]) <= _started(context):
+        run = get_value(context, "checkSuite", "workflowRun")
+        # A workflow that runs for push and for pull_request has a check of the same name for each of them.
+        key = (context.get("name"), context.get("context"), get_value(run, "event"), get_value(run, "workflow", "name"))
+        if key not in latest or _start_time(latest[key]) <= _start_time(context):
             latest[key] = context
-    outcomes = [(_outcome(context), _check(context)) for context in latest.values()]
+    checks = [_describe_check(context) for context in latest.values()]
+    outcomes = [(_OUTCOMES.get(check["state"], "pending"), check) for check in checks]
     counts = {name: sum(outcome == name for outcome, _ in outcomes) for name in ("failed", "pending", "passed")}
     items = [check for outcome, check in outcomes if given.state in (None, outcome)]
     return Checks.model_validate({"items": items, "summary": {"total": len(outcomes), **counts}})
@@ -103,8 +106,8 @@ async def list_checks(client: GitHubClient, given: ChecksInput) -> Checks:
 async def _contexts(client: GitHubClient, given: ChecksInput) -> AsyncGenerator[dict[str, Any]]:
     after: str | None = None
     while True:
-        answer = await client.graphql(_LIST, {**which_pull(given), "after": after})
-        rollup = part(answer, "repository", "pullRequest")["statusCheckRollup"]
+        answer = await client.graphql(_LIST, {**pull_variables(given), "after": after})
+        rollup = require_value(answer, "repository", "pullRequest")["statusCheckRollup"]
         if rollup is None:  # nothing was ever checked
             return
         for node in rollup["contexts"]["nodes"]:
@@ -115,39 +118,26 @@ async def _contexts(client: GitHubClient, given: ChecksInput) -> AsyncGenerator[
             return
 
 
-def _identity(context: dict[str, Any]) -> tuple[Any, ...]:
-    run = found(context, "checkSuite", "workflowRun")
-    return context.get("name"), context.get("context"), found(run, "event"), found(run, "workflow", "name")
-
-
-def _started(context: dict[str, Any]) -> str:
+def _start_time(context: dict[str, Any]) -> str:
     return context.get("startedAt") or context.get("createdAt") or ""
 
 
-def _state(context: dict[str, Any]) -> str:
-    return context.get("statusState") or context.get("conclusion") or context["status"]
-
-
-def _outcome(context: dict[str, Any]) -> Outcome:
-    return _OUTCOMES.get(_state(context), "pending")
-
-
-def _check(context: dict[str, Any]) -> dict[str, Any]:
-    annotations: list[Any] = found(context, "annotations", "nodes") or []
+def _describe_check(context: dict[str, Any]) -> dict[str, Any]:
+    annotations: list[Any] = get_value(context, "annotations", "nodes") or []
     return {
         "name": context.get("name") or context.get("context"),
-        "state": _state(context),
-        "workflow": found(context, "checkSuite", "workflowRun", "workflow", "name"),
+        "state": context.get("statusState") or context.get("conclusion") or context["status"],
+        "workflow": get_value(context, "checkSuite", "workflowRun", "workflow", "name"),
         "link": context.get("detailsUrl") or context.get("targetUrl"),
-        "annotations": [_annotation(each) for each in annotations if each],
+        "annotations": [_describe_annotation(each) for each in annotations if each],
     }
 
 
-def _annotation(annotation: dict[str, Any]) -> dict[str, Any]:
+def _describe_annotation(annotation: dict[str, Any]) -> dict[str, Any]:
     return {
         "path": annotation["path"],
-        "startLine": found(annotation, "location", "start", "line"),
-        "endLine": found(annotation, "location", "end", "line"),
+        "startLine": get_value(annotation, "location", "start", "line"),
+        "endLine": get_value(annotation, "location", "end", "line"),
         "level": annotation["annotationLevel"],
         "message": annotation["message"],
     }

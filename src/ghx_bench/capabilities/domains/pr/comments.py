@@ -4,8 +4,8 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.issue.comments import COMMENTS, CommentInput, Comments, NewComment, comment_on
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Paging, PullInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Paging, PullInput, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = f"""
 query PullRequestComments($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {{
@@ -30,7 +30,7 @@ async def create_comment(client: GitHubClient, given: PullCommentInput) -> NewCo
 async def list_comments(client: GitHubClient, given: PullCommentsInput) -> Comments:
     """List the comments on a pull request as a whole."""
     answer = await client.graphql(_LIST, given.variables())
-    return Comments.model_validate(page(part(answer, "repository", "pullRequest", "comments")))
+    return Comments.model_validate(to_page(require_value(answer, "repository", "pullRequest", "comments")))
 
 
 OPERATIONS = {

@@ -2,9 +2,9 @@
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.domains.repo.commits import COMMIT, Commit, told_of
-from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, PullInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.domains.repo.commits import COMMIT, Commit, describe_commit
+from ghx_bench.capabilities.models import OutputModel, PageInfo, Paging, PullInput, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = f"""
 query PullRequestCommits($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {{
@@ -34,8 +34,10 @@ class PullCommits(OutputModel):
 async def list_commits(client: GitHubClient, given: PullCommitsInput) -> PullCommits:
     """List the commits that a pull request would merge."""
     answer = await client.graphql(_LIST, given.variables())
-    listed = page(part(answer, "repository", "pullRequest", "commits"))
-    return PullCommits.model_validate({**listed, "items": [told_of(node["commit"]) for node in listed["items"]]})
+    listed = to_page(require_value(answer, "repository", "pullRequest", "commits"))
+    return PullCommits.model_validate(
+        {**listed, "items": [describe_commit(node["commit"]) for node in listed["items"]]}
+    )
 
 
 OPERATIONS = {

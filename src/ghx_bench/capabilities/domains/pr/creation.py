@@ -1,4 +1,4 @@
-"""Opening pull requests."""
+"""Open pull requests."""
 
 from typing import Annotated
 
@@ -6,8 +6,8 @@ from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.records import OUTLINE, PullOutline
-from ghx_bench.capabilities.models import RepositoryInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import RepositoryInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _REPOSITORY = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }"
 _CREATE = f"""
@@ -18,7 +18,7 @@ mutation PullRequestCreate($input: CreatePullRequestInput!) {{
 
 
 class NewPullInput(RepositoryInput):
-    """What the pull request says, and what it wants to merge."""
+    """Title, body and branches of the pull request."""
 
     title: Annotated[Text, Field(description="Title of the pull request.")]
     body: Annotated[str | None, Field(description="What it says, in Markdown; `Fixes #1` links an issue.")] = None
@@ -31,7 +31,7 @@ async def create_pull(client: GitHubClient, given: NewPullInput) -> PullOutline:
     """Open a pull request."""
     repository = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
     new = {
-        "repositoryId": part(repository, "repository", "id"),
+        "repositoryId": require_value(repository, "repository", "id"),
         "baseRefName": given.base,
         "headRefName": given.head,
         "title": given.title,
@@ -39,7 +39,7 @@ async def create_pull(client: GitHubClient, given: NewPullInput) -> PullOutline:
         "draft": given.draft,
     }
     answer = await client.graphql(_CREATE, {"input": new})
-    return PullOutline.model_validate(part(answer, "createPullRequest", "pullRequest"))
+    return PullOutline.model_validate(require_value(answer, "createPullRequest", "pullRequest"))
 
 
 OPERATIONS = {

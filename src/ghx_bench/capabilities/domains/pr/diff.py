@@ -1,12 +1,12 @@
-"""What a pull request changes."""
+"""The changes of a pull request: files, patches and the whole diff."""
 
 from typing import Annotated, Any
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, PullInput, Text, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, PullInput, Text, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_page
 
 _FILES = """
@@ -70,14 +70,14 @@ class Diff(OutputModel):
 async def list_diff_files(client: GitHubClient, given: FilesInput) -> ChangedFiles:
     """List the files that a pull request changes, by how many lines."""
     answer = await client.graphql(_FILES, given.variables())
-    return ChangedFiles.model_validate(page(part(answer, "repository", "pullRequest", "files")))
+    return ChangedFiles.model_validate(to_page(require_value(answer, "repository", "pullRequest", "files")))
 
 
 async def list_files(client: GitHubClient, given: FilesInput) -> FileChanges:
     """List the files that a pull request changes, with their patches."""
     path = rest_path("repos", given.owner, given.name, "pulls", given.pr_number, "files")
     files, page_info = await get_page(client, path, given)
-    return FileChanges.model_validate({"items": [_change(file) for file in files], "pageInfo": page_info})
+    return FileChanges.model_validate({"items": [_describe_change(file) for file in files], "pageInfo": page_info})
 
 
 async def view_diff(client: GitHubClient, given: PullInput) -> Diff:
@@ -86,7 +86,7 @@ async def view_diff(client: GitHubClient, given: PullInput) -> Diff:
     return Diff(diff=(await client.get(path, accept=_DIFF)).text)
 
 
-def _change(file: dict[str, Any]) -> dict[str, Any]:
+def _describe_change(file: dict[str, Any]) -> dict[str, Any]:
     known = {"path": file["filename"], **{name: file[name] for name in ("status", "additions", "deletions")}}
     more = {"previousPath": file.get("previous_filename"), "patch": file.get("patch")}
     return known | {name: value for name, value in more.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Listing the pull requests of a repository."""
+"""List the pull requests of a repository."""
 
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.records import PullSummary
-from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, lower_case, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, lower_case, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query PullRequestList($owner: String!, $name: String!, $states: [PullRequestState!], $first: Int!, $after: String) {
@@ -44,7 +44,7 @@ async def list_pulls(client: GitHubClient, given: PullListInput) -> PullList:
     """List pull requests."""
     variables = {name: value for name, value in given.variables().items() if name != "state"}
     answer = await client.graphql(_LIST, {**variables, "states": _STATES[given.state]})
-    return PullList.model_validate(page(part(answer, "repository", "pullRequests")))
+    return PullList.model_validate(to_page(require_value(answer, "repository", "pullRequests")))
 
 
 OPERATIONS = {

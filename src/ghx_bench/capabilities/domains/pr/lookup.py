@@ -1,14 +1,14 @@
-"""From the number of a pull request to what mutations want to know of it."""
+"""Look up a pull request by its number."""
 
 from typing import Any
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import PullInput, part
-from ghx_bench.capabilities.refusals import graphql_refusal
+from ghx_bench.capabilities.models import PullInput, require_value
+from ghx_bench.capabilities.responses import graphql_error
 
 
-def which_pull(given: PullInput) -> dict[str, Any]:
-    """Return the variables that say which pull request is meant."""
+def pull_variables(given: PullInput) -> dict[str, Any]:
+    """Return the variables of a document that name a pull request."""
     return {"owner": given.owner, "name": given.name, "prNumber": given.pr_number}
 
 
@@ -17,15 +17,15 @@ async def find_pull(
 ) -> dict[str, Any]:
     """Return some fields of a pull request, which are given as a GraphQL selection.
 
-    What GitHub does not give out of the one that is `dispensable` does not cost the others.
+    An error in the field that is `dispensable` does not fail the others.
     """
     document = f"""
 query PullRequestLookup($owner: String!, $name: String!, $prNumber: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $prNumber) {{ {fields} }} }}
 }}
 """
-    answer = await client.graphql_answer(document, which_pull(given))
+    answer = await client.graphql_response(document, pull_variables(given))
     errors = [error for error in answer.errors if dispensable not in (error.get("path") or ())]
     if errors:
-        raise graphql_refusal(errors)
-    return part(answer.data, "repository", "pullRequest")
+        raise graphql_error(errors)
+    return require_value(answer.data, "repository", "pullRequest")

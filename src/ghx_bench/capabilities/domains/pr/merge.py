@@ -1,4 +1,4 @@
-"""Merging a pull request, now or when it may be."""
+"""Merge a pull request, now or as soon as the rules of its base branch allow it."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,12 +6,12 @@ from pydantic import BeforeValidator, Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.head_branch import HEAD, delete_head
+from ghx_bench.capabilities.domains.pr.branch import HEAD, delete_head
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, lower_case
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _STATUS = "mergeable mergeStateStatus reviewDecision isDraft state"
 _MERGE = """
@@ -43,7 +43,7 @@ class MergeInput(PullInput):
 
 
 class Merge(OutputModel):
-    """What became of it: merged, or `queued` to be merged later; `deleteBranch` tells whether its branch is gone."""
+    """The pull request: merged, or `queued` to be merged later; `deleteBranch` says whether its branch is gone."""
 
     pr_number: Positive
     method: Method
@@ -86,10 +86,8 @@ async def merge_status(client: GitHubClient, given: PullInput) -> MergeStatus:
 
 
 def _is_for_later(given: MergeInput, pull: dict[str, Any]) -> bool:
-    """Tell whether to merge when it may be, or raise if it may not and nobody asked for that.
-
-    GitHub lets administrators merge past the rules of a branch without a word; here they have to mean it.
-    """
+    """Return whether to merge later; raise `CapabilityError` if the rules of the base branch forbid it for now."""
+    # GitHub lets administrators merge past the rules of a branch without asking; here they have to say `admin`.
     if given.admin:
         return False
     if pull["isMergeQueueEnabled"]:

@@ -1,4 +1,4 @@
-"""Who reacted to a pull request and to its comments, and how."""
+"""Reactions to a pull request and to its comments."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -9,10 +9,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.domains.pr.scanning import Entry, Scan, SourcePage, scan
+from ghx_bench.capabilities.domains.pr.scanning import Scan, ScannedItem, SourcePage, scan
 from ghx_bench.capabilities.errors import InvalidInputError
-from ghx_bench.capabilities.models import Count, Login, OutputModel, PageInfo, Paging, PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Count, Login, OutputModel, PageInfo, Paging, PullInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _GROUPS = """
 reactionGroups {
@@ -72,7 +72,7 @@ class ReactionFilter(OutputModel):
 
 
 class Subject(OutputModel):
-    """What was reacted to."""
+    """The pull request or comment that was reacted to."""
 
     type: str
     id: Text
@@ -88,7 +88,7 @@ class PullReactions(OutputModel):
 
 
 class ReactedComment(OutputModel):
-    """A comment that somebody reacted to."""
+    """A comment with reactions."""
 
     subject_type: str
     subject_id: Text
@@ -111,29 +111,29 @@ async def list_reactions(client: GitHubClient, given: ReactionsInput) -> PullRea
     pull = await find_pull(client, given, f"__typename id url {_GROUPS}")
     subject = {"type": pull["__typename"], "id": pull["id"], "url": pull["url"]}
     return PullReactions.model_validate(
-        {"subject": subject, "items": _groups(pull, given), "filterApplied": _filter(given)}
+        {"subject": subject, "items": _matching_groups(pull, given), "filterApplied": _filter(given)}
     )
 
 
 async def list_comment_reactions(client: GitHubClient, given: CommentReactionsInput) -> CommentReactions:
     """List the reactions to comments; comments without any are left out."""
-    listed = await scan(_pages(client, given), lambda node: bool(_groups(node, given)), first=given.first)
+    listed = await scan(_pages(client, given), lambda node: bool(_matching_groups(node, given)), first=given.first)
     items = [
         {
             "subjectType": node["__typename"],
             "subjectId": node["id"],
             "subjectUrl": node["url"],
             "authorLogin": node["author"],
-            "groups": _groups(node, given),
+            "groups": _matching_groups(node, given),
         }
         for node in listed["items"]
     ]
     return CommentReactions.model_validate({**listed, "items": items, "filterApplied": _filter(given)})
 
 
-def _groups(subject: dict[str, Any], given: ReactionsInput) -> list[dict[str, Any]]:
+def _matching_groups(subject: dict[str, Any], given: ReactionsInput) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = subject["reactionGroups"] or []
-    groups = [_group(each) for each in every]
+    groups = [_describe_group(each) for each in every]
     wanted = given.reactor_login and given.reactor_login.casefold()
     return [
         group
@@ -144,7 +144,7 @@ def _groups(subject: dict[str, Any], given: ReactionsInput) -> list[dict[str, An
     ]
 
 
-def _group(group: dict[str, Any]) -> dict[str, Any]:
+def _describe_group(group: dict[str, Any]) -> dict[str, Any]:
     logins = [each["login"] for each in group["reactors"]["nodes"] if each]
     total = group["reactors"]["totalCount"]
     return {
@@ -161,7 +161,7 @@ def _filter(given: ReactionsInput) -> dict[str, Any]:
 
 
 async def _pages(client: GitHubClient, given: CommentReactionsInput) -> AsyncGenerator[SourcePage]:
-    """Read comments, then review threads, from where the cursor says."""
+    """Yield pages of comments, then of comments in review threads, from the cursor on."""
     kind, after, skipped = _place(given.after)
     while kind == "comments":
         connection = await _connection(client, given, kind, _COMMENTS, after)
@@ -184,24 +184,25 @@ async def _connection(
     return (await find_pull(client, given, selection % argument))[kind]
 
 
-async def _in_threads(client: GitHubClient, connection: dict[str, Any], after: str | None) -> list[Entry]:
-    """Return the comments of threads; the cursor of one is the thread before, and how many to skip from there."""
-    entries: list[Entry] = []
+async def _in_threads(client: GitHubClient, connection: dict[str, Any], after: str | None) -> list[ScannedItem]:
+    """Return the comments of threads, each with its cursor."""
+    # GitHub has no cursor over the comments of all threads: ours is the thread before, and how many comments to skip.
+    entries: list[ScannedItem] = []
     before = after
     for edge in connection["edges"]:
-        comments = await _comments(client, edge["node"])
+        comments = await _all_comments(client, edge["node"])
         entries += [(_cursor("reviewThreads", before, index), node) for index, node in enumerate(comments, start=1)]
         before = edge["cursor"]
     return entries
 
 
-async def _comments(client: GitHubClient, thread: dict[str, Any]) -> list[dict[str, Any]]:
+async def _all_comments(client: GitHubClient, thread: dict[str, Any]) -> list[dict[str, Any]]:
     """Return every comment of a thread, however many there are."""
     comments = thread["comments"]
     nodes = [*comments["nodes"]]
     while comments["pageInfo"]["hasNextPage"]:
         answer = await client.graphql(_MORE, {"id": thread["id"], "after": comments["pageInfo"]["endCursor"]})
-        comments = part(answer, "node", "comments")
+        comments = require_value(answer, "node", "comments")
         nodes += comments["nodes"]
     return nodes
 

@@ -1,12 +1,12 @@
-"""What several capabilities tell of a pull request."""
+"""Outputs that several capabilities of pull requests share."""
 
 from ghx_bench.capabilities.models import OutputModel, Positive, Text
 
 EXAMPLE = {"owner": "octocat", "name": "hello-world", "prNumber": 7}
-"""A pull request that could be meant."""
+"""The pull request of the examples."""
 
 OUTLINE = "number url title state draft: isDraft"
-"""What to ask GitHub for, to tell a `PullOutline`."""
+"""Selection of the fields of a `PullOutline`."""
 
 
 class PullSummary(OutputModel):

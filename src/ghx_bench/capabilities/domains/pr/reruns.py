@@ -1,4 +1,4 @@
-"""Running the checks of a pull request again."""
+"""Run the checks of a pull request again."""
 
 import re
 from typing import Annotated
@@ -9,10 +9,11 @@ from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, GitHubError, InvalidInputError
-from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, get_value
+from ghx_bench.capabilities.registry import Operation
 
 _FORBIDDEN = 403
+# Only the words of GitHub's message tell these two refusals from others.
 _RUNNING = "already running"
 _NOT_RETRIED = re.compile(r"cannot be (?:retried|re-?run)")
 
@@ -40,7 +41,7 @@ async def rerun_all(client: GitHubClient, given: RerunInput) -> Rerun:
 
 
 async def rerun_failed(client: GitHubClient, given: RerunInput) -> Rerun:
-    """Run the failed jobs of a workflow run again, and those that depend on them; all where none can be retried."""
+    """Run the failed jobs of a workflow run again, with those that depend on them; all jobs if none can be retried."""
     path = await _checked_path(client, given)
     try:
         await _start(client, path, "rerun-failed-jobs")
@@ -55,7 +56,7 @@ async def _checked_path(client: GitHubClient, given: RerunInput) -> str:
     """Return the path of the run, which must be for the last commit of the pull request."""
     head: str = (await find_pull(client, given, "headRefOid"))["headRefOid"]
     path = rest_path("repos", given.owner, given.name, "actions", "runs", given.run_id)
-    if (ran_for := found((await client.get(path)).data, "head_sha")) != head:
+    if (ran_for := get_value((await client.get(path)).data, "head_sha")) != head:
         raise InvalidInputError(
             f"runId: workflow run {given.run_id} was for commit {str(ran_for)[:7]}, and the last commit of"
             f" pull request {given.pr_number} is {head[:7]}"
@@ -67,7 +68,7 @@ async def _start(client: GitHubClient, path: str, action: str) -> None:
     try:
         await client.post(path + rest_path(action))
     except GitHubError as error:
-        if error.status == _FORBIDDEN and _RUNNING in str(error):  # which says nothing about the token
+        if error.status == _FORBIDDEN and _RUNNING in str(error):  # 403, but not for lack of rights
             raise CapabilityError(
                 f"{error}: wait until it has ended", error_code=ErrorCode.NOT_READY, details=error.details
             ) from error

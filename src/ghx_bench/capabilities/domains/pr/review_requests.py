@@ -1,4 +1,4 @@
-"""Asking people to review a pull request."""
+"""Ask people to review a pull request."""
 
 from typing import Annotated, Any
 
@@ -7,11 +7,11 @@ from pydantic import Field
 from ghx_bench.capabilities.client import GitHubClient, rest_path
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 
 class ReviewersInput(PullInput):
-    """Who is to review; at least one."""
+    """The people and teams to ask; at least one."""
 
     reviewers: Annotated[
         tuple[Text, ...], Field(min_length=1, description="Logins of people; `organization/team` for a team.")
@@ -19,7 +19,7 @@ class ReviewersInput(PullInput):
 
 
 class RequestedReviewers(OutputModel):
-    """Everybody who is asked to review now, teams last; `updated` if all those named are among them."""
+    """All who are asked to review now, teams last; `updated` if those named are among them."""
 
     pr_number: Positive
     reviewers: tuple[Text, ...]
@@ -27,7 +27,7 @@ class RequestedReviewers(OutputModel):
 
 
 async def request_reviews(client: GitHubClient, given: ReviewersInput) -> RequestedReviewers:
-    """Ask people and teams to review a pull request; who is asked already stays so."""
+    """Ask people and teams to review a pull request; earlier requests stay."""
     path = rest_path("repos", given.owner, given.name, "pulls", given.pr_number, "requested_reviewers")
     people = [name for name in given.reviewers if "/" not in name]
     teams = [name.rpartition("/")[2] for name in given.reviewers if "/" in name]

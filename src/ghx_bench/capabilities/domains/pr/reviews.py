@@ -1,6 +1,6 @@
 """Reviews of a pull request: those there are, and a new one."""
 
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -16,11 +16,11 @@ from ghx_bench.capabilities.models import (
     Positive,
     PullInput,
     Text,
-    found,
-    page,
-    part,
+    pick,
+    require_value,
+    to_page,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query PullRequestReviews($owner: String!, $name: String!, $prNumber: Int!, $first: Int!, $after: String) {
@@ -45,11 +45,7 @@ def _upper_case(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
 
 
-def _oid(value: object) -> object:
-    return found(cast("object", value), "oid") if isinstance(value, dict) else value
-
-
-Oid = Annotated[str | None, BeforeValidator(_oid)]
+Oid = Annotated[str | None, pick("oid")]
 Event = Annotated[Literal["APPROVE", "COMMENT", "REQUEST_CHANGES"], BeforeValidator(_upper_case)]
 Side = Annotated[Literal["LEFT", "RIGHT"], BeforeValidator(_upper_case)]
 
@@ -81,7 +77,7 @@ class ReviewInput(PullInput):
     comments: Annotated[tuple[InlineComment, ...], Field(description="Comments on lines of the diff.")] = ()
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _check_body(self) -> Self:
         if self.body is None and (self.event == "REQUEST_CHANGES" or (self.event == "COMMENT" and not self.comments)):
             raise ValueError(f"a review that is to {self.event} needs a body")
         return self
@@ -118,22 +114,22 @@ class SubmittedReview(OutputModel):
 async def list_reviews(client: GitHubClient, given: ReviewsInput) -> Reviews:
     """List the reviews of a pull request."""
     answer = await client.graphql(_LIST, given.variables())
-    return Reviews.model_validate(page(part(answer, "repository", "pullRequest", "reviews")))
+    return Reviews.model_validate(to_page(require_value(answer, "repository", "pullRequest", "reviews")))
 
 
 async def submit_review(client: GitHubClient, given: ReviewInput) -> SubmittedReview:
-    """Review a pull request: a verdict, what it says, and comments on lines."""
+    """Review a pull request: a verdict, a body, and comments on lines."""
     review = {
         "pullRequestId": (await find_pull(client, given))["id"],
         "event": given.event,
         "body": given.body,
-        "threads": [_thread(comment) for comment in given.comments],
+        "threads": [_draft_thread(comment) for comment in given.comments],
     }
     answer = await client.graphql(_SUBMIT, {"input": review})
-    return SubmittedReview.model_validate(part(answer, "addPullRequestReview", "pullRequestReview"))
+    return SubmittedReview.model_validate(require_value(answer, "addPullRequestReview", "pullRequestReview"))
 
 
-def _thread(comment: InlineComment) -> dict[str, Any]:
+def _draft_thread(comment: InlineComment) -> dict[str, Any]:
     thread = {"path": comment.path, "body": comment.body, "line": comment.line, "side": comment.side}
     if comment.start_line is None:
         return thread

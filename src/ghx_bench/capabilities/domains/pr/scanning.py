@@ -1,4 +1,4 @@
-"""Lists that GitHub cannot filter: read page by page until enough items fit."""
+"""Filter lists that GitHub cannot filter: pages are read until enough items fit."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ MOST_PAGES = 10
 """How many of GitHub's pages one call reads at most."""
 
 Node = dict[str, Any]
-Entry = tuple[str, Node]
-"""Something of GitHub's list, and the cursor that reading on after it takes."""
+ScannedItem = tuple[str, Node]
+"""An item of GitHub's list, and the cursor to read on after it."""
 
 
 class Scan(OutputModel):
-    """How much of GitHub's list was looked at; a truncated scan found too little in what it looked at."""
+    """How much of GitHub's list was read; a truncated scan stopped before it found enough."""
 
     pages_scanned: Count
     source_items_scanned: Count
@@ -26,14 +26,14 @@ class Scan(OutputModel):
 class SourcePage:
     """One page of GitHub's list; `last` if no other follows."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[ScannedItem]
     last: bool
 
 
 async def scan(pages: AsyncIterator[SourcePage], fits: Callable[[Node], bool], *, first: int) -> dict[str, Any]:
     """Read until `first` items fit, the list ends, or many pages were read; return `items`, `pageInfo` and `scan`.
 
-    The next page begins right after the last item looked at, so nothing is told twice and nothing is left out.
+    The next page begins right after the last item that was read, so no item comes twice and none is left out.
     """
     items: list[Node] = []
     cursor: str | None = None
@@ -45,16 +45,17 @@ async def scan(pages: AsyncIterator[SourcePage], fits: Callable[[Node], bool], *
             if fits(node):
                 items.append(node)
             if len(items) == first:
+                # The rest of this page is known: a next page is promised only if one of it fits, or more may follow.
                 rest = [later for _, later in page.entries[index + 1 :] if fits(later)]
-                return _scanned(items, more=bool(rest) or not page.last, cursor=cursor, read=read, seen=looked_at)
+                return _result(items, more=bool(rest) or not page.last, cursor=cursor, read=read, seen=looked_at)
         if page.last:
-            return _scanned(items, more=False, cursor=cursor, read=read, seen=looked_at)
+            return _result(items, more=False, cursor=cursor, read=read, seen=looked_at)
         if read == MOST_PAGES:
             break
-    return _scanned(items, more=True, cursor=cursor, read=read, seen=looked_at, truncated=True)
+    return _result(items, more=True, cursor=cursor, read=read, seen=looked_at, truncated=True)
 
 
-def _scanned(
+def _result(
     items: list[Node], *, more: bool, cursor: str | None, read: int, seen: int, truncated: bool = False
 ) -> dict[str, Any]:
     return {
@@ -65,6 +66,6 @@ def _scanned(
 
 
 def source_page(connection: Mapping[str, Any]) -> SourcePage:
-    """Read a GraphQL connection with `edges { cursor node }` and `pageInfo { hasNextPage endCursor }`."""
+    """Return a page of a GraphQL connection with `edges { cursor node }` and `pageInfo { hasNextPage endCursor }`."""
     entries = [(edge["cursor"], edge["node"]) for edge in connection["edges"] if edge and edge["node"]]
     return SourcePage(entries=entries, last=not connection["pageInfo"]["hasNextPage"])

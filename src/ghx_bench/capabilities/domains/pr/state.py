@@ -1,4 +1,4 @@
-"""Closing pull requests unmerged, and opening them again."""
+"""Close pull requests unmerged, and open them again."""
 
 from typing import Annotated
 
@@ -6,11 +6,11 @@ from pydantic import Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.head_branch import HEAD, delete_head
+from ghx_bench.capabilities.domains.pr.branch import HEAD, delete_head
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import OutputModel, Positive, PullInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _COMMENT = """
 mutation PullRequestComment($id: ID!, $body: String!) {
@@ -33,7 +33,7 @@ class PullCloseInput(PullInput):
 
 
 class ClosedPull(OutputModel):
-    """The pull request after it was closed; `deleteBranch` tells whether its branch is gone, if that was wanted."""
+    """The pull request after it was closed; `deleteBranch` says whether its branch is gone, if that was wanted."""
 
     pr_number: Positive
     state: str
@@ -55,7 +55,7 @@ async def close_pull(client: GitHubClient, given: PullCloseInput) -> ClosedPull:
     if given.comment is not None:
         await client.graphql(_COMMENT, {"id": pull["id"], "body": given.comment})
     answer = await client.graphql(_CLOSE, {"id": pull["id"]})
-    closed = {"prNumber": given.pr_number, **part(answer, "closePullRequest", "pullRequest")}
+    closed = {"prNumber": given.pr_number, **require_value(answer, "closePullRequest", "pullRequest")}
     if given.delete_branch:
         closed["deleteBranch"] = await delete_head(client, pull)
     return ClosedPull.model_validate(closed)
@@ -64,7 +64,7 @@ async def close_pull(client: GitHubClient, given: PullCloseInput) -> ClosedPull:
 async def reopen_pull(client: GitHubClient, given: PullInput) -> ReopenedPull:
     """Open a closed pull request again."""
     answer = await client.graphql(_REOPEN, {"id": (await find_pull(client, given))["id"]})
-    state = part(answer, "reopenPullRequest", "pullRequest", "state")
+    state = require_value(answer, "reopenPullRequest", "pullRequest", "state")
     return ReopenedPull(pr_number=given.pr_number, state=state, reopened=state == "OPEN")
 
 

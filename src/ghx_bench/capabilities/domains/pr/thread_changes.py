@@ -1,4 +1,4 @@
-"""Answering in a review thread, and settling it."""
+"""Reply in review threads, resolve and unresolve them."""
 
 from typing import Annotated
 
@@ -6,9 +6,9 @@ from pydantic import Field
 
 from ghx_bench._base.problems import shortened
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.errors import missing
-from ghx_bench.capabilities.models import InputModel, OutputModel, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.errors import not_found_error
+from ghx_bench.capabilities.models import InputModel, OutputModel, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _REPLY = """
 mutation ReviewThreadReply($threadId: ID!, $body: String!) {
@@ -45,14 +45,14 @@ class ThreadReplyInput(ThreadInput):
 
 
 class ThreadState(OutputModel):
-    """The thread after it was settled, or not."""
+    """The thread after it was resolved or unresolved."""
 
     id: Text
     is_resolved: bool
 
 
 class ThreadReply(OutputModel):
-    """The thread that was answered in, and the answer."""
+    """The thread, and the reply in it."""
 
     id: Text
     is_resolved: bool
@@ -61,29 +61,29 @@ class ThreadReply(OutputModel):
 
 
 async def reply(client: GitHubClient, given: ThreadReplyInput) -> ThreadReply:
-    """Answer in a review thread."""
-    # Looked up first: were it read afterwards, a failure would look as if nothing had been said.
-    thread = part(await client.graphql(_STATE, {"threadId": given.thread_id}), "node")
+    """Reply in a review thread."""
+    # Looked up first: a failure to read it afterwards would look as if there were no reply.
+    thread = require_value(await client.graphql(_STATE, {"threadId": given.thread_id}), "node")
     if not thread:
-        raise missing(f"{shortened(given.thread_id)} is no review thread; `pr.threads.list` lists their ids")
+        raise not_found_error(f"{shortened(given.thread_id)} is no review thread; `pr.threads.list` lists their ids")
     answer = await client.graphql(_REPLY, {"threadId": given.thread_id, "body": given.body})
-    comment = part(answer, "addPullRequestReviewThreadReply", "comment")
+    comment = require_value(answer, "addPullRequestReviewThreadReply", "comment")
     return ThreadReply.model_validate({**thread, "commentId": comment["id"], "commentUrl": comment["url"]})
 
 
 async def resolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
-    """Mark a thread as settled."""
-    return await _settle(client, _RESOLVE, given)
+    """Mark a thread as resolved."""
+    return await _change(client, _RESOLVE, given)
 
 
 async def unresolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
-    """Mark a thread as not settled after all."""
-    return await _settle(client, _UNRESOLVE, given)
+    """Mark a resolved thread as open."""
+    return await _change(client, _UNRESOLVE, given)
 
 
-async def _settle(client: GitHubClient, document: str, given: ThreadInput) -> ThreadState:
+async def _change(client: GitHubClient, document: str, given: ThreadInput) -> ThreadState:
     answer = await client.graphql(document, {"threadId": given.thread_id})
-    return ThreadState.model_validate(part(answer, "change", "thread"))
+    return ThreadState.model_validate(require_value(answer, "change", "thread"))
 
 
 _EXAMPLE = {"threadId": "PRRT_kwDOABCD"}

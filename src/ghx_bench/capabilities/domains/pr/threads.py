@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.domains.pr.lookup import which_pull
+from ghx_bench.capabilities.domains.pr.lookup import pull_variables
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
 from ghx_bench.capabilities.domains.pr.scanning import Scan, SourcePage, scan, source_page
-from ghx_bench.capabilities.models import Login, OutputModel, PageInfo, Paging, PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Login, OutputModel, PageInfo, Paging, PullInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _COMMENTS = """
 fragment Comments on PullRequestReviewCommentConnection {
@@ -97,36 +97,37 @@ class Threads(OutputModel):
 
 async def list_threads(client: GitHubClient, given: ThreadsInput) -> Threads:
     """List review threads with their comments."""
-    found = await scan(_pages(client, given), lambda thread: _fits(thread, given), first=given.first)
-    items = [{**thread, "comments": await _comments(client, thread)} for thread in found["items"]]
+
+    def is_wanted(thread: dict[str, Any]) -> bool:
+        if given.unresolved_only and thread["isResolved"]:
+            return False
+        return given.include_outdated or not thread["isOutdated"]
+
+    found = await scan(_pages(client, given), is_wanted, first=given.first)
+    items = [{**thread, "comments": await _all_comments(client, thread)} for thread in found["items"]]
     applied = {"unresolvedOnly": given.unresolved_only, "includeOutdated": given.include_outdated}
     return Threads.model_validate({**found, "items": items, "filterApplied": applied})
-
-
-def _fits(thread: dict[str, Any], given: ThreadsInput) -> bool:
-    if given.unresolved_only and thread["isResolved"]:
-        return False
-    return given.include_outdated or not thread["isOutdated"]
 
 
 async def _pages(client: GitHubClient, given: ThreadsInput) -> AsyncGenerator[SourcePage]:
     filters = given.unresolved_only or not given.include_outdated
     after = given.after
     while True:
+        # Where threads are left out, more than `first` of them have to be read: long pages save round trips.
         asked = {"first": max(_PAGE, given.first) if filters else given.first, "after": after}
-        answer = await client.graphql(_LIST, {**which_pull(given), **asked})
-        connection = part(answer, "repository", "pullRequest", "reviewThreads")
+        answer = await client.graphql(_LIST, {**pull_variables(given), **asked})
+        connection = require_value(answer, "repository", "pullRequest", "reviewThreads")
         yield source_page(connection)
         after = connection["pageInfo"]["endCursor"]
 
 
-async def _comments(client: GitHubClient, thread: dict[str, Any]) -> list[Any]:
+async def _all_comments(client: GitHubClient, thread: dict[str, Any]) -> list[Any]:
     """Return every comment of a thread, however many there are."""
     comments = thread["comments"]
     nodes = [*comments["nodes"]]
     while comments["pageInfo"]["hasNextPage"]:
         answer = await client.graphql(_MORE, {"id": thread["id"], "after": comments["pageInfo"]["endCursor"]})
-        comments = part(answer, "node", "comments")
+        comments = require_value(answer, "node", "comments")
         nodes += comments["nodes"]
     return nodes
 

@@ -1,4 +1,4 @@
-"""Changing what a pull request says, and whether it is a draft."""
+"""Change the title, the body and the draft state of a pull request."""
 
 from typing import Annotated, Any, Self
 
@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE, OUTLINE, PullOutline
-from ghx_bench.capabilities.models import PullInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import PullInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _UPDATE = f"""
 mutation PullRequestUpdate($input: UpdatePullRequestInput!) {{
@@ -35,7 +35,7 @@ class PullUpdateInput(PullInput):
     draft: Annotated[bool | None, Field(description="Turn it into a draft, or take it out of that state.")] = None
 
     @model_validator(mode="after")
-    def _changes_something(self) -> Self:
+    def _check_changes(self) -> Self:
         if self.title is None and self.body is None and self.draft is None:
             raise ValueError("nothing to change; give a title, a body or draft")
         return self
@@ -53,7 +53,7 @@ async def update_pull(client: GitHubClient, given: PullUpdateInput) -> PullOutli
 
 
 async def mark_ready(client: GitHubClient, given: PullInput) -> PullOutline:
-    """Say that a draft is ready to be reviewed; a pull request that is no draft stays as it is."""
+    """Mark a draft as ready to be reviewed; a pull request that is no draft stays as it is."""
     id_, pull = await _find(client, given)
     if pull["draft"]:
         pull = await _change(client, _READY, {"pullRequestId": id_})
@@ -66,7 +66,7 @@ async def _find(client: GitHubClient, given: PullInput) -> tuple[str, dict[str, 
 
 
 async def _change(client: GitHubClient, document: str, change: dict[str, Any]) -> dict[str, Any]:
-    return part(await client.graphql(document, {"input": change}), "change", "pullRequest")
+    return require_value(await client.graphql(document, {"input": change}), "change", "pullRequest")
 
 
 OPERATIONS = {

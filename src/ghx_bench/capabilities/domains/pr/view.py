@@ -1,4 +1,4 @@
-"""Reading one pull request."""
+"""Read one pull request."""
 
 from typing import Annotated, Literal, cast
 
@@ -8,8 +8,17 @@ from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.domains.pr.lookup import find_pull
 from ghx_bench.capabilities.domains.pr.records import EXAMPLE
-from ghx_bench.capabilities.models import Logins, MilestoneTitle, Names, OutputModel, Positive, PullInput, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import (
+    Logins,
+    MilestoneTitle,
+    Names,
+    OutputModel,
+    Positive,
+    PullInput,
+    Text,
+    get_value,
+)
+from ghx_bench.capabilities.registry import Operation
 
 # Of a team GitHub tells nothing to a token that may not read organizations: only people are asked for.
 _REVIEWERS = "reviewers"
@@ -22,16 +31,16 @@ milestone {{ title }}
 """
 
 
-def _people(value: object) -> object:
-    """Take the logins out of requests for a review: a team has none, and what GitHub keeps to itself is not there."""
+def _pick_logins(value: object) -> object:
+    """Return the logins in requests for a review; a team has none, and a request that is not visible is null."""
     if value is not None and not isinstance(value, dict):
         return value
-    nodes = cast("list[object]", found(cast("object", value), "nodes") or [])
-    return tuple(login for node in nodes if (login := found(node, "requestedReviewer", "login")))
+    nodes = cast("list[object]", get_value(cast("object", value), "nodes") or [])
+    return tuple(login for node in nodes if (login := get_value(node, "requestedReviewer", "login")))
 
 
 class PullViewInput(PullInput):
-    """Which pull request, and what not to tell of it."""
+    """Which pull request, and which fields to leave out."""
 
     exclude: Annotated[
         tuple[Literal["body"], ...], Field(description="Fields to leave out, to keep the answer short.")
@@ -53,11 +62,11 @@ class PullView(OutputModel):
     head_branch: Text
     base_branch: Text
     is_draft: bool
-    reviewers: Annotated[tuple[str, ...], BeforeValidator(_people)]
+    reviewers: Annotated[tuple[str, ...], BeforeValidator(_pick_logins)]
 
 
 async def view_pull(client: GitHubClient, given: PullViewInput) -> PullView:
-    """Read a pull request with what it is marked with, and what it is to merge."""
+    """Read a pull request with labels, assignees, milestone, reviewers and branches."""
     fields = _FIELDS if "body" in given.exclude else f"{_FIELDS} body"
     return PullView.model_validate(await find_pull(client, given, fields, dispensable=_REVIEWERS))
 

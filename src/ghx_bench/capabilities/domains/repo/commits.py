@@ -6,21 +6,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.errors import missing
+from ghx_bench.capabilities.errors import not_found_error
 from ghx_bench.capabilities.models import (
     EMPTY_PAGE,
     OutputModel,
     PageInfo,
     RepositoryPageInput,
     Text,
-    found,
-    page,
-    part,
+    get_value,
+    require_value,
+    to_page,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 COMMIT = "sha: oid message url committedAt: committedDate author { name user { login } }"
-"""What to ask GitHub for, to tell a `Commit`."""
+"""Selection of the fields that `describe_commit` needs."""
 
 _HISTORY = f"""
 fragment History on Commit {{
@@ -80,8 +80,8 @@ async def list_commits(client: GitHubClient, given: CommitsInput) -> Commits:
     start = await _start(client, given)
     if start is None:
         return Commits.model_validate(EMPTY_PAGE)
-    history = page(part(start, "history"))
-    return Commits.model_validate({**history, "items": [told_of(commit) for commit in history["items"]]})
+    history = to_page(require_value(start, "history"))
+    return Commits.model_validate({**history, "items": [describe_commit(commit) for commit in history["items"]]})
 
 
 async def _start(client: GitHubClient, given: CommitsInput) -> dict[str, Any] | None:
@@ -89,20 +89,20 @@ async def _start(client: GitHubClient, given: CommitsInput) -> dict[str, Any] | 
     variables = given.variables()
     if given.ref is None:
         del variables["ref"]
-        repository = part(await client.graphql(_OF_DEFAULT_BRANCH, variables), "repository")
-        return found(repository, "defaultBranchRef", "target")
-    named = found(await client.graphql(_OF_REF, variables), "repository", "object")
-    start = found(named, "target") or named
-    if found(start, "history") is None:
-        raise missing(f"{given.owner}/{given.name} has no branch, tag or commit {given.ref!r}")
+        repository = require_value(await client.graphql(_OF_DEFAULT_BRANCH, variables), "repository")
+        return get_value(repository, "defaultBranchRef", "target")
+    named = get_value(await client.graphql(_OF_REF, variables), "repository", "object")
+    start = get_value(named, "target") or named
+    if get_value(start, "history") is None:
+        raise not_found_error(f"{given.owner}/{given.name} has no branch, tag or commit {given.ref!r}")
     return start
 
 
-def told_of(commit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a `Commit` tells, from GitHub's answer to `COMMIT`."""
+def describe_commit(commit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Commit`, from GitHub's response to `COMMIT`."""
     known = {name: value for name, value in commit.items() if name != "author"}
-    author = {"authorName": found(commit, "author", "name"), "authorLogin": found(commit, "author", "user", "login")}
-    return {**known, **author}
+    login = get_value(commit, "author", "user", "login")
+    return {**known, "authorName": get_value(commit, "author", "name"), "authorLogin": login}
 
 
 OPERATIONS = {

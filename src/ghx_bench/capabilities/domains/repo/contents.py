@@ -1,4 +1,4 @@
-"""The files of a repository: read, written and deleted, one commit for each change."""
+"""Read, write and delete the files of a repository; one commit for each change."""
 
 import base64
 import binascii
@@ -9,36 +9,36 @@ from pydantic import AfterValidator, Field
 
 from ghx_bench._base.wire import OMITTABLE
 from ghx_bench.capabilities.client import GitHubClient, rest_path
-from ghx_bench.capabilities.errors import InvalidInputError, missing
-from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, found, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.errors import InvalidInputError, not_found_error
+from ghx_bench.capabilities.models import Count, OutputModel, RepositoryInput, Text, get_value, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _RAW = "application/vnd.github.raw+json"
 
 
-def _inside(path: str) -> str:
-    """Refuse a path that leads out of the repository; slashes at its ends mean nothing."""
+def _check_path(path: str) -> str:
+    """Return a path without slashes at its ends; refuse one that leads out of the repository."""
     path = path.strip("/")
     if any(step in {"", ".", ".."} for step in path.split("/")) and path:
         raise ValueError("write the path from the top of the repository, without `.`, `..` and empty steps")
     return path
 
 
-Path = Annotated[str, AfterValidator(_inside)]
+RepositoryPath = Annotated[str, AfterValidator(_check_path)]
 Encoding = Literal["utf-8", "base64"]
 
 
 class ContentsInput(RepositoryInput):
     """Which file or folder."""
 
-    path: Annotated[Path, Field(description="File or folder, from the top; the top itself if left out.")] = ""
+    path: Annotated[RepositoryPath, Field(description="File or folder, from the top; the top itself if left out.")] = ""
     ref: Annotated[Text | None, Field(description="Branch, tag or commit; the default branch if left out.")] = None
 
 
 class FileChangeInput(RepositoryInput):
     """Which file changes, and how the commit is described."""
 
-    path: Annotated[Path, Field(min_length=1, description="The file, from the top of the repository.")]
+    path: Annotated[RepositoryPath, Field(min_length=1, description="The file, from the top of the repository.")]
     message: Annotated[Text, Field(description="Message of the commit.")]
     branch: Annotated[Text | None, Field(description="Branch to commit to; the default branch if left out.")] = None
     sha: Annotated[
@@ -48,14 +48,14 @@ class FileChangeInput(RepositoryInput):
 
 
 class WriteInput(FileChangeInput):
-    """What the file is to hold."""
+    """The new content of the file."""
 
     content: Annotated[str, Field(description="The whole new content of the file.")]
     encoding: Annotated[Encoding, Field(description="`base64` for what is no text.")] = "utf-8"
 
 
 class FolderEntry(OutputModel):
-    """Something in a folder."""
+    """A file or folder in a folder."""
 
     type: Text
     name: Text
@@ -105,41 +105,43 @@ async def get_contents(client: GitHubClient, given: ContentsInput) -> Contents:
             {name: entry[name] for name in ("type", "name", "path", "sha", "size")} for entry in cast("list[Any]", data)
         ]
         return Contents.model_validate({"type": "dir", "path": given.path, "items": items})
-    known = {name: part(data, name) for name in ("type", "path", "sha", "size")}
-    if (target := found(data, "target")) is not None:
+    known = {name: require_value(data, name) for name in ("type", "path", "sha", "size")}
+    if (target := get_value(data, "target")) is not None:
         known["target"] = target
-    if found(data, "encoding") == "none":  # GitHub does not put large files into JSON
-        known |= _readable((await client.get(_place(given), params=params, accept=_RAW)).content)
-    elif (content := found(data, "content")) is not None:
-        known |= _readable(base64.b64decode(content))
+    if get_value(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
+        known |= _decode((await client.get(_place(given), params=params, accept=_RAW)).body)
+    elif (content := get_value(data, "content")) is not None:
+        known |= _decode(base64.b64decode(content))
     return Contents.model_validate(known)
 
 
 async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
-    """Write a file; the one that is there is looked up unless its blob id is given."""
+    """Write a file; one that is there is replaced."""
+    # GitHub wants the blob id of the file that is replaced. Given by the caller, it guards against changes since they
+    # read the file; looked up here, it only says that replacing is meant.
     sha = given.sha or await _present_sha(client, given)
-    body = {**_commit(given, sha), "content": _encoded(given)}
+    body = {**_commit(given, sha), "content": _encode(given)}
     answer = await client.put(_place(given), body)
     return WrittenFile(
-        path=part(answer.data, "content", "path"),
-        sha=part(answer.data, "content", "sha"),
+        path=require_value(answer.data, "content", "path"),
+        sha=require_value(answer.data, "content", "sha"),
         created=sha is None,
-        commit_sha=part(answer.data, "commit", "sha"),
-        commit_url=part(answer.data, "commit", "html_url"),
+        commit_sha=require_value(answer.data, "commit", "sha"),
+        commit_url=require_value(answer.data, "commit", "html_url"),
     )
 
 
 async def delete_file(client: GitHubClient, given: FileChangeInput) -> DeletedFile:
-    """Delete a file; the one that is there is looked up unless its blob id is given."""
+    """Delete a file."""
     sha = given.sha or await _present_sha(client, given)
     if sha is None:
-        raise missing(f"{given.owner}/{given.name} has no file {given.path!r}")
+        raise not_found_error(f"{given.owner}/{given.name} has no file {given.path!r}")
     answer = await client.delete(_place(given), _commit(given, sha))
     return DeletedFile(
         path=given.path,
         deleted=True,
-        commit_sha=part(answer.data, "commit", "sha"),
-        commit_url=part(answer.data, "commit", "html_url"),
+        commit_sha=require_value(answer.data, "commit", "sha"),
+        commit_url=require_value(answer.data, "commit", "html_url"),
     )
 
 
@@ -154,7 +156,7 @@ async def _present_sha(client: GitHubClient, given: FileChangeInput) -> str | No
     """Return the blob id of the file as it is now; `None` if there is none."""
     expression = f"{given.branch or 'HEAD'}:{given.path}"
     variables = {"owner": given.owner, "name": given.name, "expression": expression}
-    present = part(await client.graphql(_PRESENT, variables), "repository")["object"]
+    present = require_value(await client.graphql(_PRESENT, variables), "repository")["object"]
     if present is not None and present["__typename"] != "Blob":
         raise InvalidInputError(f"path: {given.path!r} is a folder; name a file")
     return None if present is None else present["oid"]
@@ -170,7 +172,7 @@ def _commit(given: FileChangeInput, sha: str | None) -> dict[str, str]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _encoded(given: WriteInput) -> str:
+def _encode(given: WriteInput) -> str:
     if given.encoding == "utf-8":
         return base64.b64encode(given.content.encode()).decode()
     try:
@@ -179,7 +181,7 @@ def _encoded(given: WriteInput) -> str:
         raise InvalidInputError("content: this is not base64; give text and leave out the encoding") from None
 
 
-def _readable(content: bytes) -> dict[str, str]:
+def _decode(content: bytes) -> dict[str, str]:
     try:
         return {"encoding": "utf-8", "content": content.decode()}
     except UnicodeDecodeError:

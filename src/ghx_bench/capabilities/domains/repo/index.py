@@ -1,55 +1,40 @@
-"""What there is in the domain `repo`."""
+"""Index of the domain `repo`."""
 
-from ghx_bench.capabilities.entries import Entry
+from ghx_bench.capabilities.entries import ANYTHING, Entry, deletion, mutation, query
 
 _PAGES = "[first] [after]"
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(
+    query(
         "repo.branches.list",
         "refs",
-        "reads",
         f"owner name {_PAGES}",
         "List the branches of a repository with the commit each is at.",
     ),
-    Entry(
+    query(
         "repo.commits.list",
         "commits",
-        "reads",
         f"owner name [ref] [path] {_PAGES}",
         "List commits, newest first: of the default branch, or of a branch, tag or commit, or of one path.",
     ),
-    Entry(
-        "repo.contents.get",
-        "contents",
-        "reads",
-        "owner name [path] [ref]",
-        "Read a file, or list a folder, of a repository.",
+    query(
+        "repo.contents.get", "contents", "owner name [path] [ref]", "Read a file, or list a folder, of a repository."
     ),
-    Entry(
+    mutation(
         "repo.contents.put",
         "contents",
-        "mutates",
         "owner name path content message [encoding] [branch] [sha]",
         "Write a file in one commit: a new one, or over one that is there.",
+        reach=ANYTHING,  # moves a branch, which pull requests may have as theirs
     ),
-    Entry(
-        "repo.file.delete",
-        "contents",
-        "destructive",
-        "owner name path message [branch] [sha]",
-        "Delete a file in one commit.",
-    ),
-    Entry(
+    deletion("repo.file.delete", "contents", "owner name path message [branch] [sha]", "Delete a file in one commit."),
+    query(
         "repo.issue_types.list",
         "issue_types",
-        "reads",
         f"owner name {_PAGES}",
         "List the types that issues of a repository can have.",
     ),
-    Entry("repo.labels.list", "labels", "reads", f"owner name {_PAGES}", "List the labels of a repository."),
-    Entry(
-        "repo.tags.list", "refs", "reads", f"owner name {_PAGES}", "List the tags of a repository, newest name first."
-    ),
-    Entry("repo.view", "view", "reads", "owner name", "Read basic facts about a repository."),
+    query("repo.labels.list", "labels", f"owner name {_PAGES}", "List the labels of a repository."),
+    query("repo.tags.list", "refs", f"owner name {_PAGES}", "List the tags of a repository, newest name first."),
+    query("repo.view", "view", "owner name", "Read basic facts about a repository."),
 )

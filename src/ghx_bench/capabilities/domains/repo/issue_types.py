@@ -1,8 +1,8 @@
 """The types that issues can have."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import EMPTY_PAGE, OutputModel, PageInfo, RepositoryPageInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import EMPTY_PAGE, OutputModel, PageInfo, RepositoryPageInput, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query RepositoryIssueTypes($owner: String!, $name: String!, $first: Int!, $after: String) {
@@ -34,8 +34,8 @@ class IssueTypes(OutputModel):
 
 async def list_issue_types(client: GitHubClient, given: RepositoryPageInput) -> IssueTypes:
     """List the types that issues of a repository can have."""
-    repository = part(await client.graphql(_LIST, given.variables()), "repository")
-    found = EMPTY_PAGE if repository["issueTypes"] is None else page(repository["issueTypes"])
+    repository = require_value(await client.graphql(_LIST, given.variables()), "repository")
+    found = EMPTY_PAGE if repository["issueTypes"] is None else to_page(repository["issueTypes"])
     return IssueTypes.model_validate(found)
 
 

@@ -1,8 +1,8 @@
 """The labels that a repository has."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, require_value, to_page
+from ghx_bench.capabilities.registry import Operation
 
 _LIST = """
 query RepositoryLabels($owner: String!, $name: String!, $first: Int!, $after: String) {
@@ -36,7 +36,7 @@ class RepositoryLabels(OutputModel):
 async def list_labels(client: GitHubClient, given: RepositoryPageInput) -> RepositoryLabels:
     """List the labels of a repository."""
     answer = await client.graphql(_LIST, given.variables())
-    return RepositoryLabels.model_validate(page(part(answer, "repository", "labels")))
+    return RepositoryLabels.model_validate(to_page(require_value(answer, "repository", "labels")))
 
 
 OPERATIONS = {

@@ -1,8 +1,16 @@
 """The branches and the tags of a repository."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import OutputModel, PageInfo, RepositoryPageInput, Text, found, page, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import (
+    OutputModel,
+    PageInfo,
+    RepositoryPageInput,
+    Text,
+    get_value,
+    require_value,
+    to_page,
+)
+from ghx_bench.capabilities.registry import Operation
 
 _BRANCHES = """
 query RepositoryBranches($owner: String!, $name: String!, $first: Int!, $after: String) {
@@ -64,9 +72,9 @@ class Tags(OutputModel):
 
 async def list_branches(client: GitHubClient, given: RepositoryPageInput) -> Branches:
     """List the branches of a repository."""
-    repository = part(await client.graphql(_BRANCHES, given.variables()), "repository")
-    default = found(repository, "defaultBranchRef", "name")
-    listed = page(part(repository, "refs"))
+    repository = require_value(await client.graphql(_BRANCHES, given.variables()), "repository")
+    default = get_value(repository, "defaultBranchRef", "name")
+    listed = to_page(require_value(repository, "refs"))
     items = [
         {"name": ref["name"], "sha": ref["target"]["oid"], "isDefault": ref["name"] == default}
         for ref in listed["items"]
@@ -76,12 +84,12 @@ async def list_branches(client: GitHubClient, given: RepositoryPageInput) -> Bra
 
 async def list_tags(client: GitHubClient, given: RepositoryPageInput) -> Tags:
     """List the tags of a repository."""
-    listed = page(part(await client.graphql(_TAGS, given.variables()), "repository", "refs"))
+    listed = to_page(require_value(await client.graphql(_TAGS, given.variables()), "repository", "refs"))
     items = [
         {
             "name": ref["name"],
-            "sha": found(ref, "target", "target", "oid") or ref["target"]["oid"],
-            "message": found(ref, "target", "message"),
+            "sha": get_value(ref, "target", "target", "oid") or ref["target"]["oid"],
+            "message": get_value(ref, "target", "message"),
         }
         for ref in listed["items"]
     ]

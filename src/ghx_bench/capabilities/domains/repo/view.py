@@ -1,8 +1,8 @@
-"""Reading what a repository is."""
+"""Read basic facts about a repository."""
 
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.capabilities.models import Count, OutputModel, RefName, RepositoryInput, Text, part
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Count, OutputModel, RefName, RepositoryInput, Text, require_value
+from ghx_bench.capabilities.registry import Operation
 
 _VIEW = """
 query RepositoryView($owner: String!, $name: String!) {
@@ -29,7 +29,7 @@ class RepositoryView(OutputModel):
 async def view_repository(client: GitHubClient, given: RepositoryInput) -> RepositoryView:
     """Read a repository."""
     answer = await client.graphql(_VIEW, given.variables())
-    return RepositoryView.model_validate(part(answer, "repository"))
+    return RepositoryView.model_validate(require_value(answer, "repository"))
 
 
 OPERATIONS = {

@@ -1,12 +1,12 @@
-"""Searching the text of files."""
+"""Search the text of files."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient, rest_path
-from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, Text, found
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.models import Count, OutputModel, PageInfo, Paging, Text, get_value
+from ghx_bench.capabilities.registry import Operation
 from ghx_bench.capabilities.rest_paging import get_results
 
 _WITH_MATCHES = "application/vnd.github.text-match+json"
@@ -55,7 +55,7 @@ async def search_code(client: GitHubClient, given: CodeSearchInput) -> FoundFile
 def _item(file: dict[str, Any]) -> dict[str, Any]:
     matches: list[Any] = file.get("text_matches") or []
     return {
-        "repository": found(file, "repository", "full_name"),
+        "repository": get_value(file, "repository", "full_name"),
         "path": file["path"],
         "sha": file["sha"],
         "url": file["html_url"],

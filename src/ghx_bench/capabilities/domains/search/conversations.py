@@ -1,8 +1,8 @@
-"""Searching issues and pull requests."""
+"""Search issues and pull requests."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.models import (
@@ -14,11 +14,11 @@ from ghx_bench.capabilities.models import (
     Paging,
     Positive,
     Text,
-    found,
-    page,
-    part,
+    pick,
+    require_value,
+    to_page,
 )
-from ghx_bench.capabilities.operation import Operation
+from ghx_bench.capabilities.registry import Operation
 
 _FIELDS = """
 id number title state url createdAt updatedAt
@@ -35,10 +35,6 @@ query Search($query: String!, $first: Int!, $after: String) {{
 """
 
 
-def _full_name(value: object) -> object:
-    return found(cast("object", value), "nameWithOwner") if isinstance(value, dict) else value
-
-
 class SearchInput(Paging):
     """What to look for."""
 
@@ -53,7 +49,7 @@ class FoundConversation(OutputModel):
     title: str
     state: str
     url: Text
-    repository: Annotated[Text, BeforeValidator(_full_name)]
+    repository: Annotated[Text, pick("nameWithOwner")]
     author_login: Login
     labels: Names
     created_at: Text
@@ -61,7 +57,7 @@ class FoundConversation(OutputModel):
 
 
 class FoundConversations(OutputModel):
-    """What was found, best first unless the query sorts; GitHub shows the first thousand."""
+    """Issues or pull requests, best first unless the query sorts; GitHub shows the first thousand."""
 
     items: tuple[FoundConversation, ...]
     total_count: Count
@@ -80,8 +76,8 @@ async def search_pulls(client: GitHubClient, given: SearchInput) -> FoundConvers
 
 async def _search(client: GitHubClient, given: SearchInput, kind: str) -> FoundConversations:
     answer = await client.graphql(_SEARCH, {**given.variables(), "query": f"{kind} {given.query}"})
-    results = part(answer, "search")
-    return FoundConversations.model_validate({**page(results), "totalCount": results["totalCount"]})
+    results = require_value(answer, "search")
+    return FoundConversations.model_validate({**to_page(results), "totalCount": results["totalCount"]})
 
 
 OPERATIONS = {

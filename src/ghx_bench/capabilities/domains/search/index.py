@@ -1,28 +1,25 @@
-"""What there is in the domain `search`."""
+"""Index of the domain `search`."""
 
-from ghx_bench.capabilities.entries import Entry
+from ghx_bench.capabilities.entries import Entry, query
 
 _INPUTS = "query [first] [after]"
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(
+    query(
         "search.code",
         "code",
-        "reads",
         _INPUTS,
         "Search files by their text, such as `parse_date repo:octocat/hello-world path:src language:python`.",
     ),
-    Entry(
+    query(
         "search.issues",
         "conversations",
-        "reads",
         _INPUTS,
         "Search issues, such as `crash repo:octocat/hello-world is:open label:bug sort:updated-desc`.",
     ),
-    Entry(
+    query(
         "search.prs",
         "conversations",
-        "reads",
         _INPUTS,
         "Search pull requests, such as `fix repo:octocat/hello-world is:merged author:hubot`.",
     ),

@@ -1,4 +1,4 @@
-"""Joins the schema's mutations to the functions that do them."""
+"""Binds the mutations of the schema to the functions that do them, by name."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +8,8 @@ from graphql import GraphQLObjectType, GraphQLSchema
 from ghx_bench.twin.graphql.binding import Info, UnboundFieldError, snake
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
 from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
-from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES
+from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES, RELATION_CHANGES
 from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
-from ghx_bench.twin.graphql.changes.relations import RELATION_CHANGES
 from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
 from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES
 
@@ -28,7 +27,7 @@ CHANGES: dict[str, Mutation] = {
 
 
 def bind_changes(schema: GraphQLSchema) -> None:
-    """Give every mutation its function, and every field of its payload the way into what that gave back."""
+    """Set the resolver of every mutation, and of every field of its payload."""
     mutation = schema.mutation_type
     assert mutation is not None  # noqa: S101 - the schema is ours
     for name, field in mutation.fields.items():
@@ -36,21 +35,24 @@ def bind_changes(schema: GraphQLSchema) -> None:
         if change is None:
             raise UnboundFieldError(f"Mutation.{name} has no function {snake(name)}")
         field.args["input"].out_name = "given"
-        field.resolve = _changing(change)
+        field.resolve = _mutation_resolver(change)
         payload: object = field.type
         assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
         for part, shown in payload.fields.items():
-            shown.resolve = _part(snake(part))
+            shown.resolve = _payload_resolver(snake(part))
 
 
-def _changing(change: Mutation) -> Callable[..., Payload]:
-    """Do one mutation in an act of its own: it happens whole, or not at all and the next one is tried."""
+def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
+    """Return a resolver that does one mutation in an act of its own.
+
+    A document may hold several: each happens whole or not at all, and one that is refused does not stop the next.
+    """
 
     def resolve(_root: object, info: Info, given: dict[str, Any]) -> Payload:
         context = info.context
         given = dict(given)
         token = given.pop("client_mutation_id", None)
-        context.forget()
+        context.forget()  # the mutation before may have changed what was looked up for its payload
         try:
             with context.world.acting(context.viewer) as act:
                 outcome = change(Change(context, act), **given)
@@ -61,7 +63,7 @@ def _changing(change: Mutation) -> Callable[..., Payload]:
     return resolve
 
 
-def _part(name: str) -> Callable[..., Any]:
+def _payload_resolver(name: str) -> Callable[..., Any]:
     def resolve(payload: Payload, _info: Info) -> Any:
         return payload.field(name)
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 from ghx_bench.twin.graphql.connections import Edge
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.failures import LACKS
-from ghx_bench.twin.graphql.finding import find_as, find_conversation
+from ghx_bench.twin.graphql.node_lookup import find_as, find_conversation
 from ghx_bench.twin.refusals import NotImplementedRefusal
 from ghx_bench.twin.state.records import Issue, Record, User
 from ghx_bench.twin.world import Act
@@ -30,7 +30,7 @@ class Change:
         return self.context.viewer.user
 
     def find(self, identity: str, *models: type[_T]) -> _T:
-        """Return what has a global id, if it is of one of these sorts."""
+        """Return the record or subject with a global id, if it is of one of these sorts."""
         return find_as(self.context, identity, *models)
 
     def find_all(self, identities: list[str] | None, model: type[_T]) -> list[_T]:
@@ -50,7 +50,7 @@ class AsEdge:
 
 
 class Payload:
-    """What a mutation gives back, read anew after the change was made."""
+    """What a mutation returns; its records are read again after the change."""
 
     __slots__ = ("_context", "_outcome", "_token")
 
@@ -59,13 +59,13 @@ class Payload:
 
     def field(self, name: str) -> Any:
         """Return one field, by its Python name."""
-        return self._token if name == "client_mutation_id" else self._shown(self._outcome[name])
+        return self._token if name == "client_mutation_id" else self._view_of(self._outcome[name])
 
-    def _shown(self, value: Any) -> Any:
+    def _view_of(self, value: Any) -> Any:
         if isinstance(value, AsEdge):
             return Edge(self._context, self._fresh(value.subject), 0)
         value = self._fresh(value)
-        return self._context.show(value) if type(value) in self._context.showers else value
+        return self._context.view_of(value) if type(value) in self._context.view_makers else value
 
     def _fresh(self, value: Any) -> Any:
         """Return a record as it is now; one that is gone as it was."""
@@ -73,7 +73,7 @@ class Payload:
 
 
 def refuse_given(mutation: str, **given: object) -> None:
-    """Refuse inputs that GitHub acts on and the twin cannot; empty ones ask for nothing."""
+    """Refuse inputs that GitHub acts on and the twin does not; an empty input asks for nothing."""
     for name, value in given.items():
         if value:
             raise NotImplementedRefusal(f"{mutation}.{name} {LACKS}")

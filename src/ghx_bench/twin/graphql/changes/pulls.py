@@ -13,7 +13,7 @@ from ghx_bench.twin.state.records import Pull, Repository, Team, User
 
 
 class _MergeInput(TypedDict, total=False):
-    """How somebody wants a pull request merged, now or later."""
+    """How a pull request is to be merged, now or later."""
 
     merge_method: str | None
     commit_headline: str | None
@@ -98,12 +98,12 @@ def reopen_pull_request(change: Change, *, pull_request_id: str) -> Outcome:
 
 
 def mark_pull_request_ready_for_review(change: Change, *, pull_request_id: str) -> Outcome:
-    """Say that a draft is ready."""
+    """Mark a draft as ready for review."""
     return {"pull_request": pulls.mark_ready(change.act, _pull(change, pull_request_id))}
 
 
 def convert_pull_request_to_draft(change: Change, *, pull_request_id: str) -> Outcome:
-    """Say that a pull request is not ready yet."""
+    """Turn a pull request back into a draft."""
     return {"pull_request": pulls.convert_to_draft(change.act, _pull(change, pull_request_id))}
 
 
@@ -151,7 +151,7 @@ def request_reviews(
     team_ids: list[str] | None = None,
     union: bool | None = None,
 ) -> Outcome:
-    """Ask for reviews, of these too or of nobody else."""
+    """Ask for reviews: of these as well (`union`), or of these only."""
     users, teams = change.find_all(user_ids, User), change.find_all(team_ids, Team)
     return _request(change, pull_request_id, users, teams, union=union)
 
@@ -169,7 +169,10 @@ def request_reviews_by_login(
     users = [account(change, login) for login in dict.fromkeys([*(user_logins or ()), *(bot_logins or ())])]
     pull = _pull(change, pull_request_id)
     owner = change.context.owner(change.context.home(pull.repository_id))
-    teams = [_team(change, owner, slug) for slug in dict.fromkeys(team_slugs or ())]
+    teams: list[Team] = []
+    for organization, slash, name in (slug.rpartition("/") for slug in dict.fromkeys(team_slugs or ())):
+        group = lookup.organization(change.context.world, organization) if slash else owner
+        teams.append(lookup.team(change.context.world, group, name))
     return _request(change, pull_request_id, users, teams, union=union)
 
 
@@ -179,12 +182,6 @@ def _request(change: Change, identity: str, users: list[User], teams: list[Team]
     people = [one for one in users if one.type == "User"]
     edge = AsEdge(people[0]) if people else None
     return {"pull_request": pull, "actor": change.actor, "requested_reviewers_edge": edge}
-
-
-def _team(change: Change, owner: User, slug: str) -> Team:
-    organization, slash, name = slug.rpartition("/")
-    world = change.context.world
-    return lookup.team(world, lookup.organization(world, organization) if slash else owner, name)
 
 
 def _pull(change: Change, identity: str) -> Pull:

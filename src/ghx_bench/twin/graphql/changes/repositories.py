@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ghx_bench.twin.commands import objects, refs, repositories
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.subjects import CommitThing, RefThing
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal, Refusal
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Repository, User
 
 _SETTINGS = {
@@ -127,7 +127,7 @@ def merge_branch(
     refuse_given("MergeBranchInput", authorEmail=author_email)
     repository = change.find(repository_id, Repository)
     git = change.act.git(repository)
-    into = gitaccess.ref(change.context, repository, f"refs/heads/{base.removeprefix('refs/heads/')}")
+    into = git_lookup.ref(change.context, repository, f"refs/heads/{base.removeprefix('refs/heads/')}")
     sha = git.resolve(head, repository.default_branch)
     if into is None or sha is None:
         raise NotFoundRefusal(f'Failed to merge: "No such {"base" if into is None else "head"}"')
@@ -155,7 +155,7 @@ def _branch(change: Change, branch: dict[str, Any]) -> RefThing:
         raise InvalidRefusal("A branch is named by its `id`, or by `repositoryNameWithOwner` and `branchName`.")
     context = change.context
     repository = lookup.repository(context.world, context.viewer, owner, repository_name)
-    found = gitaccess.ref(context, repository, f"refs/heads/{name.removeprefix('refs/heads/')}")
+    found = git_lookup.ref(context, repository, f"refs/heads/{name.removeprefix('refs/heads/')}")
     if found is None:
         raise NotFoundRefusal(f'No ref with the name "{name}" exists in the repository {full_name}.')
     return found
@@ -173,12 +173,8 @@ def _tree(change: Change, ref: RefThing, files: dict[str, Any]) -> str:
     try:
         return objects.create_tree(change.act, ref.repository, entries=[*removed, *added], base=ref.sha)
     except InvalidRefusal as refusal:
-        raise _path_refusal(refusal) from refusal
-
-
-def _path_refusal(refusal: InvalidRefusal) -> Refusal:
-    reasons = [str(error) for error in refusal.errors] or [refusal.message]
-    return InvalidRefusal(f"A path was requested that cannot be written: {reasons[0]}")
+        reason = str(refusal.errors[0]) if refusal.errors else refusal.message
+        raise InvalidRefusal(f"A path was requested that cannot be written: {reason}") from refusal
 
 
 REPOSITORY_CHANGES: Sequence[Mutation] = (

@@ -63,7 +63,7 @@ def delete_pull_request_review(change: Change, *, pull_request_review_id: str) -
 
 
 def dismiss_pull_request_review(change: Change, *, pull_request_review_id: str, message: str) -> Outcome:
-    """Take the effect from a review."""
+    """Dismiss a review, so that it no longer counts."""
     return {"pull_request_review": reviews.dismiss(change.act, change.find(pull_request_review_id, Review), message)}
 
 
@@ -146,7 +146,7 @@ def delete_pull_request_review_comment(change: Change, *, id: str) -> Outcome:  
 
 
 def resolve_review_thread(change: Change, *, thread_id: str) -> Outcome:
-    """Settle a thread."""
+    """Resolve a thread."""
     return {"thread": threads.resolve(change.act, change.find(thread_id, Thread))}
 
 

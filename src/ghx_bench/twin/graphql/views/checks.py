@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
@@ -32,7 +32,7 @@ class StatusCheckRollupView(View[RollupOf]):
 
     def commit(self) -> Any:
         """Return the commit."""
-        return self.context.show(gitaccess.commit_at(self.context, self.subject.repository, self.subject.sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, self.subject.repository, self.subject.sha))
 
     def contexts(self) -> Sequence[CheckRun | Status]:
         """Return every check run and status."""
@@ -51,7 +51,7 @@ class CheckContexts(Connection[Sequence[CheckRun | Status]]):
     def check_run_counts_by_state(self) -> list["StateCount"]:
         """Return how many check runs are in each state."""
         states = (one.conclusion or one.status for one in self.items if isinstance(one, CheckRun))
-        return _counted("CheckRunStateCount", states)
+        return _count_states("CheckRunStateCount", states)
 
     def status_context_count(self) -> int:
         """Return how many statuses there are."""
@@ -59,7 +59,7 @@ class CheckContexts(Connection[Sequence[CheckRun | Status]]):
 
     def status_context_counts_by_state(self) -> list["StateCount"]:
         """Return how many statuses are in each state."""
-        return _counted("StatusContextStateCount", (one.state for one in self.items if isinstance(one, Status)))
+        return _count_states("StatusContextStateCount", (one.state for one in self.items if isinstance(one, Status)))
 
 
 class StateCount:
@@ -96,15 +96,15 @@ class CommitStatusView(View[StatusOf]):
     def commit(self) -> Any:
         """Return the commit."""
         rollup = self.subject.rollup
-        return self.context.show(gitaccess.commit_at(self.context, rollup.repository, rollup.sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, rollup.repository, rollup.sha))
 
     def context_(self, name: str) -> Any:
         """Return the status with a name."""
-        return self.context.show(next((one for one in self._statuses() if one.context == name), None))
+        return self.context.view_of(next((one for one in self._statuses() if one.context == name), None))
 
     def contexts(self) -> list[Any]:
         """Return every status."""
-        return [self.context.show(one) for one in self._statuses()]
+        return [self.context.view_of(one) for one in self._statuses()]
 
     def combined_contexts(self) -> Sequence[CheckRun | Status]:
         """Return every check run and status."""
@@ -132,14 +132,14 @@ class StatusContextView(RecordView[Status]):
     def commit(self) -> Any:
         """Return the commit."""
         home = self.context.home(self.subject.repository_id)
-        return self.context.show(gitaccess.commit_at(self.context, home, self.subject.sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, home, self.subject.sha))
 
     def creator(self) -> Any:
         """Return who set it."""
-        return self.context.show(self.context.user(self.subject.creator_id))
+        return self.context.view_of(self.context.user(self.subject.creator_id))
 
     def is_required(self, **pull: Any) -> bool:
-        """Tell whether a pull request cannot be merged without it."""
+        """Return whether a pull request cannot be merged without it."""
         return _is_required(self, self.subject.context, **pull)
 
 
@@ -156,7 +156,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def check_suite(self) -> Any:
         """Return the suite it is part of."""
-        return self.context.show(SuiteOf(self._origin() or self.subject))
+        return self.context.view_of(SuiteOf(self._origin() or self.subject))
 
     def details_url(self) -> str | None:
         """Return where it tells more: what its tool said, or the page of a job."""
@@ -172,7 +172,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
 
     def repository(self) -> Any:
         """Return where it ran."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -185,7 +185,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         return self.url()
 
     def is_required(self, **pull: Any) -> bool:
-        """Tell whether a pull request cannot be merged without it."""
+        """Return whether a pull request cannot be merged without it."""
         return _is_required(self, self.subject.name, **pull)
 
     def _origin(self) -> workflow_runs.Origin | None:
@@ -195,7 +195,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         return self.context.once(key, lambda: workflow_runs.origin(self.context.world, self.subject))
 
 
-def _counted(typename: str, states: Iterable[str]) -> list[StateCount]:
+def _count_states(typename: str, states: Iterable[str]) -> list[StateCount]:
     return [StateCount(typename, state.upper(), count) for state, count in Counter(states).items()]
 
 

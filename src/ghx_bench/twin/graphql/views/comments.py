@@ -1,13 +1,32 @@
-"""Comments, and a mixin for whatever somebody wrote."""
+"""Markdown without its marks: what `bodyText` shows."""
 
+import re
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.plaintext import plain_text
 from ghx_bench.twin.graphql.subjects import IssueOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.graphql.views.reactions import Reactable
 from ghx_bench.twin.state.records import Comment, Issue, Record, Repository
+
+_RULES = (
+    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r"^\s*(```|~~~).*$", re.MULTILINE), ""),
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
+    (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
+    (re.compile(r"^(\s*)[-*+]\s+(\[[ xX]\]\s+)?", re.MULTILINE), r"\1"),
+    (re.compile(r"(\*\*|__|~~|`)(.+?)\1"), r"\2"),
+    (re.compile(r"(?<!\w)[*_](\S(?:.*?\S)?)[*_](?!\w)"), r"\1"),
+    (re.compile(r"\n{3,}"), "\n\n"),
+)
+
+
+def plain_text(markdown: str) -> str:
+    """Return the words of a text without the marks of its layout."""
+    for pattern, replacement in _RULES:
+        markdown = pattern.sub(replacement, markdown)
+    return markdown.strip()
 
 
 class Written(Reactable):
@@ -36,7 +55,7 @@ class Written(Reactable):
 
     def author(self) -> Any:
         """Return who wrote it; None once they are gone."""
-        return self.context.show(self.context.user(self.written.author_id))
+        return self.context.view_of(self.context.user(self.written.author_id))
 
     def author_association(self) -> str:
         """Return how the author stands to the repository."""
@@ -63,19 +82,19 @@ class Written(Reactable):
         return self.written.created_at
 
     def created_via_email(self) -> bool:
-        """Tell whether it came by mail: never here."""
+        """Return whether it came by mail: never here."""
         return False
 
     def repository(self) -> Any:
         """Return where it is."""
-        return self.context.show(self.home)
+        return self.context.view_of(self.home)
 
     def viewer_did_author(self) -> bool:
-        """Tell whether the viewer wrote it."""
+        """Return whether the viewer wrote it."""
         return self.written.author_id == self.context.viewer.id
 
     def viewer_can_update(self) -> bool:
-        """Tell whether the viewer may rewrite it."""
+        """Return whether the viewer may rewrite it."""
         return not self.viewer_cannot_update_reasons()
 
     def viewer_cannot_update_reasons(self) -> list[str]:
@@ -86,12 +105,12 @@ class Written(Reactable):
         return [] if allowed else ["INSUFFICIENT_ACCESS"]
 
     def viewer_can_react(self) -> bool:
-        """Tell whether the viewer may react."""
+        """Return whether the viewer may react."""
         return not self.home.archived and (not self.is_locked or self.context.may(self.home, "write"))
 
     @property
     def is_locked(self) -> bool:
-        """Tell whether the conversation it is in was locked."""
+        """Return whether the conversation it is in was locked."""
         return False
 
 
@@ -101,7 +120,7 @@ class Remark(Written):
     __slots__ = ()
 
     def includes_created_edit(self) -> bool:
-        """Tell whether it was edited."""
+        """Return whether it was edited."""
         return self.written.updated_at > self.written.created_at
 
     def last_edited_at(self) -> str | None:
@@ -109,7 +128,7 @@ class Remark(Written):
         return self.written.updated_at if self.includes_created_edit() else None
 
     def is_minimized(self) -> bool:
-        """Tell whether it is hidden."""
+        """Return whether it is hidden."""
         return self._reason is not None
 
     def minimized_reason(self) -> str | None:
@@ -117,11 +136,11 @@ class Remark(Written):
         return self._reason.lower().replace("_", "-") if self._reason else None
 
     def viewer_can_minimize(self) -> bool:
-        """Tell whether the viewer may hide it."""
+        """Return whether the viewer may hide it."""
         return self.context.may(self.home, "write")
 
     def viewer_can_delete(self) -> bool:
-        """Tell whether the viewer may delete it."""
+        """Return whether the viewer may delete it."""
         return self.viewer_can_update()
 
     @property
@@ -147,11 +166,11 @@ class IssueCommentView(Remark, Linked, RecordView[Comment]):
 
     def issue(self) -> Any:
         """Return the issue; that of a pull request too, which GitHub shows as an issue here."""
-        return self.context.show(IssueOf(self._issue))
+        return self.context.view_of(IssueOf(self._issue))
 
     def pull_request(self) -> Any:
         """Return the pull request, where it is one."""
-        return self.context.show(self._issue) if self._issue.is_pull else None
+        return self.context.view_of(self._issue) if self._issue.is_pull else None
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -161,7 +180,7 @@ class IssueCommentView(Remark, Linked, RecordView[Comment]):
 
     @property
     def is_locked(self) -> bool:
-        """Tell whether the conversation was locked."""
+        """Return whether the conversation was locked."""
         return self._issue.locked
 
     @property

@@ -26,40 +26,40 @@ class CommunityFields(RepositorySettings):
 
     def primary_language(self) -> Any:
         """Return the language most of it is written in."""
-        return self.context.show(next(iter(self.languages()), None))
+        return self.context.view_of(next(iter(self.languages()), None))
 
     def license_info(self) -> Any:
         """Return its licence."""
         key = composition(self.context.world, self.subject).license
-        return self.context.show(LicenseOf(key)) if key else None
+        return self.context.view_of(LicenseOf(key)) if key else None
 
     def code_of_conduct(self) -> Any:
         """Return its code of conduct."""
         found = self._community.code_of_conduct()
-        return self.context.show(ConductOf(self.subject, *found)) if found else None
+        return self.context.view_of(ConductOf(self.subject, *found)) if found else None
 
     def issue_templates(self) -> list[Any]:
         """Return its templates for issues."""
-        return [self.context.show(one) for one in self._community.issue_forms()]
+        return [self.context.view_of(one) for one in self._community.issue_forms()]
 
     def pull_request_templates(self) -> list[Any]:
         """Return its templates for pull requests."""
-        return [self.context.show(one) for one in self._community.pull_templates()]
+        return [self.context.view_of(one) for one in self._community.pull_templates()]
 
     def contact_links(self) -> list[Any]:
         """Return where else to ask."""
-        return [self.context.show(one) for one in self._community.contacts()]
+        return [self.context.view_of(one) for one in self._community.contacts()]
 
     def funding_links(self) -> list[Any]:
         """Return where to give money."""
-        return [self.context.show(one) for one in self._community.funding()]
+        return [self.context.view_of(one) for one in self._community.funding()]
 
     def is_blank_issues_enabled(self) -> bool:
-        """Tell whether an issue can be written without a template."""
+        """Return whether an issue can be written without a template."""
         return self._community.allows_blank_issues()
 
     def is_security_policy_enabled(self) -> bool:
-        """Tell whether there is a security policy."""
+        """Return whether there is a security policy."""
         return self._community.has_security_policy()
 
     def security_policy_url(self) -> str | None:
@@ -168,7 +168,7 @@ class PullRequestTemplateView(View[PullTemplate]):
 
     def repository(self) -> Any:
         """Return whose template it is."""
-        return self.context.show(self.subject.repository)
+        return self.context.view_of(self.subject.repository)
 
 
 class ContactLinkView(View[Contact]):

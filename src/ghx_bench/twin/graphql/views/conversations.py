@@ -6,7 +6,7 @@ from typing import Any
 from ghx_bench.twin.graphql.connections import Rows
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.views.comments import Written
-from ghx_bench.twin.graphql.views.labels import ordered_labels
+from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.state.records import Assignee, Comment, Issue, IssueLabel, Label, Milestone, Repository, User
 
 
@@ -33,7 +33,7 @@ class Conversation(Written):
 
     @property
     def is_locked(self) -> bool:
-        """Tell whether only collaborators may write."""
+        """Return whether only collaborators may write."""
         return self.issue.locked
 
     def active_lock_reason(self) -> str | None:
@@ -53,7 +53,7 @@ class Conversation(Written):
         return self.context.once(key, lambda: self.context.database.select(User, rest, (identity,)))
 
     def closed(self) -> bool:
-        """Tell whether it is over."""
+        """Return whether it is over."""
         return self.issue.state == "closed"
 
     def comments(self, order_by: dict[str, str] | None = None) -> Sequence[Comment]:
@@ -70,12 +70,12 @@ class Conversation(Written):
         found = self.context.once(
             (IssueLabel, identity), lambda: self.context.database.select(Label, query, (identity,))
         )
-        return ordered_labels(found, order_by)
+        return sort_labels(found, order_by)
 
     def milestone(self) -> Any:
         """Return the milestone."""
         identity = self.issue.milestone_id
-        return self.context.show(
+        return self.context.view_of(
             self.context.once((Milestone, identity), lambda: self.context.database.get(Milestone, identity))
         )
 
@@ -98,15 +98,15 @@ class Conversation(Written):
         return []
 
     def viewer_can_close(self) -> bool:
-        """Tell whether the viewer may close it."""
+        """Return whether the viewer may close it."""
         return not self.closed() and self._may_steer()
 
     def viewer_can_reopen(self) -> bool:
-        """Tell whether the viewer may open it again."""
+        """Return whether the viewer may open it again."""
         return self.closed() and self._may_steer()
 
     def viewer_can_label(self) -> bool:
-        """Tell whether the viewer may label it."""
+        """Return whether the viewer may label it."""
         return self.context.may(self.home, "triage")
 
     def _may_steer(self) -> bool:

@@ -2,11 +2,12 @@
 
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.timeline import EVENT_TYPES
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.queries import lookup, pulls
-from ghx_bench.twin.state.records import Event, Issue, Label, Pull, Repository
+from ghx_bench.twin.state.records import Event, Issue, Label, Pull, Repository, Review, Team
 
 
 class EventView(Linked, RecordView[Event]):
@@ -40,7 +41,7 @@ class EventView(Linked, RecordView[Event]):
 
     def actor(self) -> Any:
         """Return who did it."""
-        return self.context.show(self.context.user(self.subject.actor_id))
+        return self.context.view_of(self.context.user(self.subject.actor_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -49,16 +50,16 @@ class EventView(Linked, RecordView[Event]):
 
     def subject_(self) -> Any:
         """Return the issue or pull request."""
-        return self.context.show(self.issue_record)
+        return self.context.view_of(self.issue_record)
 
     issue = pull_request = labelable = assignable = closable = lockable = subject_
 
     def _commit(self, sha: str | None) -> Any:
-        return self.context.show(gitaccess.commit_at(self.context, self.home, sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, self.home, sha))
 
     def _person(self, identity: int | None) -> Any:
         found = self.context.user(identity)
-        return self.context.show(found) if found and found.type == "User" else None
+        return self.context.view_of(found) if found and found.type == "User" else None
 
 
 class LabelEventView(EventView):
@@ -71,7 +72,7 @@ class LabelEventView(EventView):
         past: dict[str, Any] = self.data.get("label") or {}
         found = self.context.database.get(Label, past.get("id"))
         at = self.subject.created_at
-        return self.context.show(
+        return self.context.view_of(
             found
             or Label(
                 id=past.get("id") or 0,
@@ -86,13 +87,13 @@ class LabelEventView(EventView):
 
 
 class AssigneeEventView(EventView):
-    """Someone was assigned or unassigned."""
+    """A user was assigned or unassigned."""
 
     __slots__ = ()
 
     def assignee(self) -> Any:
         """Return who."""
-        return self.context.show(self.context.user(self.data.get("assignee_id")))
+        return self.context.view_of(self.context.user(self.data.get("assignee_id")))
 
     def user(self) -> Any:
         """Return who, if it is a person."""
@@ -139,7 +140,9 @@ class StateEventView(EventView):
         pull = self.context.database.get(Pull, self.data.get("pull_id"))
         if pull:
             return (
-                self.context.show(pull) if self.context.visible(self.context.repository(pull.repository_id)) else None
+                self.context.view_of(pull)
+                if self.context.visible(self.context.repository(pull.repository_id))
+                else None
             )
         return self._commit(self.data.get("commit_sha"))
 
@@ -162,18 +165,18 @@ class ReferencedEventView(EventView):
 
     def commit(self) -> Any:
         """Return the commit."""
-        return self.context.show(gitaccess.commit_at(self.context, self._repository, self.data.get("commit_sha")))
+        return self.context.view_of(git_lookup.commit_at(self.context, self._repository, self.data.get("commit_sha")))
 
     def commit_repository(self) -> Any:
         """Return where the commit is."""
-        return self.context.show(self._repository)
+        return self.context.view_of(self._repository)
 
     def is_cross_repository(self) -> bool:
-        """Tell whether the commit is in another repository."""
+        """Return whether the commit is in another repository."""
         return self._repository.id != self.home.id
 
     def is_direct_reference(self) -> bool:
-        """Tell whether the commit speaks of it in its message, which is the only way here."""
+        """Return whether the commit speaks of it in its message, which is the only way here."""
         return True
 
     @property
@@ -192,18 +195,18 @@ class CrossReferencedEventView(EventView):
 
     def source(self) -> Any:
         """Return what spoke of it."""
-        return self.context.show(self._source)
+        return self.context.view_of(self._source)
 
     def target(self) -> Any:
         """Return what was spoken of."""
-        return self.context.show(self.issue_record)
+        return self.context.view_of(self.issue_record)
 
     def is_cross_repository(self) -> bool:
-        """Tell whether the two are in different repositories."""
+        """Return whether the two are in different repositories."""
         return self._source is not None and self._source.repository_id != self.home.id
 
     def will_close_target(self) -> bool:
-        """Tell whether a merge of the source closes the target."""
+        """Return whether a merge of the source closes the target."""
         pull = lookup.pull_of(self.context.world, self._source) if self._source else None
         found = pulls.closing_issues(self.context.world, pull, self.context.viewer) if pull else []
         return any(one.id == self.subject.issue_id for one in found)
@@ -221,7 +224,7 @@ class TransferredEventView(EventView):
     def from_repository(self) -> Any:
         """Return where it came from."""
         found = self.context.repository(self.data.get("from_repository_id"))
-        return self.context.show(self.context.visible(found))
+        return self.context.view_of(self.context.visible(found))
 
 
 class CommentDeletedEventView(EventView):
@@ -231,9 +234,169 @@ class CommentDeletedEventView(EventView):
 
     def deleted_comment_author(self) -> Any:
         """Return whose comment it was."""
-        return self.context.show(self.context.user(self.data.get("author_id")))
+        return self.context.view_of(self.context.user(self.data.get("author_id")))
 
 
 def typename_of(event: str) -> str:
     """Return the GraphQL type of an event with one of REST's names."""
     return "".join(part.capitalize() for part in EVENT_TYPES[event].split("_"))
+
+
+class HeadEventView(EventView):
+    """Something happened to the branches of a pull request."""
+
+    __slots__ = ()
+
+    @property
+    def pull(self) -> Pull | None:
+        """Return the pull request."""
+        return lookup.pull_of(self.context.world, self.issue_record)
+
+    def after_commit(self) -> Any:
+        """Return the tip after it."""
+        return self._commit(self.data.get("after"))
+
+    def before_commit(self) -> Any:
+        """Return the tip before it."""
+        return self._commit(self.data.get("before"))
+
+    def ref(self) -> Any:
+        """Return the branch."""
+        pull = self.pull
+        head = self.context.visible(self.context.repository(pull.head_repository_id)) if pull else None
+        return self.context.view_of(git_lookup.ref(self.context, head, f"refs/heads/{pull.head_ref}")) if pull else None
+
+    def head_ref(self) -> Any:
+        """Return the branch."""
+        return self.ref()
+
+    def head_ref_name(self) -> str:
+        """Return the name of the branch."""
+        return self.pull.head_ref if self.pull else ""
+
+    def base_ref_name(self) -> str | None:
+        """Return the name of the base."""
+        return self.pull.base_ref if self.pull else None
+
+    def current_ref_name(self) -> str:
+        """Return the base after it."""
+        return self.data.get("to") or ""
+
+    def previous_ref_name(self) -> str:
+        """Return the base before it."""
+        return self.data.get("from") or ""
+
+    def new_base(self) -> str:
+        """Return the base after it."""
+        return self.current_ref_name()
+
+    def old_base(self) -> str:
+        """Return the base before it."""
+        return self.previous_ref_name()
+
+
+class MergedEventView(EventView):
+    """A pull request was merged."""
+
+    __slots__ = ()
+
+    def commit(self) -> Any:
+        """Return what the merge made."""
+        return self._commit(self.data.get("commit_sha"))
+
+    def merge_ref(self) -> Any:
+        """Return the branch it was merged into."""
+        return self.context.view_of(git_lookup.ref(self.context, self.home, f"refs/heads/{self.merge_ref_name()}"))
+
+    def merge_ref_name(self) -> str:
+        """Return the name of the branch it was merged into."""
+        pull = lookup.pull_of(self.context.world, self.issue_record)
+        return pull.base_ref if pull else ""
+
+
+class ReviewRequestEventView(EventView):
+    """A review was asked for, or no longer is."""
+
+    __slots__ = ()
+
+    def requested_reviewer(self) -> Any:
+        """Return the user or team."""
+        team = self.context.database.get(Team, self.data.get("team_id"))
+        return self.context.view_of(team or self.context.user(self.data.get("reviewer_id")))
+
+
+class ReviewDismissedEventView(EventView):
+    """A review was dismissed."""
+
+    __slots__ = ()
+
+    def dismissal_message(self) -> str | None:
+        """Return why."""
+        return self.data.get("message")
+
+    def previous_review_state(self) -> str:
+        """Return what the review said."""
+        return str(self.data.get("state") or "commented").upper()
+
+    def review(self) -> Any:
+        """Return the review."""
+        return self.context.view_of(self.context.database.get(Review, self.data.get("review_id")))
+
+
+class AutoMergeEventView(EventView):
+    """A standing request to merge came or went."""
+
+    __slots__ = ()
+
+    def enabler(self) -> Any:
+        """Return who asked."""
+        return self._person(self.subject.actor_id)
+
+    def disabler(self) -> Any:
+        """Return who took it back."""
+        return self._person(self.subject.actor_id)
+
+    def reason(self) -> str | None:
+        """Return why it was taken back."""
+        return self.data.get("reason")
+
+    def reason_code(self) -> str | None:
+        """Return why it was taken back, for programs."""
+        return self.data.get("reason_code")
+
+
+_VIEWS: dict[str, type[EventView]] = {
+    "assigned": AssigneeEventView,
+    "auto_merge_disabled": AutoMergeEventView,
+    "auto_merge_enabled": AutoMergeEventView,
+    "auto_rebase_enabled": AutoMergeEventView,
+    "auto_squash_enabled": AutoMergeEventView,
+    "automatic_base_change_succeeded": HeadEventView,
+    "base_ref_changed": HeadEventView,
+    "base_ref_deleted": HeadEventView,
+    "closed": StateEventView,
+    "comment_deleted": CommentDeletedEventView,
+    "cross-referenced": CrossReferencedEventView,
+    "demilestoned": MilestoneEventView,
+    "head_ref_deleted": HeadEventView,
+    "head_ref_force_pushed": HeadEventView,
+    "labeled": LabelEventView,
+    "locked": LockedEventView,
+    "merged": MergedEventView,
+    "milestoned": MilestoneEventView,
+    "referenced": ReferencedEventView,
+    "renamed": RenamedEventView,
+    "reopened": StateEventView,
+    "review_dismissed": ReviewDismissedEventView,
+    "review_request_removed": ReviewRequestEventView,
+    "review_requested": ReviewRequestEventView,
+    "transferred": TransferredEventView,
+    "unassigned": AssigneeEventView,
+    "unlabeled": LabelEventView,
+}
+EVENT_VIEWS = {typename_of(event): _VIEWS.get(event, EventView) for event in EVENT_TYPES}  # by GraphQL type
+
+
+def event_view(context: Context, event: Event) -> EventView | None:
+    """Return an event as its type; None for one that GraphQL does not show."""
+    return _VIEWS.get(event.event, EventView)(context, event) if event.event in EVENT_TYPES else None

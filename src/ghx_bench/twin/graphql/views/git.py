@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit
 from ghx_bench.twin.gitnodes import Kind, git_node_id
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.subjects import (
     ActorThing,
     BlobThing,
@@ -48,7 +48,7 @@ class GitObjectView(View[ThingT], Generic[ThingT]):
 
     def repository(self) -> Any:
         """Return where it is."""
-        return self.context.show(self.subject.repository)
+        return self.context.view_of(self.subject.repository)
 
     def commit_resource_path(self) -> str:
         """Return the path of the commit's page."""
@@ -84,18 +84,18 @@ class CommitView(Linked, GitObjectView[CommitThing]):
 
     def author(self) -> Any:
         """Return who wrote it."""
-        return self.context.show(ActorThing(self.subject.repository, self._commit.author))
+        return self.context.view_of(ActorThing(self.subject.repository, self._commit.author))
 
     def committer(self) -> Any:
         """Return who made it a commit."""
-        return self.context.show(ActorThing(self.subject.repository, self._commit.committer))
+        return self.context.view_of(ActorThing(self.subject.repository, self._commit.committer))
 
     def authors(self) -> list[ActorThing]:
         """Return everyone who wrote it: the author, and those the message names as co-authors."""
-        return [ActorThing(self.subject.repository, one) for one in gitaccess.authors(self._commit)]
+        return [ActorThing(self.subject.repository, one) for one in git_lookup.authors(self._commit)]
 
     def authored_by_committer(self) -> bool:
-        """Tell whether author and committer are one."""
+        """Return whether author and committer are one."""
         return self._commit.author.email == self._commit.committer.email
 
     def authored_date(self) -> str:
@@ -138,11 +138,11 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         if author:
             names = {*(author.get("emails") or ()), *self._emails(author.get("id"))}
         found = list(git.log(self.subject.sha, path=path or None, since=since, until=until, author=names))
-        return gitaccess.known_commits(self.context, self.subject.repository, found)
+        return git_lookup.known_commits(self.context, self.subject.repository, found)
 
     def tree(self) -> Any:
         """Return its files."""
-        return self.context.show(TreeThing(self.subject.repository, self._commit.tree))
+        return self.context.view_of(TreeThing(self.subject.repository, self._commit.tree))
 
     def tree_resource_path(self) -> str:
         """Return the path of the page with its files."""
@@ -154,28 +154,28 @@ class CommitView(Linked, GitObjectView[CommitThing]):
 
     def file(self, path: str) -> Any:
         """Return what is at a path."""
-        found = gitaccess.entry(self.context, self.subject, path)
+        found = git_lookup.entry(self.context, self.subject, path)
         if found is None:
             raise NotFoundRefusal(f"Could not resolve file for path '{path}'.")
-        return self.context.show(found)
+        return self.context.view_of(found)
 
     def associated_pull_requests(self, order_by: dict[str, str] | None = None) -> list[Pull]:
         """Return the pull requests that brought it, or want to."""
-        found = gitaccess.pulls_with(self.context, self.subject.repository, self.subject.sha)
+        found = git_lookup.pulls_with(self.context, self.subject.repository, self.subject.sha)
         return found[::-1] if order_by and order_by["direction"] == "DESC" else found
 
     def status_check_rollup(self) -> Any:
         """Return what checks and statuses add up to; None where there are none."""
-        return self.context.show(self._rollup())
+        return self.context.view_of(self._rollup())
 
     def status(self) -> Any:
         """Return its statuses; None where there are none."""
         rollup = self._rollup()
-        return self.context.show(StatusOf(rollup)) if rollup and rollup.rollup.statuses else None
+        return self.context.view_of(StatusOf(rollup)) if rollup and rollup.rollup.statuses else None
 
     @property
     def _commit(self) -> Commit:
-        return gitaccess.commit(self.context, self.subject)
+        return git_lookup.commit(self.context, self.subject)
 
     def _rollup(self) -> RollupOf | None:
         repository, sha = self.subject.repository, self.subject.sha
@@ -207,7 +207,7 @@ class TreeView(GitObjectView[TreeThing]):
         found = self.context.world.git(self.subject.repository).tree(self.subject.sha)
         self.context.spend(len(found))
         start = f"{self.subject.path}/" if self.subject.path else ""
-        return [self.context.show(EntryThing(self.subject.repository, one, start + one.path)) for one in found]
+        return [self.context.view_of(EntryThing(self.subject.repository, one, start + one.path)) for one in found]
 
 
 class TreeEntryView(View[EntryThing]):
@@ -239,7 +239,7 @@ class TreeEntryView(View[EntryThing]):
 
     def object(self) -> Any:
         """Return the file or folder."""
-        return self.context.show(gitaccess.entry_object(self.context, self.subject))
+        return self.context.view_of(git_lookup.entry_object(self.context, self.subject))
 
     def oid(self) -> str:
         """Return the sha of the file or folder."""
@@ -255,7 +255,7 @@ class TreeEntryView(View[EntryThing]):
 
     def repository(self) -> Any:
         """Return where it is."""
-        return self.context.show(self.subject.repository)
+        return self.context.view_of(self.subject.repository)
 
     def size(self) -> int:
         """Return how many bytes a file has."""
@@ -278,11 +278,11 @@ class BlobView(GitObjectView[BlobThing]):
         return len(self._content())
 
     def is_binary(self) -> bool:
-        """Tell whether it is no text."""
+        """Return whether it is no text."""
         return b"\0" in self._content()[:8000]
 
     def is_truncated(self) -> bool:
-        """Tell whether `text` is cut off: never here."""
+        """Return whether `text` is cut off: never here."""
         return False
 
     def text(self) -> str | None:
@@ -315,11 +315,11 @@ class TagView(GitObjectView[TagThing]):
     def tagger(self) -> Any:
         """Return who made it."""
         tagger = self._tag.tagger
-        return self.context.show(ActorThing(self.subject.repository, tagger)) if tagger else None
+        return self.context.view_of(ActorThing(self.subject.repository, tagger)) if tagger else None
 
     def target(self) -> Any:
         """Return what it names."""
-        return self.context.show(gitaccess.git_object(self.context, self.subject.repository, self._tag.target))
+        return self.context.view_of(git_lookup.git_object(self.context, self.subject.repository, self._tag.target))
 
     @property
     def _tag(self) -> AnnotatedTag:

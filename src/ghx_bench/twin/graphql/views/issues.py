@@ -1,6 +1,6 @@
 """Issues."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql.subjects import Subissues, TypeOfIssues
@@ -41,14 +41,14 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         return self.subject.state.upper()
 
     def state_reason(self, enable_duplicate: bool | None = None) -> str | None:
-        """Return why it is in this state; duplicates are told only to those who say that they know of them."""
+        """Return why it is in this state; DUPLICATE only for clients that ask for it, as on GitHub."""
         reason = self.subject.state_reason
         if reason == "duplicate" and not enable_duplicate:
             return "NOT_PLANNED"
         return reason.upper() if reason else None
 
     def is_pinned(self) -> bool:
-        """Tell whether it is on top of the list."""
+        """Return whether it is on top of the list."""
         return self.subject.pinned
 
     def issue_type(self) -> None:
@@ -72,7 +72,7 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
     def parent(self) -> Any:
         """Return the issue this one is part of."""
         found = self.context.database.get(Issue, self.subject.parent_id)
-        return self.context.show(found) if found and self._is_visible(found) else None
+        return self.context.view_of(found) if found and self._is_visible(found) else None
 
     def sub_issues(self) -> list[Issue]:
         """Return its parts."""
@@ -91,7 +91,15 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         )
         values = (self.subject.repository_id, f"%{self.subject.number}%")
         found = self.context.database.select(Pull, rest, values)
-        closing = [one for one in found if self._is_closed_by(one)]
+        # LIKE only narrows down: `%7%` also finds #17 and plain numbers; what closes is read from the text.
+        closing = [
+            pull
+            for pull in found
+            if any(
+                issue.id == self.subject.id
+                for issue in pulls.closing_issues(self.context.world, pull, self.context.viewer)
+            )
+        ]
         return closing if include_closed_prs else [one for one in closing if not self._is_given_up(one)]
 
     def timeline_items(self, **chosen: Any) -> Timeline:
@@ -99,7 +107,7 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         return timeline(self.context, self.subject, None, **chosen)
 
     def viewer_can_delete(self) -> bool:
-        """Tell whether the viewer may delete it."""
+        """Return whether the viewer may delete it."""
         return self.context.may(self.home, "admin")
 
     def _visible(self, ids: Iterable[int]) -> list[Issue]:
@@ -108,10 +116,6 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
 
     def _is_visible(self, issue: Issue) -> bool:
         return self.context.visible(self.context.repository(issue.repository_id)) is not None
-
-    def _is_closed_by(self, pull: Pull) -> bool:
-        issues: Sequence[Issue] = pulls.closing_issues(self.context.world, pull, self.context.viewer)
-        return any(one.id == self.subject.id for one in issues)
 
     def _is_given_up(self, pull: Pull) -> bool:
         issue = self.context.database.get(Issue, pull.issue_id)
@@ -130,7 +134,7 @@ class IssueTypeView(View[TypeOfIssues]):
         return str(NodeId("IT", self.subject.organization_id, self.subject.number))
 
     def is_enabled(self) -> bool:
-        """Tell whether issues can be given it."""
+        """Return whether issues can be given it."""
         return True
 
 

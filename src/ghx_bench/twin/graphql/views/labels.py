@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Pull
 
@@ -19,20 +19,20 @@ class LabelView(Linked, RecordView[Label]):
     __slots__ = ()
 
     def is_default(self) -> bool:
-        """Tell whether every repository starts with it."""
+        """Return whether every repository starts with it."""
         return self.subject.default
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return the issues that have it."""
-        return IssueQuery(self.context).where(_ON_LABEL, self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).where(_ON_LABEL, self.subject.id).filter(**filters).rows()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests that have it."""
-        return PullQuery(self.context).where(_ON_LABEL, self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).where(_ON_LABEL, self.subject.id).filter(**filters).rows()
 
     def repository(self) -> Any:
         """Return whose label it is."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -48,7 +48,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
     __slots__ = ()
 
     def closed(self) -> bool:
-        """Tell whether it is over."""
+        """Return whether it is over."""
         return self.subject.state == "closed"
 
     def state(self) -> str:
@@ -57,15 +57,15 @@ class MilestoneView(Linked, RecordView[Milestone]):
 
     def creator(self) -> Any:
         """Return who made it."""
-        return self.context.show(self.context.user(self.subject.creator_id))
+        return self.context.view_of(self.context.user(self.subject.creator_id))
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return its issues."""
-        return IssueQuery(self.context).by(milestone_id=self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).by(milestone_id=self.subject.id).filter(**filters).rows()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return its pull requests."""
-        return PullQuery(self.context).by(milestone_id=self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).by(milestone_id=self.subject.id).filter(**filters).rows()
 
     def progress_percentage(self) -> float:
         """Return how much of it is closed."""
@@ -75,7 +75,7 @@ class MilestoneView(Linked, RecordView[Milestone]):
 
     def repository(self) -> Any:
         """Return whose milestone it is."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""
@@ -83,18 +83,18 @@ class MilestoneView(Linked, RecordView[Milestone]):
         return f"/{self.context.full_name(home)}/milestone/{self.subject.number}"
 
     def viewer_can_close(self) -> bool:
-        """Tell whether the viewer may close it."""
+        """Return whether the viewer may close it."""
         return self._may_change() and not self.closed()
 
     def viewer_can_reopen(self) -> bool:
-        """Tell whether the viewer may open it again."""
+        """Return whether the viewer may open it again."""
         return self._may_change() and self.closed()
 
     def _may_change(self) -> bool:
         return self.context.may(self.context.home(self.subject.repository_id), "write")
 
 
-def ordered_labels(found: list[Label], order: dict[str, str] | None) -> list[Label]:
+def sort_labels(found: list[Label], order: dict[str, str] | None) -> list[Label]:
     """Return labels in an order."""
     if not order:
         return found

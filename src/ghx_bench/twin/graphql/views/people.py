@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql.connections import Edge
-from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery, owned_repositories
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, repositories_of
 from ghx_bench.twin.graphql.scopes import require_scope
 from ghx_bench.twin.graphql.subjects import Member
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
@@ -40,13 +40,13 @@ class OwnerView(AccountView):
 
     def repositories(self, **filters: Any) -> Sequence[Repository]:
         """Return the repositories of this account that the viewer may see."""
-        return owned_repositories(self.context, self.subject, **filters)
+        return repositories_of(self.context, self.subject, **filters)
 
     def repository(self, name: str, follow_renames: bool | None = True) -> Any:
         """Return a repository of this account."""
         found = lookup.repository(self.context.world, self.context.viewer, self.subject.login, name)
         renamed = found.name.lower() != name.lower()
-        return None if renamed and not follow_renames else self.context.show(found)
+        return None if renamed and not follow_renames else self.context.view_of(found)
 
 
 class UserView(OwnerView):
@@ -60,25 +60,25 @@ class UserView(OwnerView):
         return self.subject.email or ""
 
     def is_site_admin(self) -> bool:
-        """Tell whether the user runs this GitHub."""
+        """Return whether the user runs this GitHub."""
         return self.subject.site_admin
 
     def is_viewer(self) -> bool:
-        """Tell whether this is who asks."""
+        """Return whether this is who asks."""
         return self.subject.id == self.context.viewer.id
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return the issues this user wrote."""
-        return IssueQuery(self.context).by(author_id=self.subject.id).filtered(**filters).visible()
+        return IssueQuery(self.context).by(author_id=self.subject.id).filter(**filters).visible()
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests this user wrote."""
-        return PullQuery(self.context).by(author_id=self.subject.id).filtered(**filters).visible()
+        return PullQuery(self.context).by(author_id=self.subject.id).filter(**filters).visible()
 
     def organization(self, login: str) -> Any:
         """Return an organisation this user belongs to."""
         return next(
-            (self.context.show(one) for one in self.organizations() if one.login.lower() == login.lower()), None
+            (self.context.view_of(one) for one in self.organizations() if one.login.lower() == login.lower()), None
         )
 
     def organizations(self) -> list[User]:
@@ -122,7 +122,7 @@ class OrganizationView(OwnerView):
     def team(self, slug: str) -> Any:
         """Return a team by its slug."""
         require_scope(self.context.viewer, "team", "read:org")
-        return self.context.show(self.context.database.one(Team, organization_id=self.subject.id, slug=slug))
+        return self.context.view_of(self.context.database.one(Team, organization_id=self.subject.id, slug=slug))
 
     def teams(
         self, order_by: dict[str, str] | None = None, query: str | None = None, user_logins: list[str] | None = None
@@ -140,11 +140,11 @@ class OrganizationView(OwnerView):
         return found
 
     def viewer_can_administer(self) -> bool:
-        """Tell whether the viewer runs this organisation."""
+        """Return whether the viewer runs this organisation."""
         return self._membership(role="admin") is not None
 
     def viewer_is_a_member(self) -> bool:
-        """Tell whether the viewer belongs to it."""
+        """Return whether the viewer belongs to it."""
         return self._membership() is not None
 
     def _membership(self, **more: str) -> Membership | None:
@@ -178,7 +178,7 @@ class TeamView(Linked, RecordView[Team]):
 
     def organization(self) -> Any:
         """Return whose team it is."""
-        return self.context.show(self._organization())
+        return self.context.view_of(self._organization())
 
     def privacy(self) -> str:
         """Return who can see the team."""
@@ -203,7 +203,7 @@ class MemberEdge(Edge):
         return self.subject.role
 
 
-def show_account(context: Any, user: User) -> AccountView:
+def account_view(context: Any, user: User) -> AccountView:
     """Return an account as what it is."""
     return {"Organization": OrganizationView, "Bot": BotView}.get(user.type, UserView)(context, user)
 

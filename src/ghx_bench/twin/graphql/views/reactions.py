@@ -75,7 +75,7 @@ class ReactionConnection(Connection[Sequence[Reaction]]):
     __slots__ = ()
 
     def viewer_has_reacted(self) -> bool:
-        """Tell whether the viewer reacted."""
+        """Return whether the viewer reacted."""
         return any(one.user_id == self.context.viewer.id for one in self.items)
 
 
@@ -93,12 +93,12 @@ class ReactionView(RecordView[Reaction]):
     def user(self) -> Any:
         """Return whose it is."""
         found = self.context.user(self.subject.user_id)
-        return self.context.show(found) if found and found.type == "User" else None
+        return self.context.view_of(found) if found and found.type == "User" else None
 
     def reactable(self) -> Any:
         """Return what it is under."""
         model = _SUBJECTS[self.subject.subject_kind]
-        return self.context.show(self.context.database.get(model, self.subject.subject_id))
+        return self.context.view_of(self.context.database.get(model, self.subject.subject_id))
 
 
 class ReactionGroupView(View[ReactionsOf]):
@@ -117,7 +117,7 @@ class ReactionGroupView(View[ReactionsOf]):
 
     def subject_(self) -> Any:
         """Return what they are under."""
-        return self.context.show(self.subject.subject)
+        return self.context.view_of(self.subject.subject)
 
     def reactors(self) -> Reacted:
         """Return who reacted."""
@@ -128,7 +128,7 @@ class ReactionGroupView(View[ReactionsOf]):
         return Reacted(self.context, self._reactions())
 
     def viewer_has_reacted(self) -> bool:
-        """Tell whether the viewer did."""
+        """Return whether the viewer did."""
         return any(one.user_id == self.context.viewer.id for one in self._reactions())
 
     def _reactions(self) -> list[Reaction]:
@@ -149,7 +149,7 @@ class Reactable:
         raise NotImplementedError
 
     def reaction_groups(self) -> list[ReactionGroupView]:
-        """Return the reactions by kind, every kind, as GitHub lists them."""
+        """Return the reactions by kind; GitHub lists every kind, also those without a reaction."""
         return [ReactionGroupView(self.context, ReactionsOf(self.reacted, content)) for content in CONTENTS]
 
     def reactions(self, content: str | None = None, order_by: dict[str, str] | None = None) -> list[Reaction]:

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.graphql import gitaccess
-from ghx_bench.twin.graphql.listing import PullQuery
+from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql.lists import PullQuery
 from ghx_bench.twin.graphql.subjects import ActorThing, CommitThing, ComparisonThing, RefThing
 from ghx_bench.twin.graphql.views.base import View
 from ghx_bench.twin.queries.protections import protection_of
@@ -34,22 +34,22 @@ class RefView(View[RefThing]):
 
     def repository(self) -> Any:
         """Return where it is."""
-        return self.context.show(self.subject.repository)
+        return self.context.view_of(self.subject.repository)
 
     def target(self) -> Any:
         """Return what it points at."""
-        return self.context.show(gitaccess.git_object(self.context, self.subject.repository, self.subject.sha))
+        return self.context.view_of(git_lookup.git_object(self.context, self.subject.repository, self.subject.sha))
 
     def associated_pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return the pull requests that want to merge it."""
         query = PullQuery(self.context).where("pulls.head_repository_id = ?", self.subject.repository.id)
-        return query.where("pulls.head_ref = ?", self.name()).filtered(**filters).visible()
+        return query.where("pulls.head_ref = ?", self.name()).filter(**filters).visible()
 
     def branch_protection_rule(self) -> Any:
         """Return the rules of the branch."""
         if self.prefix() != "refs/heads/":
             return None
-        return self.context.show(protection_of(self.context.world, self.subject.repository, self.name()))
+        return self.context.view_of(protection_of(self.context.world, self.subject.repository, self.name()))
 
     def compare(self, head_ref: str) -> Any:
         """Compare another ref, of this repository or of a fork, with this one."""
@@ -62,7 +62,7 @@ class RefView(View[RefThing]):
             base = git.peel(self.subject.sha)
         except GitError:
             return None
-        return None if head is None else self.context.show(ComparisonThing(self.subject.repository, base, head))
+        return None if head is None else self.context.view_of(ComparisonThing(self.subject.repository, base, head))
 
     def _head_of_fork(self, owner: str, branch: str) -> str | None:
         """Return a fork's branch as far as its objects are here, which a pull request sees to."""
@@ -106,17 +106,17 @@ class ComparisonView(View[ComparisonThing]):
 
     def base_target(self) -> Any:
         """Return the base."""
-        return self.context.show(CommitThing(self.subject.repository, self.subject.base))
+        return self.context.view_of(CommitThing(self.subject.repository, self.subject.base))
 
     def head_target(self) -> Any:
         """Return the head."""
-        return self.context.show(CommitThing(self.subject.repository, self.subject.head))
+        return self.context.view_of(CommitThing(self.subject.repository, self.subject.head))
 
     def commits(self) -> list[CommitThing]:
         """Return the commits that only the head has, oldest first."""
         git = self.context.world.git(self.subject.repository)
         found = git.commits_between(self.subject.base, self.subject.head)
-        return gitaccess.known_commits(self.context, self.subject.repository, found)
+        return git_lookup.known_commits(self.context, self.subject.repository, found)
 
     def _counts(self) -> tuple[int, int]:
         subject = self.subject
@@ -133,7 +133,7 @@ class GitActorView(View[ActorThing]):
 
     def avatar_url(self, size: int | None = None) -> str:
         """Return the address of a picture."""
-        user = gitaccess.user_by_email(self.context, self.subject.signature.email)
+        user = git_lookup.user_by_email(self.context, self.subject.signature.email)
         scaled = f"&s={size}" if size else ""
         return f"https://avatars.githubusercontent.com/u/{user.id if user else 0}?v=4{scaled}"
 
@@ -151,5 +151,5 @@ class GitActorView(View[ActorThing]):
 
     def user(self) -> Any:
         """Return the account with this address."""
-        found = gitaccess.user_by_email(self.context, self.subject.signature.email)
-        return self.context.show(found) if found and found.type == "User" else None
+        found = git_lookup.user_by_email(self.context, self.subject.signature.email)
+        return self.context.view_of(found) if found and found.type == "User" else None

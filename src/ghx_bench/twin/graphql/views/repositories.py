@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.listing import IssueQuery, PullQuery, ordered_repositories
+from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf, TypeOfIssues
 from ghx_bench.twin.graphql.views.community import CommunityFields
 from ghx_bench.twin.graphql.views.issues import issue_types
-from ghx_bench.twin.graphql.views.labels import ordered_labels
+from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
@@ -32,7 +32,7 @@ class RepositoryView(CommunityFields):
 
     def owner(self) -> Any:
         """Return whose it is."""
-        return self.context.show(self.context.owner(self.subject))
+        return self.context.view_of(self.context.owner(self.subject))
 
     def name_with_owner(self) -> str:
         """Return `owner/name`."""
@@ -44,14 +44,14 @@ class RepositoryView(CommunityFields):
 
     def parent(self) -> Any:
         """Return what it was forked from."""
-        return self.context.show(self.context.visible(self.context.repository(self.subject.parent_id)))
+        return self.context.view_of(self.context.visible(self.context.repository(self.subject.parent_id)))
 
     def forks(self, order_by: dict[str, str] | None = None, privacy: str | None = None) -> list[Repository]:
         """Return its forks."""
         found = [one for one in self._forks() if self.context.visible(one)]
         if privacy:
             found = [one for one in found if (one.visibility == "public") == (privacy == "PUBLIC")]
-        return ordered_repositories(found, order_by)
+        return sort_repositories(found, order_by)
 
     def fork_count(self) -> int:
         """Return how many forks there are."""
@@ -59,15 +59,15 @@ class RepositoryView(CommunityFields):
 
     def issue(self, number: int) -> Any:
         """Return an issue by its number."""
-        return self._numbered(lookup.issue, number, "an Issue")
+        return self._find_by_number(lookup.issue, number, "an Issue")
 
     def issue_or_pull_request(self, number: int) -> Any:
         """Return an issue or pull request by its number."""
-        return self._numbered(lookup.issue_or_pull, number, "an issue or pull request")
+        return self._find_by_number(lookup.issue_or_pull, number, "an issue or pull request")
 
     def issues(self, **filters: Any) -> Sequence[Issue]:
         """Return its issues."""
-        return IssueQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+        return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
     def issue_types(self, order_by: dict[str, str] | None = None) -> list[TypeOfIssues] | None:
         """Return the types its issues can have; only organizations have any."""
@@ -91,15 +91,15 @@ class RepositoryView(CommunityFields):
 
     def pull_request(self, number: int) -> Any:
         """Return a pull request by its number."""
-        return self.context.show(lookup.pull(self.context.world, self.subject, number))
+        return self.context.view_of(lookup.pull(self.context.world, self.subject, number))
 
     def pull_requests(self, **filters: Any) -> Sequence[Pull]:
         """Return its pull requests."""
-        return PullQuery(self.context).by(repository_id=self.subject.id).filtered(**filters).rows()
+        return PullQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
     def label(self, name: str) -> Any:
         """Return a label by its name."""
-        return self.context.show(self.context.database.one(Label, repository_id=self.subject.id, name=name))
+        return self.context.view_of(self.context.database.one(Label, repository_id=self.subject.id, name=name))
 
     def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> list[Label]:
         """Return its labels."""
@@ -107,11 +107,11 @@ class RepositoryView(CommunityFields):
         if query:
             words = query.lower()
             found = [one for one in found if words in one.name.lower() or words in (one.description or "").lower()]
-        return ordered_labels(found, order_by)
+        return sort_labels(found, order_by)
 
     def milestone(self, number: int) -> Any:
         """Return a milestone by its number."""
-        return self.context.show(lookup.milestone(self.context.world, self.subject, number))
+        return self.context.view_of(lookup.milestone(self.context.world, self.subject, number))
 
     def milestones(
         self,
@@ -132,11 +132,13 @@ class RepositoryView(CommunityFields):
 
     def default_branch_ref(self) -> Any:
         """Return the branch that clones start on."""
-        return self.context.show(gitaccess.ref(self.context, self.subject, f"refs/heads/{self.subject.default_branch}"))
+        return self.context.view_of(
+            git_lookup.ref(self.context, self.subject, f"refs/heads/{self.subject.default_branch}")
+        )
 
     def ref(self, qualified_name: str) -> Any:
         """Return a branch or tag by its full or short name."""
-        return self.context.show(gitaccess.named_ref(self.context, self.subject, qualified_name))
+        return self.context.view_of(git_lookup.named_ref(self.context, self.subject, qualified_name))
 
     def refs(
         self,
@@ -146,17 +148,17 @@ class RepositoryView(CommunityFields):
         order_by: dict[str, str] | None = None,
     ) -> list[RefThing] | None:
         """Return its branches or tags."""
-        return gitaccess.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
+        return git_lookup.refs(self.context, self.subject, ref_prefix, query=query, direction=direction, order=order_by)
 
     def object(self, expression: str | None = None, oid: str | None = None) -> Any:
         """Return what an expression such as `main:README.md` names, or the object with an id."""
-        found = gitaccess.git_object(self.context, self.subject, oid) if oid else None
+        found = git_lookup.git_object(self.context, self.subject, oid) if oid else None
         if found is None and expression:
-            found = gitaccess.expression(self.context, self.subject, expression)
-        return self.context.show(found)
+            found = git_lookup.expression(self.context, self.subject, expression)
+        return self.context.view_of(found)
 
     def is_empty(self) -> bool:
-        """Tell whether nothing was pushed yet."""
+        """Return whether nothing was pushed yet."""
         return not self.context.world.git(self.subject).refs("refs/heads/")
 
     def repository_topics(self) -> list[TopicOf]:
@@ -173,7 +175,7 @@ class RepositoryView(CommunityFields):
         return [one for one in found if one.type == "User" and _matches(one, query)]
 
     def mentionable_users(self, query: str | None = None) -> list[User]:
-        """Return who can be mentioned: whoever can be given work, and whoever wrote something."""
+        """Return who can be mentioned: those who can be assigned, and those who wrote something."""
         found = {one.id: one for one in self.assignable_users(query)}
         issues = self.context.database.all(Issue, repository_id=self.subject.id)
         authors = (self.context.user(identity) for identity in {issue.author_id for issue in issues})
@@ -198,16 +200,16 @@ class RepositoryView(CommunityFields):
     def _forks(self) -> list[Repository]:
         return self.context.database.all(Repository, parent_id=self.subject.id)
 
-    def _numbered(self, find: Any, number: int, what: str) -> Any:
+    def _find_by_number(self, find: Any, number: int, what: str) -> Any:
         try:
             found = find(self.context.world, self.subject, number)
-        except MovedRefusal as moved:
+        except MovedRefusal as moved:  # GraphQL follows a transferred issue, where REST redirects
             found = self.context.database.get(Issue, moved.issue_id)
             if found is None or not self.context.visible(self.context.repository(found.repository_id)):
                 raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
         except GoneRefusal:
             raise NotFoundRefusal(f"Could not resolve to {what} with the number of {number}.") from None
-        return self.context.show(found)
+        return self.context.view_of(found)
 
 
 def _matches(user: User, query: str | None) -> bool:

@@ -10,7 +10,7 @@ from ghx_bench.twin.state.records import Protection
 
 
 class CollaboratorEdge(Edge):
-    """Someone with a role in a repository."""
+    """A user with a role in a repository."""
 
     __slots__ = ()
     subject: Member
@@ -63,11 +63,11 @@ class PinnedIssueView(View[Pinned]):
 
     def issue(self) -> Any:
         """Return the issue."""
-        return self.context.show(self.subject.issue)
+        return self.context.view_of(self.subject.issue)
 
     def repository(self) -> Any:
         """Return where it is pinned."""
-        return self.context.show(self.context.home(self.subject.issue.repository_id))
+        return self.context.view_of(self.context.home(self.subject.issue.repository_id))
 
 
 class BranchProtectionRuleView(RecordView[Protection]):
@@ -78,24 +78,24 @@ class BranchProtectionRuleView(RecordView[Protection]):
     __slots__ = ()
 
     def allows_deletions(self) -> bool:
-        """Tell whether the branch can be deleted."""
+        """Return whether the branch can be deleted."""
         return self.subject.allow_deletions
 
     def allows_force_pushes(self) -> bool:
-        """Tell whether its history can be rewritten."""
+        """Return whether its history can be rewritten."""
         return self.subject.allow_force_pushes
 
     def dismisses_stale_reviews(self) -> bool:
-        """Tell whether a push takes approvals back."""
+        """Return whether a push takes approvals back."""
         return self.subject.dismiss_stale_reviews
 
     def is_admin_enforced(self) -> bool:
-        """Tell whether administrators are bound too."""
+        """Return whether administrators are bound too."""
         return self.subject.enforce_admins
 
     def repository(self) -> Any:
         """Return whose branches they are."""
-        return self.context.show(self.context.home(self.subject.repository_id))
+        return self.context.view_of(self.context.home(self.subject.repository_id))
 
     def required_approving_review_count(self) -> int | None:
         """Return how many approvals a merge needs."""
@@ -106,13 +106,13 @@ class BranchProtectionRuleView(RecordView[Protection]):
         return list(self.subject.required_checks)
 
     def requires_approving_reviews(self) -> bool:
-        """Tell whether a merge needs approvals."""
+        """Return whether a merge needs approvals."""
         return self.subject.required_approvals is not None
 
     def requires_status_checks(self) -> bool:
-        """Tell whether a merge needs checks."""
+        """Return whether a merge needs checks."""
         return bool(self.subject.required_checks)
 
     def requires_strict_status_checks(self) -> bool:
-        """Tell whether the branch must be up to date with its base."""
+        """Return whether the branch must be up to date with its base."""
         return self.subject.strict_checks

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.graphql.views.comments import Remark
 from ghx_bench.twin.queries import permissions, pulls
@@ -33,16 +33,16 @@ class OnPull:
 
     @property
     def is_locked(self) -> bool:
-        """Tell whether the conversation was locked."""
+        """Return whether the conversation was locked."""
         return self.issue.locked
 
     def pull_request(self) -> Any:
         """Return the pull request."""
-        return self.context.show(self.pull)
+        return self.context.view_of(self.pull)
 
     def repository(self) -> Any:
         """Return the repository it is in."""
-        return self.context.show(self.home)
+        return self.context.view_of(self.home)
 
     def _pull(self, identity: int) -> Pull:
         return self.context.once((Pull, identity), lambda: self.context.database.get(Pull, identity))
@@ -51,7 +51,7 @@ class OnPull:
         return f"/{self.context.full_name(self.home)}/pull/{self.issue.number}#{anchor}"
 
     def _commit(self, sha: str) -> Any:
-        return self.context.show(gitaccess.commit_at(self.context, self.home, sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, self.home, sha))
 
 
 class PullRequestReviewView(OnPull, Remark, Linked, RecordView[Review]):
@@ -72,7 +72,7 @@ class PullRequestReviewView(OnPull, Remark, Linked, RecordView[Review]):
         return self._pull(self.subject.pull_id)
 
     def author_can_push_to_repository(self) -> bool:
-        """Tell whether the author's opinion counts for a merge."""
+        """Return whether the author's opinion counts for a merge."""
         author = self.context.user(self.subject.author_id)
         if author is None:
             return False
@@ -95,7 +95,7 @@ class PullRequestReviewView(OnPull, Remark, Linked, RecordView[Review]):
         return self._page(f"pullrequestreview-{self.subject.id}")
 
     def viewer_can_delete(self) -> bool:
-        """Tell whether the viewer may throw it away: only what is not submitted yet."""
+        """Return whether the viewer may throw it away: only what is not submitted yet."""
         return self.subject.state == "PENDING" and self.viewer_did_author()
 
 
@@ -125,36 +125,36 @@ class PullRequestReviewThreadView(OnPull, RecordView[Thread]):
         return self.subject.start_side
 
     def is_collapsed(self) -> bool:
-        """Tell whether it is shown folded."""
+        """Return whether it is shown folded."""
         return self.is_resolved() or self.subject.outdated
 
     def is_outdated(self) -> bool:
-        """Tell whether the lines it is about have changed since."""
+        """Return whether the lines it is about have changed since."""
         return self.subject.outdated
 
     def is_resolved(self) -> bool:
-        """Tell whether it was settled."""
+        """Return whether it was settled."""
         return self.subject.resolved_by_id is not None
 
     def resolved_by(self) -> Any:
         """Return who settled it."""
         found = self.context.user(self.subject.resolved_by_id)
-        return self.context.show(found) if found and found.type == "User" else None
+        return self.context.view_of(found) if found and found.type == "User" else None
 
     def subject_type(self) -> str:
         """Return whether it is about lines or a whole file."""
         return self.subject.subject_type.upper()
 
     def viewer_can_reply(self) -> bool:
-        """Tell whether the viewer may answer."""
+        """Return whether the viewer may answer."""
         return not self.home.archived and (not self.is_locked or self.context.may(self.home, "write"))
 
     def viewer_can_resolve(self) -> bool:
-        """Tell whether the viewer may settle it."""
+        """Return whether the viewer may settle it."""
         return not self.is_resolved() and self._may_settle()
 
     def viewer_can_unresolve(self) -> bool:
-        """Tell whether the viewer may open it again."""
+        """Return whether the viewer may open it again."""
         return self.is_resolved() and self._may_settle()
 
     def _may_settle(self) -> bool:
@@ -212,11 +212,11 @@ class PullRequestReviewCommentView(OnPull, Remark, Linked, RecordView[ReviewComm
 
     def pull_request_review(self) -> Any:
         """Return the review it came with."""
-        return self.context.show(self._review)
+        return self.context.view_of(self._review)
 
     def reply_to(self) -> Any:
         """Return what it answers."""
-        return self.context.show(self.context.database.get(ReviewComment, self.subject.in_reply_to_id))
+        return self.context.view_of(self.context.database.get(ReviewComment, self.subject.in_reply_to_id))
 
     def resource_path(self) -> str:
         """Return the path of its page."""

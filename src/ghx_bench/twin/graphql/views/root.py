@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.context import Context
-from ghx_bench.twin.graphql.finding import find
+from ghx_bench.twin.graphql.node_lookup import find
 from ghx_bench.twin.graphql.paging import Page
 from ghx_bench.twin.graphql.views.people import UserView
 from ghx_bench.twin.queries import lookup, search
@@ -27,16 +27,16 @@ class QueryView:
 
     def node(self, identity: str) -> Any:
         """Return anything by its global id."""
-        return self.context.show(find(self.context, identity))
+        return self.context.view_of(find(self.context, identity))
 
     def nodes(self, ids: list[str]) -> list[Any]:
-        """Return many things by their global ids; an error stands in the place of each that is not there."""
-        self.context.spend(len(ids))
+        """Return many things by their global ids; each that is not there becomes null with an error of its own."""
+        self.context.spend(len(ids))  # no page bounds this list
         return [self._node_or_refusal(identity) for identity in ids]
 
     def organization(self, login: str) -> Any:
         """Return an organisation by its login."""
-        return self.context.show(lookup.organization(self.context.world, login))
+        return self.context.view_of(lookup.organization(self.context.world, login))
 
     def rate_limit(self, dry_run: bool | None = None) -> "RateLimitView":  # noqa: ARG002 - asking is free anyway
         """Return what is left of the hourly budget."""
@@ -47,17 +47,19 @@ class QueryView:
         found = self.context.lookup_repository(owner, name)
         if not follow_renames and found.name.lower() != name.lower():
             return None
-        return self.context.show(found)
+        return self.context.view_of(found)
 
     def repository_owner(self, login: str) -> Any:
-        """Return whoever has a login and can own repositories."""
+        """Return the user or organization with a login; bots own no repositories."""
         found = self.context.database.one(User, login=login)
-        return self.context.show(found) if found and found.type != "Bot" else None
+        return self.context.view_of(found) if found and found.type != "Bot" else None
 
     def resource(self, url: str) -> Any:
         """Return what has a page at an address."""
         try:
-            return self.context.show(_at_path(self.context, [part for part in urlsplit(url).path.split("/") if part]))
+            return self.context.view_of(
+                _at_path(self.context, [part for part in urlsplit(url).path.split("/") if part])
+            )
         except (Refusal, ValueError):
             return None
 
@@ -81,7 +83,7 @@ class QueryView:
         found = lookup.user(self.context.world, login)
         if found.type != "User":
             raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
-        return self.context.show(found)
+        return self.context.view_of(found)
 
     def viewer(self) -> Any:
         """Return who asks."""
@@ -89,13 +91,13 @@ class QueryView:
 
     def _node_or_refusal(self, identity: str) -> Any:
         try:
-            return self.context.show(find(self.context, identity))
+            return self.context.view_of(find(self.context, identity))
         except Refusal as refusal:
-            return refusal
+            return refusal  # returned, not raised: graphql-core makes it the error of this item alone
 
 
 class RateLimitView:
-    """The hourly budget, which a test bench never lets run out."""
+    """The hourly budget, of which at least one request always remains."""
 
     typename: ClassVar[str] = "RateLimit"
     __slots__ = ("_context",)
@@ -197,6 +199,6 @@ def _at_path(context: Context, parts: list[str]) -> Any:
         case [owner, name, "milestone", number]:
             return lookup.milestone(context.world, context.lookup_repository(owner, name), int(number))
         case [owner, name, "commit", sha]:
-            return gitaccess.commit_at(context, context.lookup_repository(owner, name), sha)
+            return git_lookup.commit_at(context, context.lookup_repository(owner, name), sha)
         case _:
             return None

@@ -23,31 +23,31 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return self.subject.homepage
 
     def auto_merge_allowed(self) -> bool:
-        """Tell whether pull requests can wait to be merged."""
+        """Return whether pull requests can wait to be merged."""
         return self.subject.allow_auto_merge
 
     def forking_allowed(self) -> bool:
-        """Tell whether it can be forked."""
+        """Return whether it can be forked."""
         return self.subject.allow_forking
 
     def has_discussions_enabled(self) -> bool:
-        """Tell whether it has discussions."""
+        """Return whether it has discussions."""
         return self.subject.has_discussions
 
     def has_issues_enabled(self) -> bool:
-        """Tell whether it has issues."""
+        """Return whether it has issues."""
         return self.subject.has_issues
 
     def has_projects_enabled(self) -> bool:
-        """Tell whether it has projects."""
+        """Return whether it has projects."""
         return self.subject.has_projects
 
     def has_wiki_enabled(self) -> bool:
-        """Tell whether it has a wiki."""
+        """Return whether it has a wiki."""
         return self.subject.has_wiki
 
     def is_archived(self) -> bool:
-        """Tell whether it can only be read."""
+        """Return whether it can only be read."""
         return self.subject.archived
 
     def archived_at(self) -> str | None:
@@ -55,7 +55,7 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return self.subject.updated_at if self.subject.archived else None
 
     def is_user_configuration_repository(self) -> bool:
-        """Tell whether it is the one that its owner's profile is made of."""
+        """Return whether it is the one that its owner's profile is made of."""
         return self.subject.name.lower() == self.context.owner(self.subject).login.lower()
 
     def template_repository(self) -> None:
@@ -67,7 +67,7 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return f"https://opengraph.githubassets.com/{self.subject.id}/{self.context.full_name(self.subject)}"
 
     def uses_custom_open_graph_image(self) -> bool:
-        """Tell whether that picture was chosen: never here."""
+        """Return whether that picture was chosen: never here."""
         return False
 
     def viewer_default_commit_email(self) -> str:
@@ -85,23 +85,23 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return "SUBSCRIBED" if self.subject.owner_id == self.context.viewer.id else "UNSUBSCRIBED"
 
     def is_disabled(self) -> bool:
-        """Tell whether GitHub shut it: never here."""
+        """Return whether GitHub shut it: never here."""
         return False
 
     def is_fork(self) -> bool:
-        """Tell whether it was forked."""
+        """Return whether it was forked."""
         return self.subject.parent_id is not None
 
     def is_in_organization(self) -> bool:
-        """Tell whether an organisation owns it."""
+        """Return whether an organisation owns it."""
         return self.context.owner(self.subject).type == "Organization"
 
     def is_locked(self) -> bool:
-        """Tell whether GitHub locked it: never here."""
+        """Return whether GitHub locked it: never here."""
         return False
 
     def is_mirror(self) -> bool:
-        """Tell whether it mirrors another: never here."""
+        """Return whether it mirrors another: never here."""
         return False
 
     def mirror_url(self) -> None:
@@ -109,7 +109,7 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return
 
     def is_private(self) -> bool:
-        """Tell whether it is closed to the public."""
+        """Return whether it is closed to the public."""
         return self.subject.visibility != "public"
 
     def visibility(self) -> str:
@@ -117,15 +117,15 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return self.subject.visibility.upper()
 
     def merge_commit_allowed(self) -> bool:
-        """Tell whether pull requests can be merged with a commit."""
+        """Return whether pull requests can be merged with a commit."""
         return self.subject.allow_merge_commit
 
     def rebase_merge_allowed(self) -> bool:
-        """Tell whether pull requests can be rebased onto their base."""
+        """Return whether pull requests can be rebased onto their base."""
         return self.subject.allow_rebase_merge
 
     def squash_merge_allowed(self) -> bool:
-        """Tell whether pull requests can be squashed."""
+        """Return whether pull requests can be squashed."""
         return self.subject.allow_squash_merge
 
     def merge_commit_title(self) -> str:
@@ -145,11 +145,11 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return "COMMIT_MESSAGES"
 
     def stargazer_count(self) -> int:
-        """Return how many stars it has: nobody can star anything here."""
+        """Return how many stars it has: a world has none."""
         return 0
 
     def viewer_has_starred(self) -> bool:
-        """Tell whether the viewer starred it."""
+        """Return whether the viewer starred it."""
         return False
 
     def viewer_permission(self) -> str | None:
@@ -158,11 +158,11 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return None if held == "none" else held.upper()
 
     def viewer_can_administer(self) -> bool:
-        """Tell whether the viewer may change the settings."""
+        """Return whether the viewer may change the settings."""
         return self.context.may(self.subject, "admin")
 
     def viewer_can_update_topics(self) -> bool:
-        """Tell whether the viewer may change the topics."""
+        """Return whether the viewer may change the topics."""
         return self.context.may(self.subject, "maintain")
 
     def viewer_default_merge_method(self) -> str:
@@ -172,5 +172,5 @@ class RepositorySettings(Linked, RecordView[Repository]):
         return "SQUASH" if self.subject.allow_squash_merge else "REBASE"
 
     def allow_update_branch(self) -> bool:
-        """Tell whether branches of pull requests are offered to be brought up to date."""
+        """Return whether branches of pull requests are offered to be brought up to date."""
         return self.subject.allow_update_branch

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql import gitaccess
+from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.subjects import SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.queries import workflow_runs
@@ -18,7 +18,7 @@ class CheckSuiteView(View[SuiteOf]):
     def commit(self) -> Any:
         """Return the commit."""
         home = self.context.home(self._place.repository_id)
-        return self.context.show(gitaccess.commit_at(self.context, home, self._place.head_sha))
+        return self.context.view_of(git_lookup.commit_at(self.context, home, self._place.head_sha))
 
     def conclusion(self) -> str | None:
         """Return how it ended."""
@@ -43,11 +43,11 @@ class CheckSuiteView(View[SuiteOf]):
 
     def repository(self) -> Any:
         """Return where it ran."""
-        return self.context.show(self.context.home(self._place.repository_id))
+        return self.context.view_of(self.context.home(self._place.repository_id))
 
     def workflow_run(self) -> Any:
         """Return the workflow run that it is, where it is one."""
-        return self.context.show(self._place if isinstance(self._place, WorkflowRun) else None)
+        return self.context.view_of(self._place if isinstance(self._place, WorkflowRun) else None)
 
     @property
     def _place(self) -> WorkflowRun | CheckRun:
@@ -70,7 +70,7 @@ class WorkflowRunView(Linked, RecordView[WorkflowRun]):
     def check_suite(self) -> Any:
         """Return its check suite."""
         attempt = workflow_runs.latest_attempt(self.context.world, self.subject)
-        return self.context.show(SuiteOf(workflow_runs.Origin(self.subject, attempt)))
+        return self.context.view_of(SuiteOf(workflow_runs.Origin(self.subject, attempt)))
 
     def run_number(self) -> int:
         """Return its number among the runs of its workflow."""
@@ -87,7 +87,7 @@ class WorkflowRunView(Linked, RecordView[WorkflowRun]):
 
     def workflow(self) -> Any:
         """Return the workflow."""
-        return self.context.show(workflow_runs.workflow_of(self.context.world, self.subject))
+        return self.context.view_of(workflow_runs.workflow_of(self.context.world, self.subject))
 
 
 class WorkflowView(Linked, RecordView[Workflow]):

@@ -3,10 +3,10 @@
 from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.refusals import NotImplementedRefusal, PlainNotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import objects
 from ghx_bench.twin.rest.render import protections as render
 from ghx_bench.twin.rest.request import RestRequest
@@ -22,31 +22,31 @@ _NEVER = (
 )
 
 
-def list_branches(request: RestRequest) -> Answer:
+def list_branches(request: RestRequest) -> Reply:
     """List branches."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     heads = request.world.git(home).refs("refs/heads/")
     names = [(name.removeprefix("refs/heads/"), sha) for name, sha in heads.items()]
     asked = request.query.get("protected")
     if asked is not None:
         wanted = asked.lower() == "true"
         names = [one for one in names if (protection_of(request.world, home, one[0]) is not None) == wanted]
-    return listed(request, names, lambda one: render.branch(request.view, home, one[0], one[1]))
+    return list_reply(request, names, lambda one: render.branch(request.view, home, one[0], one[1]))
 
 
-def get_branch(request: RestRequest) -> Answer:
+def get_branch(request: RestRequest) -> Reply:
     """Get a branch."""
-    home, name = located.repository(request), request.text("branch")
-    return Answer(body=render.full_branch(request.view, home, name, located.branch(request, home, name)))
+    home, name = from_path.repository(request), request.text("branch")
+    return json_reply(render.full_branch(request.view, home, name, from_path.branch(request, home, name)))
 
 
-def get_protection(request: RestRequest) -> Answer:
+def get_protection(request: RestRequest) -> Reply:
     """Get branch protection."""
     home, name, rules = _protection(request)
-    return Answer(body=render.protection(request.view, home, name, rules))
+    return json_reply(render.protection(request.view, home, name, rules))
 
 
-def update_protection(request: RestRequest) -> Answer:
+def update_protection(request: RestRequest) -> Reply:
     """Update branch protection."""
     home, name = _branch_for_admin(request)
     body = request.body()
@@ -61,34 +61,34 @@ def update_protection(request: RestRequest) -> Answer:
     }
     with request.acting() as act:
         made = repositories.protect(act, home, pattern=name, **rules)
-    return Answer(body=render.protection(request.view, home, name, made))
+    return json_reply(render.protection(request.view, home, name, made))
 
 
-def delete_protection(request: RestRequest) -> Answer:
+def delete_protection(request: RestRequest) -> Reply:
     """Delete branch protection."""
     _, _, rules = _protection(request)
     with request.acting() as act:
         repositories.unprotect(act, rules)
-    return NO_CONTENT
+    return no_content()
 
 
-def get_required_checks(request: RestRequest) -> Answer:
+def get_required_checks(request: RestRequest) -> Reply:
     """Get status checks protection."""
     home, name, rules = _protection(request)
     if not rules.required_checks and not rules.strict_checks:
         raise PlainNotFoundRefusal("Required status checks not enabled")
-    return Answer(body=render.required_checks(request.view, home, name, rules))
+    return json_reply(render.required_checks(request.view, home, name, rules))
 
 
-def get_required_reviews(request: RestRequest) -> Answer:
+def get_required_reviews(request: RestRequest) -> Reply:
     """Get pull request review protection."""
     home, name, rules = _protection(request)
     if rules.required_approvals is None:
         raise PlainNotFoundRefusal("Required pull request reviews not enabled")
-    return Answer(body=render.required_reviews(request.view, home, name, rules))
+    return json_reply(render.required_reviews(request.view, home, name, rules))
 
 
-def update_required_checks(request: RestRequest) -> Answer:
+def update_required_checks(request: RestRequest) -> Reply:
     """Update status check protection."""
     home, name, rules = _protection(request)
     body = request.body()
@@ -102,18 +102,18 @@ def update_required_checks(request: RestRequest) -> Answer:
             required_checks=contexts,
             strict_checks=rules.strict_checks if strict is None else strict,
         )
-    return Answer(body=render.required_checks(request.view, home, name, changed))
+    return json_reply(render.required_checks(request.view, home, name, changed))
 
 
-def remove_required_checks(request: RestRequest) -> Answer:
+def remove_required_checks(request: RestRequest) -> Reply:
     """Remove status check protection."""
     home, _, rules = _protection(request)
     with request.acting() as act:
         repositories.protect(act, home, pattern=rules.pattern, required_checks=(), strict_checks=False)
-    return NO_CONTENT
+    return no_content()
 
 
-def update_required_reviews(request: RestRequest) -> Answer:
+def update_required_reviews(request: RestRequest) -> Reply:
     """Update pull request review protection."""
     home, name, rules = _protection(request)
     body = request.body()
@@ -124,51 +124,52 @@ def update_required_reviews(request: RestRequest) -> Answer:
         given["dismiss_stale_reviews"] = rules.dismiss_stale_reviews
     with request.acting() as act:
         changed = repositories.protect(act, home, pattern=rules.pattern, **given)
-    return Answer(body=render.required_reviews(request.view, home, name, changed))
+    return json_reply(render.required_reviews(request.view, home, name, changed))
 
 
-def remove_required_reviews(request: RestRequest) -> Answer:
+def remove_required_reviews(request: RestRequest) -> Reply:
     """Delete pull request review protection."""
     home, _, rules = _protection(request)
     with request.acting() as act:
         repositories.protect(act, home, pattern=rules.pattern, required_approvals=None, dismiss_stale_reviews=False)
-    return NO_CONTENT
+    return no_content()
 
 
-def get_admin_enforcement(request: RestRequest) -> Answer:
+def get_admin_enforcement(request: RestRequest) -> Reply:
     """Get admin branch protection."""
     home, name, rules = _protection(request)
-    return Answer(body=render.protection(request.view, home, name, rules)["enforce_admins"])
+    return json_reply(render.protection(request.view, home, name, rules)["enforce_admins"])
 
 
-def enforce_for_admins(request: RestRequest) -> Answer:
+def enforce_for_admins(request: RestRequest) -> Reply:
     """Set admin branch protection."""
     home, name, rules = _protection(request)
     with request.acting() as act:
         changed = repositories.protect(act, home, pattern=rules.pattern, enforce_admins=True)
-    return Answer(body=render.protection(request.view, home, name, changed)["enforce_admins"])
+    return json_reply(render.protection(request.view, home, name, changed)["enforce_admins"])
 
 
-def exempt_admins(request: RestRequest) -> Answer:
+def exempt_admins(request: RestRequest) -> Reply:
     """Delete admin branch protection."""
     home, _, rules = _protection(request)
     with request.acting() as act:
         repositories.protect(act, home, pattern=rules.pattern, enforce_admins=False)
-    return NO_CONTENT
+    return no_content()
 
 
-def list_tags(request: RestRequest) -> Answer:
+def list_tags(request: RestRequest) -> Reply:
     """List repository tags."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     found = request.world.git(home).refs("refs/tags/")
+    # GitHub lists tags in reverse alphabetical order.
     tags = [(name.removeprefix("refs/tags/"), sha) for name, sha in reversed(found.items())]
-    return listed(request, tags, lambda one: objects.tag(request.view, home, one[0], one[1]))
+    return list_reply(request, tags, lambda one: objects.tag(request.view, home, one[0], one[1]))
 
 
 def _branch_for_admin(request: RestRequest) -> tuple[Repository, str]:
-    home, name = located.repository(request), request.text("branch")
-    located.branch(request, home, name)
-    if request.view.role(home) != "admin":
+    home, name = from_path.repository(request), request.text("branch")
+    from_path.branch(request, home, name)
+    if request.view.role(home) != "admin":  # GitHub answers 404 here, not 403
         raise PlainNotFoundRefusal("Not Found")
     return home, name
 
@@ -202,6 +203,7 @@ def _review_rules(reviews: Body | None) -> JsonObject:
 
 
 def _refuse_unknown(body: Body) -> None:
+    # 501: a rule that is stored and never enforced would be a plausible lie.
     asked = [name for name in _NEVER if body.flag(name)]
     if body.nested("restrictions") is not None:
         asked.append("restrictions")

@@ -6,10 +6,10 @@ from ghx_bench.twin.commands import checks
 from ghx_bench.twin.commands.unset import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
-from ghx_bench.twin.rest.answer import Answer, JsonObject, created
+from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply
 from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.pagination import listed, page_of
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply, page_of
 from ghx_bench.twin.rest.render import checks as render
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.request import RestRequest
@@ -20,18 +20,18 @@ _STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pend
 _CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out")
 
 
-def list_statuses(request: RestRequest) -> Answer:
+def list_statuses(request: RestRequest) -> Reply:
     """List commit statuses for a reference."""
-    home = located.repository_with_commits(request)
-    sha = located.commit(request, home, request.text("ref"))
+    home = from_path.repository_with_commits(request)
+    sha = from_path.commit(request, home, request.text("ref"))
     found = request.world.database.all(Status, repository_id=home.id, sha=sha, order="id DESC")
-    return listed(request, found, lambda one: render.status(request.view, one))
+    return list_reply(request, found, lambda one: render.status(request.view, one))
 
 
-def get_combined_status(request: RestRequest) -> Answer:
+def get_combined_status(request: RestRequest) -> Reply:
     """Get the combined status for a specific reference."""
-    home = located.repository_with_commits(request)
-    sha = located.commit(request, home, request.text("ref"))
+    home = from_path.repository_with_commits(request)
+    sha = from_path.commit(request, home, request.text("ref"))
     found = latest_statuses(request.world, home, sha)
     shown, headers = page_of(request, found)
     url = request.view.api(home, f"/commits/{sha}")
@@ -44,12 +44,12 @@ def get_combined_status(request: RestRequest) -> Answer:
         "commit_url": url,
         "url": f"{url}/status",
     }
-    return Answer(body=body, headers=headers)
+    return json_reply(body, headers=headers)
 
 
-def create_status(request: RestRequest) -> Answer:
+def create_status(request: RestRequest) -> Reply:
     """Create a commit status."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     body.require("state")
     state = body.choice("state", _STATES) or body.required_text("state")
     with request.acting() as act:
@@ -66,10 +66,10 @@ def create_status(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def list_check_runs(request: RestRequest) -> Answer:
+def list_check_runs(request: RestRequest) -> Reply:
     """List check runs for a Git reference."""
-    home, query = located.repository(request), request.query
-    sha = located.commit(request, home, request.text("ref"))
+    home, query = from_path.repository(request), request.query
+    sha = from_path.commit(request, home, request.text("ref"))
     found = (
         request.world.database.all(CheckRun, repository_id=home.id, head_sha=sha)
         if query.get("filter") == "all"
@@ -79,12 +79,12 @@ def list_check_runs(request: RestRequest) -> Answer:
     chosen = [one for one in found if name in {None, one.name} and status in {None, one.status}]
     shown, headers = page_of(request, chosen)
     runs = [render.check_run(request.view, one) for one in shown]
-    return Answer(body={"total_count": len(chosen), "check_runs": runs}, headers=headers)
+    return json_reply({"total_count": len(chosen), "check_runs": runs}, headers=headers)
 
 
-def create_check_run(request: RestRequest) -> Answer:
+def create_check_run(request: RestRequest) -> Reply:
     """Create a check run."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     body.require("name", "head_sha")
     title, summary = _output(body)
     with request.acting() as act:
@@ -105,12 +105,12 @@ def create_check_run(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_check_run(request: RestRequest) -> Answer:
+def get_check_run(request: RestRequest) -> Reply:
     """Get a check run."""
-    return Answer(body=render.check_run(request.view, _check_run(request)))
+    return json_reply(render.check_run(request.view, _check_run(request)))
 
 
-def update_check_run(request: RestRequest) -> Answer:
+def update_check_run(request: RestRequest) -> Reply:
     """Update a check run."""
     found, body = _check_run(request), request.body()
     texts = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
@@ -126,17 +126,17 @@ def update_check_run(request: RestRequest) -> Answer:
         changed = checks.update_check_run(
             act, found, **{name: UNSET if value is None else value for name, value in given.items()}
         )
-    return Answer(body=render.check_run(request.view, changed))
+    return json_reply(render.check_run(request.view, changed))
 
 
-def list_annotations(request: RestRequest) -> Answer:
+def list_annotations(request: RestRequest) -> Reply:
     """List check run annotations: no check run of a world can have any."""
     _check_run(request)
-    return listed(request, list[JsonObject](), lambda one: one)
+    return list_reply(request, list[JsonObject](), lambda one: one)
 
 
 def _check_run(request: RestRequest) -> CheckRun:
-    home, identity = located.repository(request), request.number("check_run_id")
+    home, identity = from_path.repository(request), request.number("check_run_id")
     found = request.world.database.get(CheckRun, identity)
     if found is None or found.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to a CheckRun with the id of {identity}.")
@@ -148,5 +148,6 @@ def _output(body: Body) -> tuple[str | None, str | None]:
     if output is None:
         return None, None
     if output.items("annotations") or output.text("text"):
+        # Refused and not dropped: annotations would be missing when a client reads them back.
         raise NotImplementedRefusal("The twin's check runs have a title and a summary, no text and no annotations.")
     return output.text("title"), output.text("summary")

@@ -3,9 +3,9 @@
 from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render.commits import user_of
 from ghx_bench.twin.rest.render.repositories import permissions as render_permissions
 from ghx_bench.twin.rest.render.users import simple_team, simple_user
@@ -17,77 +17,79 @@ _ROLES = {"pull": "read", "push": "write"}  # REST's older words
 _COARSE = {"maintain": "write", "triage": "read"}  # what `permission` says for roles it does not know
 
 
-def list_collaborators(request: RestRequest) -> Answer:
+def list_collaborators(request: RestRequest) -> Reply:
     """List repository collaborators."""
-    home = located.repository_for(request, "write", _MUST_PUSH)
+    home = from_path.repository_for(request, "write", _MUST_PUSH)
     asked = _ROLES.get(request.query.get("permission", ""), request.query.get("permission"))
     roles = {user.id: permissions.user_role(request.world, user, home) for user in _people(request, home)}
     people = [one for one in _people(request, home) if asked is None or roles[one.id] == asked]
-    return listed(request, people, lambda one: _collaborator(request, one, roles[one.id]))
+    return list_reply(request, people, lambda one: _collaborator(request, one, roles[one.id]))
 
 
-def check_collaborator(request: RestRequest) -> Answer:
+def check_collaborator(request: RestRequest) -> Reply:
     """Check if a user is a repository collaborator."""
-    home, user = located.repository_for(request, "write", _MUST_PUSH), _user(request)
+    home, user = from_path.repository_for(request, "write", _MUST_PUSH), _user(request)
     if user.id not in {one.id for one in _people(request, home)}:
         raise NotFoundRefusal(f"{user.login} is not a user")
-    return NO_CONTENT
+    return no_content()
 
 
-def get_permission(request: RestRequest) -> Answer:
+def get_permission(request: RestRequest) -> Reply:
     """Get repository permissions for a user."""
-    home, user = located.repository_for(request, "write", _MUST_PUSH), _user(request)
+    home, user = from_path.repository_for(request, "write", _MUST_PUSH), _user(request)
     role = permissions.user_role(request.world, user, home)
     shown = _collaborator(request, user, role)
-    return Answer(body={"permission": _COARSE.get(role, role), "user": shown, "role_name": role})
+    return json_reply({"permission": _COARSE.get(role, role), "user": shown, "role_name": role})
 
 
-def add_collaborator(request: RestRequest) -> Answer:
+def add_collaborator(request: RestRequest) -> Reply:
     """Add a repository collaborator."""
-    home, user, body = located.repository(request), _user(request), request.body()
+    home, user, body = from_path.repository(request), _user(request), request.body()
     asked = body.text("permission") or "push"
     with request.acting() as act:
         repositories.add_collaborator(act, home, user, _ROLES.get(asked, asked))
-    return NO_CONTENT  # nobody has to accept an invitation here
+    return no_content()  # nobody has to accept an invitation here
 
 
-def remove_collaborator(request: RestRequest) -> Answer:
+def remove_collaborator(request: RestRequest) -> Reply:
     """Remove a repository collaborator."""
-    home, user = located.repository(request), _user(request)
+    home, user = from_path.repository(request), _user(request)
     with request.acting() as act:
         repositories.remove_collaborator(act, home, user)
-    return NO_CONTENT
+    return no_content()
 
 
-def list_assignees(request: RestRequest) -> Answer:
+def list_assignees(request: RestRequest) -> Reply:
     """List assignees."""
-    people = permissions.assignable_users(request.world, located.repository(request))
-    return listed(request, people, lambda one: simple_user(request.view, one))
+    people = permissions.assignable_users(request.world, from_path.repository(request))
+    return list_reply(request, people, lambda one: simple_user(request.view, one))
 
 
-def check_assignee(request: RestRequest) -> Answer:
+def check_assignee(request: RestRequest) -> Reply:
     """Check if a user can be assigned."""
-    home, user = located.repository(request), located.account(request, request.text("assignee"))
+    home, user = from_path.repository(request), from_path.account(request, request.text("assignee"))
     if not permissions.assignable(request.world, home, user):
         raise NotFoundRefusal(f"{user.login} cannot be assigned.")
-    return NO_CONTENT
+    return no_content()
 
 
-def list_teams(request: RestRequest) -> Answer:
+def list_teams(request: RestRequest) -> Reply:
     """List repository teams."""
-    home = located.repository_for(request, "admin")
+    home = from_path.repository_for(request, "admin")
     shares = request.world.database.all(TeamRepository, repository_id=home.id)
     teams = [(request.world.database.get(Team, one.team_id), one.role) for one in shares]
-    return listed(request, [(team, role) for team, role in teams if team], lambda one: _team(request, one[0], one[1]))
+    return list_reply(
+        request, [(team, role) for team, role in teams if team], lambda one: _team(request, one[0], one[1])
+    )
 
 
-def list_contributors(request: RestRequest) -> Answer:
+def list_contributors(request: RestRequest) -> Reply:
     """List repository contributors."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     git = request.world.git(home)
     tip = git.ref(f"refs/heads/{home.default_branch}")
     if tip is None:
-        return NO_CONTENT
+        return no_content()
     counts: dict[str, tuple[JsonObject, int]] = {}
     for commit in git.log(tip):
         user = user_of(request.view, commit.author)
@@ -98,11 +100,11 @@ def list_contributors(request: RestRequest) -> Answer:
     wanted = request.query.get("anon", "").lower() in {"1", "true"}
     people = [{**shown, "contributions": count} for shown, count in counts.values()]
     chosen = [one for one in people if wanted or one["type"] != "Anonymous"]
-    return listed(request, sorted(chosen, key=lambda one: -int(one["contributions"])), lambda one: one)
+    return list_reply(request, sorted(chosen, key=lambda one: -int(one["contributions"])), lambda one: one)
 
 
 def _user(request: RestRequest) -> User:
-    return located.account(request, request.text("username"))
+    return from_path.account(request, request.text("username"))
 
 
 def _people(request: RestRequest, home: Repository) -> list[User]:

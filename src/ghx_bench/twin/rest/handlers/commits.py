@@ -1,4 +1,4 @@
-"""Commits and what lies between them."""
+"""Commits and comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal, PlainNotFoundRefusal
-from ghx_bench.twin.rest.answer import Answer, JsonObject
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.pagination import listed, page_of
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply
+from ghx_bench.twin.rest.body import parse_time
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply, page_of
 from ghx_bench.twin.rest.render import commits as render
 from ghx_bench.twin.rest.render.pulls import pull as render_pull
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.rest.timestamps import parsed_time
 from ghx_bench.twin.state.records import Pull, Repository
 
 MOST_COMMITS = 250  # what a comparison without pages shows
 DIFF, PATCH, SHA = (f"application/vnd.github.{kind}; charset=utf-8" for kind in ("diff", "patch", "sha"))
 
 
-def list_commits(request: RestRequest) -> Answer:
+def list_commits(request: RestRequest) -> Reply:
     """List commits."""
-    home, query = located.repository_with_commits(request), request.query
+    home, query = from_path.repository_with_commits(request), request.query
     git = request.world.git(home)
     start = git.resolve(query.get("sha") or home.default_branch, home.default_branch)
     if start is None:
@@ -31,42 +31,45 @@ def list_commits(request: RestRequest) -> Answer:
         git.log(
             start,
             path=(query.get("path") or "").strip("/") or None,
-            since=parsed_time(query.get("since")),
-            until=parsed_time(query.get("until")),
+            since=parse_time(query.get("since")),
+            until=parse_time(query.get("until")),
             author=_names(request, query["author"]) if query.get("author") else None,
         )
     )
-    return listed(request, found, lambda one: render.commit(request.view, home, one))
+    return list_reply(request, found, lambda one: render.commit(request.view, home, one))
 
 
-def get_commit(request: RestRequest) -> Answer:
+def get_commit(request: RestRequest) -> Reply:
     """Get a commit."""
-    home = located.repository_with_commits(request)
-    sha = located.commit(request, home, request.text("ref"))
-    git, found = request.world.git(home), _commit(request, home, sha)
+    home = from_path.repository_with_commits(request)
+    sha = from_path.commit(request, home, request.text("ref"))
+    git = request.world.git(home)
+    found = git.commit(sha)
+    assert found is not None  # noqa: S101 - it was just resolved
     parent = found.parents[0] if found.parents else None
     if "diff" in request.media:
-        return Answer(body=git.diff_text(parent, sha, from_merge_base=False), content_type=DIFF)
+        return Reply(content=git.diff_text(parent, sha, from_merge_base=False).encode(), media_type=DIFF)
     if "patch" in request.media:
-        return Answer(body=git.patch_text(parent, sha), content_type=PATCH)
+        return Reply(content=git.patch_text(parent, sha).encode(), media_type=PATCH)
     if "sha" in request.media:
-        return Answer(body=sha, content_type=SHA)
-    return Answer(body=render.full_commit(request.view, home, found))
+        return Reply(content=sha.encode(), media_type=SHA)
+    return json_reply(render.full_commit(request.view, home, found))
 
 
-def list_branches_at(request: RestRequest) -> Answer:
+def list_branches_at(request: RestRequest) -> Reply:
     """List branches for HEAD commit."""
-    home = located.repository_with_commits(request)
-    sha = located.commit(request, home, request.text("commit_sha"))
+    home = from_path.repository_with_commits(request)
+    sha = from_path.commit(request, home, request.text("commit_sha"))
     heads = request.world.git(home).refs("refs/heads/")
     names = [name.removeprefix("refs/heads/") for name, tip in heads.items() if tip == sha]
-    return listed(request, names, lambda name: _short_branch(request, home, name, sha))
+    commit = {"sha": sha, "url": request.view.api(home, f"/commits/{sha}")}
+    return list_reply(request, names, lambda name: {"name": name, "commit": commit, "protected": False})
 
 
-def list_pulls_with(request: RestRequest) -> Answer:
+def list_pulls_with(request: RestRequest) -> Reply:
     """List pull requests associated with a commit."""
-    home = located.repository_with_commits(request)
-    git, sha = request.world.git(home), located.commit(request, home, request.text("commit_sha"))
+    home = from_path.repository_with_commits(request)
+    git, sha = request.world.git(home), from_path.commit(request, home, request.text("commit_sha"))
     found = request.world.database.all(Pull, repository_id=home.id, order="id DESC")
     chosen = [
         one
@@ -74,20 +77,20 @@ def list_pulls_with(request: RestRequest) -> Answer:
         if sha in {one.head_sha, one.merge_commit_sha}
         or (git.kind(one.head_sha) and git.is_ancestor(sha, one.head_sha) and not git.is_ancestor(sha, one.base_sha))
     ]
-    return listed(request, chosen, lambda one: render_pull(request.view, one))
+    return list_reply(request, chosen, lambda one: render_pull(request.view, one))
 
 
-def compare(request: RestRequest) -> Answer:
+def compare(request: RestRequest) -> Reply:
     """Compare two commits."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     first, dots, second = request.text("basehead").partition("...")
     if not dots:
         raise NotFoundRefusal("Could not resolve to a comparison.")
     ends = _ends(request, home, first, second)
     if "diff" in request.media:
-        return Answer(body=ends.git.diff_text(ends.base, ends.head), content_type=DIFF)
+        return Reply(content=ends.git.diff_text(ends.base, ends.head).encode(), media_type=DIFF)
     if "patch" in request.media:
-        return Answer(body=ends.git.patch_text(ends.base, ends.head), content_type=PATCH)
+        return Reply(content=ends.git.patch_text(ends.base, ends.head).encode(), media_type=PATCH)
     return _comparison(request, home, ends)
 
 
@@ -117,7 +120,7 @@ def _ends(request: RestRequest, home: Repository, first: str, second: str) -> _E
     return _Ends(git=git, base=base, head=head, shared=shared)
 
 
-def _comparison(request: RestRequest, home: Repository, ends: _Ends) -> Answer:
+def _comparison(request: RestRequest, home: Repository, ends: _Ends) -> Reply:
     view, basehead = request.view, request.text("basehead")
     ahead, behind = ends.git.ahead_behind(ends.base, ends.head)
     commits, headers = _compared_commits(request, ends)
@@ -138,7 +141,7 @@ def _comparison(request: RestRequest, home: Repository, ends: _Ends) -> Answer:
         "commits": [render.commit(view, home, one) for one in commits],
         "files": [render.file(view, home, ends.head, one) for one in ends.git.diff(ends.base, ends.head)],
     }
-    return Answer(body=body, headers=headers)
+    return json_reply(body, headers=headers)
 
 
 def _compared_commits(request: RestRequest, ends: _Ends) -> tuple[Sequence[Commit], dict[str, str]]:
@@ -176,21 +179,10 @@ def _in_network(request: RestRequest, home: Repository, owner: str) -> Repositor
     raise NotFoundRefusal(f"{owner} has no repository in this network.")
 
 
-def _commit(request: RestRequest, home: Repository, sha: str) -> Commit:
-    found = request.world.git(home).commit(sha)
-    assert found is not None  # noqa: S101 - it was just resolved
-    return found
-
-
 def _names(request: RestRequest, author: str) -> list[str]:
     """Return how an author may be spelled in commits: as given, and by the addresses of the user of that login."""
     names = [author]
-    for user in located.accounts(request, [author]):
+    for user in from_path.accounts(request, [author]):
         noreply = f"{user.login}@users.noreply.github.com"
         names += [noreply, f"{user.id}+{noreply}", *([user.email] if user.email else ())]
     return names
-
-
-def _short_branch(request: RestRequest, home: Repository, name: str, sha: str) -> JsonObject:
-    url = request.view.api(home, f"/commits/{sha}")
-    return {"name": name, "commit": {"sha": sha, "url": url}, "protected": False}

@@ -8,9 +8,9 @@ from ghx_bench.twin.commands.contents import ContentChange
 from ghx_bench.twin.git.objects import TreeEntry
 from ghx_bench.twin.queries.composition import composition
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
-from ghx_bench.twin.rest.answer import Answer, JsonObject
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.handlers.signatures import signature
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply
+from ghx_bench.twin.rest.body import read_signature
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.render import objects as render
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
@@ -23,9 +23,9 @@ _README_PLACES = ("", ".github", "docs")
 _README_NAMES = ("readme.md", "readme.markdown", "readme.rst", "readme.txt", "readme")
 
 
-def get_contents(request: RestRequest) -> Answer:
+def get_contents(request: RestRequest) -> Reply:
     """Get repository content."""
-    home, path = located.repository(request), _path(request)
+    home, path = from_path.repository(request), _path(request)
     ref, commit = _commit(request, home)
     found = request.world.git(home).entry(commit, path)
     if found is None:
@@ -35,9 +35,9 @@ def get_contents(request: RestRequest) -> Answer:
     return _file(request, home, found, ref)
 
 
-def get_readme(request: RestRequest) -> Answer:
+def get_readme(request: RestRequest) -> Reply:
     """Get a repository README."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     ref, commit = _commit(request, home)
     places = (request.text("dir").strip("/"),) if "dir" in request.parameters else _README_PLACES
     for place in places:
@@ -46,9 +46,9 @@ def get_readme(request: RestRequest) -> Answer:
     raise NotFoundRefusal("Could not resolve to a README.")
 
 
-def get_license(request: RestRequest) -> Answer:
+def get_license(request: RestRequest) -> Reply:
     """Get the license for a repository."""
-    home = located.repository(request)
+    home = from_path.repository(request)
     ref, commit = _commit(request, home)
     path = composition(request.world, home).license_path
     found = request.world.git(home).entry(commit, path) if path else None
@@ -57,14 +57,14 @@ def get_license(request: RestRequest) -> Answer:
     if "raw" in request.media:
         return _file(request, home, found, ref)
     shown = render_repository(request.view, home)["license"]
-    return Answer(body={**render.file(request.view, home, found, ref), "license": shown})
+    return json_reply({**render.file(request.view, home, found, ref), "license": shown})
 
 
-def put_contents(request: RestRequest) -> Answer:
+def put_contents(request: RestRequest) -> Reply:
     """Create or update file contents."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     body.require("message", "content")
-    message, content = body.required_text("message"), _decoded(body.required_text("content"))
+    message, content = body.required_text("message"), _decode_base64(body.required_text("content"))
     with request.acting() as act:
         change = contents.put(
             act,
@@ -74,15 +74,16 @@ def put_contents(request: RestRequest) -> Answer:
             message=message,
             branch=_branch(body.text("branch")),
             sha=body.text("sha"),
-            author=signature(body.nested("author"), act.now),
-            committer=signature(body.nested("committer"), act.now),
+            author=read_signature(body.nested("author"), act.now),
+            committer=read_signature(body.nested("committer"), act.now),
         )
-    return Answer(status=201 if change.created else 200, body=_changed(request, home, change, body.text("branch")))
+    return json_reply(_render_change(request, home, change, body.text("branch")), status=201 if change.created else 200)
 
 
-def delete_contents(request: RestRequest) -> Answer:
+def delete_contents(request: RestRequest) -> Reply:
     """Delete a file."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
+    # GitHub takes these from the query as well: not every HTTP client sends a body with DELETE.
     text = {name: body.text(name) or request.query.get(name) for name in ("message", "sha", "branch")}
     missing = [name for name in ("message", "sha") if text[name] is None]
     if missing:
@@ -95,10 +96,10 @@ def delete_contents(request: RestRequest) -> Answer:
             message=text["message"],
             sha=text["sha"],
             branch=_branch(text["branch"]),
-            author=signature(body.nested("author"), act.now),
-            committer=signature(body.nested("committer"), act.now),
+            author=read_signature(body.nested("author"), act.now),
+            committer=read_signature(body.nested("committer"), act.now),
         )
-    return Answer(body=_changed(request, home, change, text["branch"]))
+    return json_reply(_render_change(request, home, change, text["branch"]))
 
 
 def _path(request: RestRequest) -> str:
@@ -121,19 +122,19 @@ def _commit(request: RestRequest, home: Repository) -> tuple[str, str]:
     return ref, found
 
 
-def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Answer:
+def _file(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
     if "raw" not in request.media or found.type != "blob":
-        return Answer(body=render.file(request.view, home, found, ref))
+        return json_reply(render.file(request.view, home, found, ref))
     if (found.size or 0) > LARGEST_RAW:
         raise ForbiddenRefusal("This API returns blobs up to 100 MB in size.")
-    return Answer(body=request.world.git(home).blob(found.sha) or b"", content_type=RAW)
+    return Reply(content=request.world.git(home).blob(found.sha) or b"", media_type=RAW)
 
 
-def _directory(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Answer:
+def _directory(request: RestRequest, home: Repository, found: TreeEntry, ref: str) -> Reply:
     entries = render.directory(request.view, home, request.world.git(home), found, ref)
-    if "object" not in request.media:
-        return Answer(body=entries)
-    return Answer(body={**render.entry(request.view, home, found, ref), "entries": entries})
+    if "object" not in request.media:  # a folder is a bare list unless the client asks for an object
+        return json_reply(entries)
+    return json_reply({**render.entry(request.view, home, found, ref), "entries": entries})
 
 
 def _readme(request: RestRequest, home: Repository, commit: str, place: str) -> TreeEntry | None:
@@ -146,14 +147,14 @@ def _readme(request: RestRequest, home: Repository, commit: str, place: str) -> 
     return git.entry(commit, f"{place}/{name}" if place else name) if name else None
 
 
-def _decoded(content: str) -> bytes:
+def _decode_base64(content: str) -> bytes:
     try:
         return base64.b64decode("".join(content.split()), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidRefusal("content is not valid Base64") from None
 
 
-def _changed(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
+def _render_change(request: RestRequest, home: Repository, change: ContentChange, branch: str | None) -> JsonObject:
     ref = _branch(branch) or home.default_branch
     shown = render.entry(request.view, home, change.entry, ref) if change.entry else None
     return {"content": shown, "commit": git_commit(request.view, home, change.commit)}

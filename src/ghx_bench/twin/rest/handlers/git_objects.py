@@ -7,12 +7,11 @@ from ghx_bench.twin.commands import objects, refs
 from ghx_bench.twin.commands.objects import NewEntry
 from ghx_bench.twin.git.errors import GitLookupError
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
+from ghx_bench.twin.rest.body import Body, read_signature
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.handlers.contents import RAW
-from ghx_bench.twin.rest.handlers.signatures import signature
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import objects as render
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.request import RestRequest
@@ -20,44 +19,44 @@ from ghx_bench.twin.rest.request import RestRequest
 _MODES = ("100644", "100755", "040000", "160000", "120000")
 
 
-def get_ref(request: RestRequest) -> Answer:
+def get_ref(request: RestRequest) -> Reply:
     """Get a reference."""
-    home, name = located.repository_with_commits(request), _full(request.text("ref"))
+    home, name = from_path.repository_with_commits(request), _full(request.text("ref"))
     sha = request.world.git(home).ref(name)
     if sha is None:
         raise NotFoundRefusal(f"Could not resolve to a ref with the name of {name}.")
-    return Answer(body=render.ref(request.view, home, name, sha))
+    return json_reply(render.ref(request.view, home, name, sha))
 
 
-def get_refs(request: RestRequest) -> Answer:
+def get_refs(request: RestRequest) -> Reply:
     """Get a reference, as older clients ask for it."""
-    home, name = located.repository_with_commits(request), _full(request.text("ref"))
+    home, name = from_path.repository_with_commits(request), _full(request.text("ref"))
     git = request.world.git(home)
     if (sha := git.ref(name)) is not None:
-        return Answer(body=render.ref(request.view, home, name, sha))
+        return json_reply(render.ref(request.view, home, name, sha))
     below = [item for item in git.refs(f"{name.rstrip('/')}/").items()]  # noqa: C416
     if not below:
         raise NotFoundRefusal(f"Could not resolve to a ref with the name of {name}.")
-    return listed(request, below, lambda one: render.ref(request.view, home, one[0], one[1]))
+    return list_reply(request, below, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
-def list_refs(request: RestRequest) -> Answer:
+def list_refs(request: RestRequest) -> Reply:
     """List references, as older clients ask for them."""
-    home = located.repository_with_commits(request)
+    home = from_path.repository_with_commits(request)
     found = list(request.world.git(home).refs().items())
-    return listed(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
+    return list_reply(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
-def list_matching_refs(request: RestRequest) -> Answer:
+def list_matching_refs(request: RestRequest) -> Reply:
     """List matching references."""
-    home = located.repository_with_commits(request)
+    home = from_path.repository_with_commits(request)
     found = list(request.world.git(home).refs(_full(request.text("ref"))).items())
-    return listed(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
+    return list_reply(request, found, lambda one: render.ref(request.view, home, one[0], one[1]))
 
 
-def create_ref(request: RestRequest) -> Answer:
+def create_ref(request: RestRequest) -> Reply:
     """Create a reference."""
-    home, body = located.repository_with_commits(request), request.body()
+    home, body = from_path.repository_with_commits(request), request.body()
     body.require("ref", "sha")
     name, sha = body.required_text("ref"), body.required_text("sha")
     with request.acting() as act:
@@ -66,35 +65,35 @@ def create_ref(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def update_ref(request: RestRequest) -> Answer:
+def update_ref(request: RestRequest) -> Reply:
     """Update a reference."""
-    home, name, body = located.repository_with_commits(request), _full(request.text("ref")), request.body()
+    home, name, body = from_path.repository_with_commits(request), _full(request.text("ref")), request.body()
     sha, force = body.required_text("sha"), body.flag("force") or False
     with request.acting() as act:
         target = refs.update(act, home, ref=name, sha=sha, force=force)
-    return Answer(body=render.ref(request.view, home, name, target))
+    return json_reply(render.ref(request.view, home, name, target))
 
 
-def delete_ref(request: RestRequest) -> Answer:
+def delete_ref(request: RestRequest) -> Reply:
     """Delete a reference."""
-    home, name = located.repository_with_commits(request), _full(request.text("ref"))
+    home, name = from_path.repository_with_commits(request), _full(request.text("ref"))
     with request.acting() as act:
         refs.delete(act, home, ref=name)
-    return NO_CONTENT
+    return no_content()
 
 
-def get_commit(request: RestRequest) -> Answer:
+def get_commit(request: RestRequest) -> Reply:
     """Get a commit object."""
-    home, sha = located.repository_with_commits(request), request.text("commit_sha").lower()
+    home, sha = from_path.repository_with_commits(request), request.text("commit_sha").lower()
     found = request.world.git(home).commit(sha)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the sha of {sha}.")
-    return Answer(body=git_commit(request.view, home, found))
+    return json_reply(git_commit(request.view, home, found))
 
 
-def create_commit(request: RestRequest) -> Answer:
+def create_commit(request: RestRequest) -> Reply:
     """Create a commit."""
-    home, body = located.repository_with_commits(request), request.body()
+    home, body = from_path.repository_with_commits(request), request.body()
     body.require("message", "tree")
     with request.acting() as act:
         made = objects.create_commit(
@@ -103,16 +102,16 @@ def create_commit(request: RestRequest) -> Answer:
             message=body.required_text("message"),
             tree=body.required_text("tree"),
             parents=body.texts("parents") or (),
-            author=signature(body.nested("author"), act.now),
-            committer=signature(body.nested("committer"), act.now),
+            author=read_signature(body.nested("author"), act.now),
+            committer=read_signature(body.nested("committer"), act.now),
         )
     shown = git_commit(request.view, home, made)
     return created(shown, shown["url"])
 
 
-def get_tree(request: RestRequest) -> Answer:
+def get_tree(request: RestRequest) -> Reply:
     """Get a tree."""
-    home, name = located.repository_with_commits(request), request.text("tree_sha")
+    home, name = from_path.repository_with_commits(request), request.text("tree_sha")
     git = request.world.git(home)
     commit = git.resolve(name, home.default_branch)
     try:
@@ -122,12 +121,12 @@ def get_tree(request: RestRequest) -> Answer:
     if root is None:
         raise NotFoundRefusal(f"Could not resolve to a tree with the sha of {name}.")
     recursive = "recursive" in request.query
-    return Answer(body=render.tree(request.view, home, root.sha, git.tree(root.sha, recursive=recursive)))
+    return json_reply(render.tree(request.view, home, root.sha, git.tree(root.sha, recursive=recursive)))
 
 
-def create_tree(request: RestRequest) -> Answer:
+def create_tree(request: RestRequest) -> Reply:
     """Create a tree."""
-    home, body = located.repository_with_commits(request), request.body()
+    home, body = from_path.repository_with_commits(request), request.body()
     body.require("tree")
     entries = [_entry(entry) for entry in body.objects("tree")]
     with request.acting() as act:
@@ -136,41 +135,41 @@ def create_tree(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_blob(request: RestRequest) -> Answer:
+def get_blob(request: RestRequest) -> Reply:
     """Get a blob."""
-    home, sha = located.repository_with_commits(request), request.text("file_sha").lower()
+    home, sha = from_path.repository_with_commits(request), request.text("file_sha").lower()
     content = request.world.git(home).blob(sha)
     if content is None:
         raise NotFoundRefusal(f"Could not resolve to a blob with the sha of {sha}.")
     if "raw" in request.media:
-        return Answer(body=content, content_type=RAW)
-    return Answer(body=render.blob(request.view, home, sha, content))
+        return Reply(content=content, media_type=RAW)
+    return json_reply(render.blob(request.view, home, sha, content))
 
 
-def create_blob(request: RestRequest) -> Answer:
+def create_blob(request: RestRequest) -> Reply:
     """Create a blob."""
-    home, body = located.repository_with_commits(request), request.body()
+    home, body = from_path.repository_with_commits(request), request.body()
     text = body.required_text("content")
     encoding = body.choice("encoding", ("utf-8", "utf8", "base64")) or "utf-8"
-    content = _decoded(text) if encoding == "base64" else text.encode()
+    content = _decode_base64(text) if encoding == "base64" else text.encode()
     with request.acting() as act:
         sha = objects.create_blob(act, home, content)
     url = request.view.api(home, f"/git/blobs/{sha}")
     return created({"sha": sha, "url": url}, url)
 
 
-def get_tag(request: RestRequest) -> Answer:
+def get_tag(request: RestRequest) -> Reply:
     """Get a tag."""
-    home, sha = located.repository_with_commits(request), request.text("tag_sha").lower()
+    home, sha = from_path.repository_with_commits(request), request.text("tag_sha").lower()
     found = request.world.git(home).tag(sha)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a tag with the sha of {sha}.")
-    return Answer(body=render.annotated_tag(request.view, home, found))
+    return json_reply(render.annotated_tag(request.view, home, found))
 
 
-def create_tag(request: RestRequest) -> Answer:
+def create_tag(request: RestRequest) -> Reply:
     """Create a tag object."""
-    home, body = located.repository_with_commits(request), request.body()
+    home, body = from_path.repository_with_commits(request), request.body()
     body.require("tag", "message", "object", "type")
     with request.acting() as act:
         made = objects.create_tag(
@@ -179,7 +178,7 @@ def create_tag(request: RestRequest) -> Answer:
             name=body.required_text("tag"),
             target=body.required_text("object"),
             message=body.required_text("message"),
-            tagger=signature(body.nested("tagger"), act.now),
+            tagger=read_signature(body.nested("tagger"), act.now),
         )
     shown = render.annotated_tag(request.view, home, made)
     return created(shown, shown["url"])
@@ -200,7 +199,7 @@ def _entry(entry: Body) -> NewEntry:
     )
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):

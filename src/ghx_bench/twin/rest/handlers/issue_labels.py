@@ -5,10 +5,10 @@ from typing import Any, cast
 from ghx_bench.twin.commands import issues
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer
-from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.reply import Reply, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.handlers.issues import label_names
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import issues as render
 from ghx_bench.twin.rest.render.labels import label as render_label
 from ghx_bench.twin.rest.request import RestRequest
@@ -17,39 +17,39 @@ from ghx_bench.twin.state.records import Issue, IssueLabel
 MISSING_LABEL = "Label does not exist"
 
 
-def list_labels(request: RestRequest) -> Answer:
+def list_labels(request: RestRequest) -> Reply:
     """List labels for an issue."""
-    found = render.labels_of(request.view, located.issue(request))
-    return listed(request, found, lambda one: render_label(request.view, one))
+    found = render.labels_of(request.view, from_path.issue(request))
+    return list_reply(request, found, lambda one: render_label(request.view, one))
 
 
-def add_labels(request: RestRequest) -> Answer:
+def add_labels(request: RestRequest) -> Reply:
     """Add labels to an issue."""
-    found, home, names = located.issue(request), located.repository(request), _names(request)
+    found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
         found = issues.add_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
-def set_labels(request: RestRequest) -> Answer:
+def set_labels(request: RestRequest) -> Reply:
     """Set labels for an issue."""
-    found, home, names = located.issue(request), located.repository(request), _names(request)
+    found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
         found = issues.set_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
-def remove_labels(request: RestRequest) -> Answer:
+def remove_labels(request: RestRequest) -> Reply:
     """Remove all labels from an issue."""
-    found = located.issue(request)
+    found = from_path.issue(request)
     with request.acting() as act:
         issues.set_labels(act, found, [])
-    return NO_CONTENT
+    return no_content()
 
 
-def remove_label(request: RestRequest) -> Answer:
+def remove_label(request: RestRequest) -> Reply:
     """Remove a label from an issue."""
-    found, home = located.issue(request), located.repository(request)
+    found, home = from_path.issue(request), from_path.repository(request)
     try:
         label = lookup.label(request.world, home, request.text("name"))
     except NotFoundRefusal:
@@ -58,7 +58,7 @@ def remove_label(request: RestRequest) -> Answer:
         raise PlainNotFoundRefusal(MISSING_LABEL)
     with request.acting() as act:
         found = issues.remove_labels(act, found, [label])
-    return _shown(request, found)
+    return _labels_reply(request, found)
 
 
 def _names(request: RestRequest) -> list[str]:
@@ -73,5 +73,5 @@ def _names(request: RestRequest) -> list[str]:
     return label_names(cast("list[object]", value))
 
 
-def _shown(request: RestRequest, issue: Issue) -> Answer:
-    return Answer(body=[render_label(request.view, label) for label in render.labels_of(request.view, issue)])
+def _labels_reply(request: RestRequest, issue: Issue) -> Reply:
+    return json_reply([render_label(request.view, label) for label in render.labels_of(request.view, issue)])

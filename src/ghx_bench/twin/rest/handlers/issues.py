@@ -6,37 +6,38 @@ from ghx_bench.twin.commands import issues, pulls
 from ghx_bench.twin.commands.unset import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.handlers.issue_filters import chosen_issues, own_issues
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
+from ghx_bench.twin.rest.body import Body, parse_time
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import issues as render
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Issue, Milestone, Repository, User
+from ghx_bench.twin.state.records import Comment, Issue, IssueLabel, Label, Milestone, Repository, User
 from ghx_bench.twin.world import Act
 
 _STATES = ("open", "closed")
 _REASONS = ("completed", "not_planned", "duplicate", "reopened")
+_NO_ID = -1  # matches no row: an unknown login or number finds nothing
 
 
-def list_issues(request: RestRequest) -> Answer:
+def list_issues(request: RestRequest) -> Reply:
     """List repository issues."""
-    found = chosen_issues(request, located.repository(request))
-    return listed(request, found, lambda one: render.issue(request.view, one))
+    found = _select_issues(request, from_path.repository(request))
+    return list_reply(request, found, lambda one: render.issue(request.view, one))
 
 
-def list_own_issues(request: RestRequest) -> Answer:
+def list_own_issues(request: RestRequest) -> Reply:
     """List issues assigned to the authenticated user."""
-    return listed(request, own_issues(request), lambda one: _with_repository(request, one))
+    return list_reply(request, _select_own_issues(request), lambda one: _with_repository(request, one))
 
 
-def create_issue(request: RestRequest) -> Answer:
+def create_issue(request: RestRequest) -> Reply:
     """Create an issue."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     title = _title(body)
     with request.acting() as act:
+        # Labels, assignees and milestone of a viewer without triage access are dropped silently, as GitHub documents.
         triages = permissions.may(request.world, request.viewer, home, "triage")
         names = _label_names(body) if triages else []
         made = issues.create(
@@ -52,63 +53,63 @@ def create_issue(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_issue(request: RestRequest) -> Answer:
+def get_issue(request: RestRequest) -> Reply:
     """Get an issue."""
-    return Answer(body=render.issue(request.view, located.issue(request)))
+    return json_reply(render.issue(request.view, from_path.issue(request)))
 
 
-def update_issue(request: RestRequest) -> Answer:
+def update_issue(request: RestRequest) -> Reply:
     """Update an issue."""
-    found, body = located.issue(request), request.body()
-    home = located.repository(request)
+    found, body = from_path.issue(request), request.body()
+    home = from_path.repository(request)
     with request.acting() as act:
-        found = _rewrite(act, found, body)
+        found = _update_text(act, found, body)
         if permissions.may(request.world, request.viewer, home, "triage"):
-            found = _arrange(act, request, home, found, body)
+            found = _update_metadata(act, request, home, found, body)
         found = _change_state(act, request, found, body)
-    return Answer(body=render.issue(request.view, found))
+    return json_reply(render.issue(request.view, found))
 
 
-def lock_issue(request: RestRequest) -> Answer:
+def lock_issue(request: RestRequest) -> Reply:
     """Lock an issue."""
-    found, reason = located.issue(request), request.body().text("lock_reason")
+    found, reason = from_path.issue(request), request.body().text("lock_reason")
     with request.acting() as act:
         issues.lock(act, found, reason)
-    return NO_CONTENT
+    return no_content()
 
 
-def unlock_issue(request: RestRequest) -> Answer:
+def unlock_issue(request: RestRequest) -> Reply:
     """Unlock an issue."""
-    found = located.issue(request)
+    found = from_path.issue(request)
     with request.acting() as act:
         issues.unlock(act, found)
-    return NO_CONTENT
+    return no_content()
 
 
-def add_assignees(request: RestRequest) -> Answer:
+def add_assignees(request: RestRequest) -> Reply:
     """Add assignees to an issue."""
-    found, people = located.issue(request), _assignees(request, request.body(), strict=False) or []
+    found, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
     with request.acting() as act:
         found = issues.add_assignees(act, found, people)
     shown = render.issue(request.view, found)
     return created(shown)
 
 
-def remove_assignees(request: RestRequest) -> Answer:
+def remove_assignees(request: RestRequest) -> Reply:
     """Remove assignees from an issue."""
-    found, people = located.issue(request), _assignees(request, request.body(), strict=False) or []
+    found, people = from_path.issue(request), _assignees(request, request.body(), strict=False) or []
     with request.acting() as act:
         found = issues.remove_assignees(act, found, people)
-    return Answer(body=render.issue(request.view, found))
+    return json_reply(render.issue(request.view, found))
 
 
-def check_assignee(request: RestRequest) -> Answer:
+def check_assignee(request: RestRequest) -> Reply:
     """Check if a user can be assigned to an issue."""
-    home, found = located.repository(request), located.issue(request)
-    user = located.account(request, request.text("assignee"))
+    home, found = from_path.repository(request), from_path.issue(request)
+    user = from_path.account(request, request.text("assignee"))
     if not permissions.assignable(request.world, home, user, found):
         raise NotFoundRefusal(f"{user.login} cannot be assigned.")
-    return NO_CONTENT
+    return no_content()
 
 
 def _with_repository(request: RestRequest, issue: Issue) -> dict[str, object]:
@@ -118,17 +119,17 @@ def _with_repository(request: RestRequest, issue: Issue) -> dict[str, object]:
 
 def _title(body: Body) -> str:
     body.require("title")
-    title = body.get("title")
+    title = body.get("title")  # GitHub's OpenAPI description allows integers
     return str(title) if isinstance(title, int) and not isinstance(title, bool) else body.required_text("title")
 
 
-def _rewrite(act: Act, issue: Issue, body: Body) -> Issue:
+def _update_text(act: Act, issue: Issue, body: Body) -> Issue:
     title: str | Unset = UNSET if body.get("title") is None else _title(body)
     text: str | Unset | None = body.text("body") if "body" in body else UNSET
     return issues.update(act, issue, title=title, body=text) if (title, text) != (UNSET, UNSET) else issue
 
 
-def _arrange(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
+def _update_metadata(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
     names, people = _label_names(body), _assignees(request, body)
     if names is not None:
         issue = issues.set_labels(act, issue, issues.named_labels(act, home, names, create_missing=True))
@@ -146,6 +147,7 @@ def _change_state(act: Act, request: RestRequest, issue: Issue, body: Body) -> I
         change = pulls.close if state == "closed" else pulls.reopen
         change(act, pull)
         return lookup.issue_of(request.world, pull)
+    # A reason alone changes why a closed issue is closed; of an open one it says nothing.
     if state == "closed" or (state is None and reason not in {None, "reopened"} and issue.state == "closed"):
         return issues.close(act, issue, reason=None if reason == "reopened" else reason)
     return issues.reopen(act, issue) if state == "open" else issue
@@ -170,13 +172,17 @@ def label_names(items: Sequence[object]) -> list[str]:
 
 
 def _assignees(request: RestRequest, body: Body, *, strict: bool = True) -> list[User] | None:
+    """Return whom to assign; None where the body does not say. An unknown login is refused if `strict`, else ignored.
+
+    GitHub refuses it when an issue is written, and ignores it where assignees alone are added or removed.
+    """
     logins = body.texts("assignees")
     if logins is None and "assignee" in body:
         login = body.text("assignee")
         logins = [login] if login else []
     if logins is None:
         return None
-    people = located.accounts(request, logins)
+    people = from_path.accounts(request, logins)
     if strict and len(people) < len(logins):
         known = {person.login.lower() for person in people}
         stranger = next(login for login in logins if login.removesuffix("[bot]").lower() not in known)
@@ -193,3 +199,94 @@ def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone 
     except NotFoundRefusal:
         error = FieldError(resource="Issue", field="milestone", code="invalid", value=number)
         raise InvalidRefusal(errors=[error]) from None
+
+
+def _select_issues(request: RestRequest, home: Repository) -> list[Issue]:
+    """Return the issues and pull requests of a repository that the query asks for, in its order."""
+    conditions, values = ["repository_id = ?"], list[object]([home.id])
+    for condition, value in _conditions(request, home):
+        conditions.append(condition)
+        values += value
+    found = request.world.database.select(Issue, f"WHERE {' AND '.join(conditions)} ORDER BY id", values)
+    return _sort(request, _filter_by_labels(request, home, found))
+
+
+def _select_own_issues(request: RestRequest) -> list[Issue]:
+    """Return the open issues anywhere that are the viewer's by assignment, authorship or mention."""
+    database, viewer = request.world.database, request.viewer
+    filters = {
+        "assigned": "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)",
+        "created": "author_id = ?",
+        "mentioned": "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)",
+        "subscribed": "id IN (SELECT issue_id FROM events WHERE event = 'subscribed' AND actor_id = ?)",
+    }
+    asked = request.query.get("filter", "assigned")
+    wanted = filters.get(asked, filters["assigned"]) if asked not in {"all", "repos"} else "? IS NOT NULL"
+    found = database.select(Issue, f"WHERE {wanted} ORDER BY id", (viewer.id,))
+    state = request.query.get("state", "open")
+    visible = {one.id for one in permissions.visible_repositories(request.world, viewer)}
+    return _sort(request, [one for one in found if state in {"all", one.state} and one.repository_id in visible])
+
+
+def _conditions(request: RestRequest, home: Repository) -> list[tuple[str, list[object]]]:
+    query, found = request.query, list[tuple[str, list[object]]]()
+    state = query.get("state", "open")
+    if state != "all":
+        found.append(("state = ?", ["closed" if state == "closed" else "open"]))
+    if creator := query.get("creator"):
+        found.append(("author_id = ?", [_user_id(request, creator)]))
+    if since := parse_time(query.get("since")):
+        found.append(("updated_at >= ?", [since]))
+    if mentioned := query.get("mentioned"):
+        condition = "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)"
+        found.append((condition, [_user_id(request, mentioned)]))
+    if assignee := query.get("assignee"):
+        found.append(_assignee_condition(request, assignee))
+    if milestone := query.get("milestone"):
+        found.append(_milestone_condition(request, home, milestone))
+    return found
+
+
+def _assignee_condition(request: RestRequest, assignee: str) -> tuple[str, list[object]]:
+    if assignee == "none":
+        return "id NOT IN (SELECT issue_id FROM assignees)", []
+    if assignee == "*":
+        return "id IN (SELECT issue_id FROM assignees)", []
+    return "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)", [_user_id(request, assignee)]
+
+
+def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> tuple[str, list[object]]:
+    if milestone == "none":
+        return "milestone_id IS NULL", []
+    if milestone == "*":
+        return "milestone_id IS NOT NULL", []
+    number = int(milestone) if milestone.isascii() and milestone.isdigit() and len(milestone) < 19 else _NO_ID  # noqa: PLR2004 - what a column holds
+    found = request.world.database.one(Milestone, repository_id=home.id, number=number)
+    if found is None:
+        error = FieldError(resource="Issue", field="milestone", code="invalid", value=milestone)
+        raise InvalidRefusal(errors=[error])
+    return "milestone_id = ?", [found.id]
+
+
+def _filter_by_labels(request: RestRequest, home: Repository, issues: list[Issue]) -> list[Issue]:
+    for name in filter(None, (part.strip() for part in request.query.get("labels", "").split(","))):
+        label = request.world.database.one(Label, repository_id=home.id, name=name)
+        marked = request.world.database.all(IssueLabel, label_id=label.id) if label else []
+        carriers = {one.issue_id for one in marked}
+        issues = [one for one in issues if one.id in carriers]
+    return issues
+
+
+def _sort(request: RestRequest, issues: list[Issue]) -> list[Issue]:
+    database = request.world.database
+    keys: Keys[Issue] = {
+        "created": lambda one: one.created_at,
+        "updated": lambda one: one.updated_at,
+        "comments": lambda one: database.count(Comment, issue_id=one.id),
+    }
+    return sort_items(request, issues, keys, "created")
+
+
+def _user_id(request: RestRequest, login: str) -> int:
+    found = from_path.accounts(request, [login])
+    return found[0].id if found else _NO_ID

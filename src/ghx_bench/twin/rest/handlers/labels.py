@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from ghx_bench.twin.commands import labels, milestones
 from ghx_bench.twin.commands.unset import UNSET
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import labels as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Issue, Label, Milestone
@@ -15,15 +14,15 @@ from ghx_bench.twin.state.records import Issue, Label, Milestone
 _STATES = ("open", "closed")
 
 
-def list_labels(request: RestRequest) -> Answer:
+def list_labels(request: RestRequest) -> Reply:
     """List labels for a repository."""
-    found = request.world.database.all(Label, repository_id=located.repository(request).id)
-    return listed(request, found, lambda one: render.label(request.view, one))
+    found = request.world.database.all(Label, repository_id=from_path.repository(request).id)
+    return list_reply(request, found, lambda one: render.label(request.view, one))
 
 
-def create_label(request: RestRequest) -> Answer:
+def create_label(request: RestRequest) -> Reply:
     """Create a label."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     name, color = body.required_text("name"), body.text("color")
     with request.acting() as act:
         made = labels.create(act, home, name=name, color=color, description=body.text("description"))
@@ -31,14 +30,14 @@ def create_label(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_label(request: RestRequest) -> Answer:
+def get_label(request: RestRequest) -> Reply:
     """Get a label."""
-    return Answer(body=render.label(request.view, located.label(request)))
+    return json_reply(render.label(request.view, from_path.label(request)))
 
 
-def update_label(request: RestRequest) -> Answer:
+def update_label(request: RestRequest) -> Reply:
     """Update a label."""
-    found, body = located.label(request), request.body()
+    found, body = from_path.label(request), request.body()
     name, color = body.text("new_name") or body.text("name"), body.text("color")
     description = body.text("description") if "description" in body else UNSET
     with request.acting() as act:
@@ -49,30 +48,31 @@ def update_label(request: RestRequest) -> Answer:
             color=UNSET if color is None else color,
             description=description,
         )
-    return Answer(body=render.label(request.view, changed))
+    return json_reply(render.label(request.view, changed))
 
 
-def delete_label(request: RestRequest) -> Answer:
+def delete_label(request: RestRequest) -> Reply:
     """Delete a label."""
-    found = located.label(request)
+    found = from_path.label(request)
     with request.acting() as act:
         labels.delete(act, found)
-    return NO_CONTENT
+    return no_content()
 
 
-def list_milestones(request: RestRequest) -> Answer:
+def list_milestones(request: RestRequest) -> Reply:
     """List milestones."""
-    found = request.world.database.all(Milestone, repository_id=located.repository(request).id)
+    found = request.world.database.all(Milestone, repository_id=from_path.repository(request).id)
     state = request.query.get("state", "open")
     chosen = [one for one in found if state in {"all", one.state}]
-    keys: Keys[Milestone] = {"due_on": _due, "completeness": _completeness(request)}
-    chosen = ordered(request, chosen, keys, "due_on", "asc")
-    return listed(request, chosen, lambda one: render.milestone(request.view, one))
+    # "~" sorts after every date: milestones without one come last.
+    keys: Keys[Milestone] = {"due_on": lambda one: one.due_on or "~", "completeness": _completeness(request)}
+    chosen = sort_items(request, chosen, keys, "due_on", "asc")
+    return list_reply(request, chosen, lambda one: render.milestone(request.view, one))
 
 
-def create_milestone(request: RestRequest) -> Answer:
+def create_milestone(request: RestRequest) -> Reply:
     """Create a milestone."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     title, state = body.required_text("title"), body.choice("state", _STATES) or "open"
     with request.acting() as act:
         made = milestones.create(
@@ -82,14 +82,14 @@ def create_milestone(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_milestone(request: RestRequest) -> Answer:
+def get_milestone(request: RestRequest) -> Reply:
     """Get a milestone."""
-    return Answer(body=render.milestone(request.view, located.milestone(request)))
+    return json_reply(render.milestone(request.view, from_path.milestone(request)))
 
 
-def update_milestone(request: RestRequest) -> Answer:
+def update_milestone(request: RestRequest) -> Reply:
     """Update a milestone."""
-    found, body = located.milestone(request), request.body()
+    found, body = from_path.milestone(request), request.body()
     title, state = body.text("title"), body.choice("state", _STATES)
     with request.acting() as act:
         changed = milestones.update(
@@ -100,29 +100,25 @@ def update_milestone(request: RestRequest) -> Answer:
             description=body.text("description") if "description" in body else UNSET,
             due_on=body.text("due_on") if "due_on" in body else UNSET,
         )
-    return Answer(body=render.milestone(request.view, changed))
+    return json_reply(render.milestone(request.view, changed))
 
 
-def delete_milestone(request: RestRequest) -> Answer:
+def delete_milestone(request: RestRequest) -> Reply:
     """Delete a milestone."""
-    found = located.milestone(request)
+    found = from_path.milestone(request)
     with request.acting() as act:
         milestones.delete(act, found)
-    return NO_CONTENT
+    return no_content()
 
 
-def list_milestone_labels(request: RestRequest) -> Answer:
+def list_milestone_labels(request: RestRequest) -> Reply:
     """List labels for issues in a milestone."""
     rest = (
         "WHERE id IN (SELECT label_id FROM issue_labels JOIN issues ON issues.id = issue_labels.issue_id "
         "WHERE issues.milestone_id = ?) ORDER BY id"
     )
-    found = request.world.database.select(Label, rest, (located.milestone(request).id,))
-    return listed(request, found, lambda one: render.label(request.view, one))
-
-
-def _due(milestone: Milestone) -> str:
-    return milestone.due_on or "~"  # those without a date come last
+    found = request.world.database.select(Label, rest, (from_path.milestone(request).id,))
+    return list_reply(request, found, lambda one: render.label(request.view, one))
 
 
 def _completeness(request: RestRequest) -> Callable[[Milestone], float]:

@@ -3,8 +3,8 @@
 from ghx_bench.twin.commands import objects, refs
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, PlainNotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.render.commits import commit as render_commit
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Repository
@@ -13,9 +13,9 @@ from ghx_bench.twin.world import Act
 _NEEDS_WRITE = "Must have push access to repository"
 
 
-def merge_branches(request: RestRequest) -> Answer:
+def merge_branches(request: RestRequest) -> Reply:
     """Merge a branch."""
-    home, body = located.repository(request), request.body()
+    home, body = from_path.repository(request), request.body()
     body.require("base", "head")
     base, head = body.required_text("base"), body.required_text("head")
     git = request.world.git(home)
@@ -26,7 +26,7 @@ def merge_branches(request: RestRequest) -> Answer:
     with request.acting() as act:
         require(act, home, "write", _NEEDS_WRITE)
         if git.is_ancestor(theirs, ours):
-            return NO_CONTENT
+            return no_content()
         sha = _merge(act, home, (base, ours, theirs), message)
     made = git.commit(sha)
     assert made is not None  # noqa: S101 - just written
@@ -34,14 +34,14 @@ def merge_branches(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def sync_fork(request: RestRequest) -> Answer:
+def sync_fork(request: RestRequest) -> Reply:
     """Sync a fork branch with the upstream repository."""
-    home, branch = located.repository(request), request.body().required_text("branch")
+    home, branch = from_path.repository(request), request.body().required_text("branch")
     parent = request.world.database.get(Repository, home.parent_id)
     if parent is None:
         raise InvalidRefusal("This repository is not a fork and has no upstream to sync with.")
     upstream = f"{request.view.user(parent.owner_id).login}:{branch}"
-    theirs, ours = request.world.git(parent).ref(f"refs/heads/{branch}"), located.branch(request, home, branch)
+    theirs, ours = request.world.git(parent).ref(f"refs/heads/{branch}"), from_path.branch(request, home, branch)
     if theirs is None:
         raise InvalidRefusal(f"The upstream repository has no branch {branch}.")
     with request.acting() as act:
@@ -52,7 +52,7 @@ def sync_fork(request: RestRequest) -> Answer:
         "merge": f"Successfully fetched and merged from upstream {upstream}.",
         "fast-forward": f"Successfully fetched and fast-forwarded from upstream {upstream}.",
     }
-    return Answer(body={"message": told[kind], "merge_type": kind, "base_branch": upstream})
+    return json_reply({"message": told[kind], "merge_type": kind, "base_branch": upstream})
 
 
 def _catch_up(act: Act, home: Repository, ends: tuple[str, str, str], upstream: str) -> str:

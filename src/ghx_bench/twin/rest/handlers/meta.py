@@ -1,6 +1,6 @@
 """The root of the API and what it says about itself."""
 
-from ghx_bench.twin.rest.answer import Answer
+from ghx_bench.twin.reply import Reply, json_reply
 from ghx_bench.twin.rest.request import RestRequest
 
 _ROOT = {
@@ -40,15 +40,15 @@ _ROOT = {
 _SEARCH_LIMIT, _CODE_SEARCH_LIMIT = 30, 10
 
 
-def get_root(request: RestRequest) -> Answer:
-    """Say where everything is."""
+def get_root(request: RestRequest) -> Reply:
+    """Get the addresses of the API's resources."""
     addresses = {name: f"{request.base.api}{path}" for name, path in _ROOT.items()}
     page = f"{request.base.html}/settings/connections/applications{{/client_id}}"
-    return Answer(body={"current_user_authorizations_html_url": page, **addresses})
+    return json_reply({"current_user_authorizations_html_url": page, **addresses})
 
 
-def get_rate_limit(request: RestRequest) -> Answer:
-    """Say how much the viewer may still ask."""
+def get_rate_limit(request: RestRequest) -> Reply:
+    """Get rate limit status for the authenticated user."""
     rate = request.rate
     core = _allowance(rate.limit, rate.used, rate.reset)
     resources = {
@@ -58,7 +58,7 @@ def get_rate_limit(request: RestRequest) -> Answer:
         "graphql": _allowance(rate.limit, rate.graphql_used, rate.reset),
     }
     named = {name: {**values, "resource": name} for name, values in resources.items()}
-    return Answer(body={"resources": named, "rate": {**core, "resource": "core"}})
+    return json_reply({"resources": named, "rate": {**core, "resource": "core"}})
 
 
 def _allowance(limit: int, used: int, reset: int) -> dict[str, int]:

@@ -1,16 +1,15 @@
-"""Pull requests: lists, one by one, and what becomes of them."""
+"""Pull requests: lists, single ones, merges and review requests."""
 
 from ghx_bench.twin.commands import merges, pulls
 from ghx_bench.twin.commands.unset import UNSET
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.handlers.commits import DIFF, PATCH
-from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import commits as render_commits
 from ghx_bench.twin.rest.render import pulls as render
 from ghx_bench.twin.rest.render.view import View
@@ -23,9 +22,9 @@ _NOT_COLLABORATOR = (
 )
 
 
-def list_pulls(request: RestRequest) -> Answer:
+def list_pulls(request: RestRequest) -> Reply:
     """List pull requests."""
-    home, query, database = located.repository(request), request.query, request.world.database
+    home, query, database = from_path.repository(request), request.query, request.world.database
     found = [one for one in database.all(Pull, repository_id=home.id) if query.get("base") in {None, "", one.base_ref}]
     issues = {one.id: one for one in database.all(Issue, repository_id=home.id, is_pull=True)}
     state = query.get("state", "open")
@@ -41,16 +40,16 @@ def list_pulls(request: RestRequest) -> Answer:
         "popularity": lambda one: database.count(Comment, issue_id=one.issue_id),
         "long-running": lambda one: issues[one.issue_id].created_at,
     }
-    direction = "asc" if query.get("sort") not in {None, "created"} else "desc"
-    return listed(
-        request, ordered(request, chosen, keys, "created", direction), lambda one: render.pull(request.view, one)
+    direction = "asc" if query.get("sort") not in {None, "created"} else "desc"  # GitHub's documented default
+    return list_reply(
+        request, sort_items(request, chosen, keys, "created", direction), lambda one: render.pull(request.view, one)
     )
 
 
-def create_pull(request: RestRequest) -> Answer:
+def create_pull(request: RestRequest) -> Reply:
     """Create a pull request."""
-    home, body = located.repository(request), request.body()
-    if "issue" in body:
+    home, body = from_path.repository(request), request.body()
+    if "issue" in body:  # GitHub turns that issue into the pull request
         raise NotImplementedRefusal("The twin does not turn issues into pull requests; give a title instead.")
     body.require("base", "head")
     title, head, base = body.text("title"), body.required_text("head"), body.required_text("base")
@@ -72,20 +71,20 @@ def create_pull(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def get_pull(request: RestRequest) -> Answer:
+def get_pull(request: RestRequest) -> Reply:
     """Get a pull request."""
-    found = located.pull(request)
+    found = from_path.pull(request)
     if not request.media & {"diff", "patch"}:
-        return Answer(body=render.full_pull(request.view, found))
+        return json_reply(render.full_pull(request.view, found))
     git, base = queries.git_of(request.world, found), queries.base_tip(request.world, found)
     if "diff" in request.media:
-        return Answer(body=git.diff_text(base, found.head_sha), content_type=DIFF)
-    return Answer(body=git.patch_text(base, found.head_sha), content_type=PATCH)
+        return Reply(content=git.diff_text(base, found.head_sha).encode(), media_type=DIFF)
+    return Reply(content=git.patch_text(base, found.head_sha).encode(), media_type=PATCH)
 
 
-def update_pull(request: RestRequest) -> Answer:
+def update_pull(request: RestRequest) -> Reply:
     """Update a pull request."""
-    found, body = located.pull(request), request.body()
+    found, body = from_path.pull(request), request.body()
     title, base, modify = body.text("title"), body.text("base"), body.flag("maintainer_can_modify")
     state = body.choice("state", ("open", "closed"))
     with request.acting() as act:
@@ -99,32 +98,32 @@ def update_pull(request: RestRequest) -> Answer:
         )
         if state is not None:
             found = (pulls.close if state == "closed" else pulls.reopen)(act, found)
-    return Answer(body=render.full_pull(_fresh(request), found))
+    return json_reply(render.full_pull(_fresh(request), found))
 
 
-def list_pull_commits(request: RestRequest) -> Answer:
+def list_pull_commits(request: RestRequest) -> Reply:
     """List commits on a pull request."""
-    home, found = located.repository(request), queries.commits(request.world, located.pull(request))
-    return listed(request, found, lambda one: render_commits.commit(request.view, home, one))
+    home, found = from_path.repository(request), queries.commits(request.world, from_path.pull(request))
+    return list_reply(request, found, lambda one: render_commits.commit(request.view, home, one))
 
 
-def list_pull_files(request: RestRequest) -> Answer:
+def list_pull_files(request: RestRequest) -> Reply:
     """List pull requests files."""
-    home, found = located.repository(request), located.pull(request)
+    home, found = from_path.repository(request), from_path.pull(request)
     files = queries.files(request.world, found)
-    return listed(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
+    return list_reply(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
 
 
-def check_merged(request: RestRequest) -> Answer:
+def check_merged(request: RestRequest) -> Reply:
     """Check if a pull request has been merged."""
-    if located.pull(request).merged_at is None:
+    if from_path.pull(request).merged_at is None:
         raise NotFoundRefusal("It has not been merged.")
-    return NO_CONTENT
+    return no_content()
 
 
-def merge_pull(request: RestRequest) -> Answer:
+def merge_pull(request: RestRequest) -> Reply:
     """Merge a pull request."""
-    found, body = located.pull(request), request.body()
+    found, body = from_path.pull(request), request.body()
     method = body.choice("merge_method", ("merge", "squash", "rebase")) or "merge"
     with request.acting() as act:
         sha = merges.merge(
@@ -135,49 +134,49 @@ def merge_pull(request: RestRequest) -> Answer:
             message=body.text("commit_message"),
             expected_head=body.text("sha"),
         )
-    return Answer(body={"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
+    return json_reply({"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
 
 
-def update_branch(request: RestRequest) -> Answer:
+def update_branch(request: RestRequest) -> Reply:
     """Update a pull request branch."""
-    found, body = located.pull(request), request.body()
+    found, body = from_path.pull(request), request.body()
     method = "rebase" if body.choice("update_method", ("merge", "rebase")) == "rebase" else "merge"
     with request.acting() as act:
         pulls.update_branch(act, found, expected_head=body.text("expected_head_sha"), method=method)
     issue = lookup.issue_of(request.world, found)
     page = request.view.issue_page(issue)
-    return Answer(status=202, body={"message": "Updating pull request branch.", "url": page})
+    return json_reply({"message": "Updating pull request branch.", "url": page}, status=202)
 
 
-def get_requested_reviewers(request: RestRequest) -> Answer:
+def get_requested_reviewers(request: RestRequest) -> Reply:
     """Get all requested reviewers for a pull request."""
-    users, teams = render.requested(request.view, located.pull(request))
-    return Answer(body={"users": users, "teams": teams})
+    users, teams = render.requested_reviewers(request.view, from_path.pull(request))
+    return json_reply({"users": users, "teams": teams})
 
 
-def request_reviewers(request: RestRequest) -> Answer:
+def request_reviewers(request: RestRequest) -> Reply:
     """Request reviewers for a pull request."""
-    found = located.pull(request)
+    found = from_path.pull(request)
     users, teams = _reviewers(request, request.body())
     with request.acting() as act:
         found = pulls.request_reviews(act, found, users=users, teams=teams)
     return created(render.pull(request.view, found))
 
 
-def remove_reviewers(request: RestRequest) -> Answer:
+def remove_reviewers(request: RestRequest) -> Reply:
     """Remove requested reviewers from a pull request."""
-    found, body = located.pull(request), request.body()
+    found, body = from_path.pull(request), request.body()
     body.require("reviewers")
     users, teams = _reviewers(request, body)
     with request.acting() as act:
         found = pulls.remove_review_requests(act, found, users=users, teams=teams)
-    return Answer(body=render.pull(request.view, found))
+    return json_reply(render.pull(request.view, found))
 
 
 def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]]:
-    home = located.repository(request)
+    home = from_path.repository(request)
     logins, slugs = body.texts("reviewers") or [], body.texts("team_reviewers") or []
-    users = located.accounts(request, logins)
+    users = from_path.accounts(request, logins)
     found = [request.world.database.one(Team, organization_id=home.owner_id, slug=slug) for slug in slugs]
     teams = [team for team in found if team]
     if len(users) < len(logins) or len(teams) < len(slugs):
@@ -186,7 +185,7 @@ def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]
 
 
 def _has_head(request: RestRequest, pull: Pull, head: str | None) -> bool:
-    """Filter by `owner:branch`; a name without owner is no filter, as on GitHub."""
+    """Return whether a pull request comes from `owner:branch`; a name without owner is no filter, as on GitHub."""
     if not head or ":" not in head:
         return True
     login, _, ref = head.partition(":")
@@ -203,4 +202,5 @@ def _head_repository(request: RestRequest, home: Repository, head: str, name: st
 
 
 def _fresh(request: RestRequest) -> View:
+    """Return a view for the reply: the request's own remembers records from before the change."""
     return View(request.world, request.viewer, request.base, request.media)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.composition import composition
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, JsonObject, created
+from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import repositories as render
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RestRequest
@@ -22,14 +21,14 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def get_repository(request: RestRequest) -> Answer:
+def get_repository(request: RestRequest) -> Reply:
     """Get a repository."""
-    return Answer(body=render.full_repository(request.view, located.repository(request)))
+    return json_reply(render.full_repository(request.view, from_path.repository(request)))
 
 
-def update_repository(request: RestRequest) -> Answer:
+def update_repository(request: RestRequest) -> Reply:
     """Update a repository."""
-    found, body = located.repository(request), request.body()
+    found, body = from_path.repository(request), request.body()
     changes = _settings(body)
     for name in ("name", "default_branch"):
         if (text := body.text(name)) is not None:
@@ -43,28 +42,28 @@ def update_repository(request: RestRequest) -> Answer:
         changes["visibility"] = visibility
     with request.acting() as act:
         changed = repositories.update(act, found, **changes)
-    return Answer(body=render.full_repository(_fresh(request), changed))
+    return json_reply(render.full_repository(_fresh(request), changed))
 
 
-def delete_repository(request: RestRequest) -> Answer:
+def delete_repository(request: RestRequest) -> Reply:
     """Delete a repository."""
-    found = located.repository(request)
+    found = from_path.repository(request)
     with request.acting() as act:
         repositories.delete(act, found)
-    return NO_CONTENT
+    return no_content()
 
 
-def create_own_repository(request: RestRequest) -> Answer:
+def create_own_repository(request: RestRequest) -> Reply:
     """Create a repository for the authenticated user."""
     return _create(request, request.viewer.user)
 
 
-def create_organization_repository(request: RestRequest) -> Answer:
+def create_organization_repository(request: RestRequest) -> Reply:
     """Create an organization repository."""
     return _create(request, lookup.organization(request.world, request.text("org")))
 
 
-def list_own_repositories(request: RestRequest) -> Answer:
+def list_own_repositories(request: RestRequest) -> Reply:
     """List repositories for the authenticated user."""
     viewer, database = request.viewer, request.world.database
     asked = request.query.get("affiliation", "owner,collaborator,organization_member").split(",")
@@ -88,72 +87,74 @@ def list_own_repositories(request: RestRequest) -> Answer:
     return _list(request, [one for one in visible if belongs(one) and _has_visibility(request, one)], "full_name")
 
 
-def list_user_repositories(request: RestRequest) -> Answer:
+def list_user_repositories(request: RestRequest) -> Reply:
     """List repositories for a user."""
-    owner = located.account(request, request.text("username"))
+    owner = from_path.account(request, request.text("username"))
     visible = permissions.visible_repositories(request.world, request.viewer)
     return _list(
         request, [one for one in visible if one.owner_id == owner.id and one.visibility == "public"], "full_name"
     )
 
 
-def list_organization_repositories(request: RestRequest) -> Answer:
+def list_organization_repositories(request: RestRequest) -> Reply:
     """List organization repositories."""
     owner = lookup.organization(request.world, request.text("org"))
     visible = permissions.visible_repositories(request.world, request.viewer)
     return _list(request, [one for one in visible if one.owner_id == owner.id and _has_type(request, one)], "created")
 
 
-def list_public_repositories(request: RestRequest) -> Answer:
+def list_public_repositories(request: RestRequest) -> Reply:
     """List public repositories."""
     since = request.query.get("since", "")
     start = int(since[:18]) if since.isascii() and since.isdigit() else 0
     found = request.world.database.all(Repository, visibility="public")
-    return listed(request, [one for one in found if one.id > start], lambda one: render.repository(request.view, one))
+    return list_reply(
+        request, [one for one in found if one.id > start], lambda one: render.repository(request.view, one)
+    )
 
 
-def list_forks(request: RestRequest) -> Answer:
+def list_forks(request: RestRequest) -> Reply:
     """List forks."""
-    found = request.world.database.all(Repository, parent_id=located.repository(request).id)
+    found = request.world.database.all(Repository, parent_id=from_path.repository(request).id)
     visible = [one for one in found if permissions.is_visible(request.world, request.viewer, one)]
     keys: Keys[Repository] = {"newest": lambda one: one.created_at, "oldest": lambda one: one.created_at}
     oldest = request.query.get("sort") == "oldest"
-    chosen = ordered(request, visible, keys, "newest", "asc" if oldest else "desc")
-    return listed(request, chosen, lambda one: render.repository(request.view, one))
+    chosen = sort_items(request, visible, keys, "newest", "asc" if oldest else "desc")
+    return list_reply(request, chosen, lambda one: render.repository(request.view, one))
 
 
-def create_fork(request: RestRequest) -> Answer:
+def create_fork(request: RestRequest) -> Reply:
     """Create a fork."""
-    found, body = located.repository(request), request.body()
+    found, body = from_path.repository(request), request.body()
     organization, name = body.text("organization"), body.text("name")
     owner = lookup.organization(request.world, organization) if organization else request.viewer.user
     only_default = body.flag("default_branch_only") or False
     with request.acting() as act:
         made = repositories.fork(act, found, owner=owner, name=name, default_branch_only=only_default)
-    return Answer(status=202, body=render.full_repository(_fresh(request), made))
+    return json_reply(render.full_repository(_fresh(request), made), status=202)
 
 
-def get_topics(request: RestRequest) -> Answer:
+def get_topics(request: RestRequest) -> Reply:
     """Get all repository topics."""
-    return Answer(body={"names": list(located.repository(request).topics)})
+    return json_reply({"names": list(from_path.repository(request).topics)})
 
 
-def replace_topics(request: RestRequest) -> Answer:
+def replace_topics(request: RestRequest) -> Reply:
     """Replace all repository topics."""
-    found, body = located.repository(request), request.body()
+    found, body = from_path.repository(request), request.body()
     body.require("names")
     names = tuple(dict.fromkeys(name.lower() for name in body.texts("names") or ()))
     with request.acting() as act:
         changed = repositories.update(act, found, topics=names)
-    return Answer(body={"names": list(changed.topics)})
+    return json_reply({"names": list(changed.topics)})
 
 
-def get_languages(request: RestRequest) -> Answer:
+def get_languages(request: RestRequest) -> Reply:
     """List repository languages."""
-    return Answer(body=dict(composition(request.world, located.repository(request)).languages))
+    return json_reply(dict(composition(request.world, from_path.repository(request)).languages))
 
 
-def _create(request: RestRequest, owner: User) -> Answer:
+def _create(request: RestRequest, owner: User) -> Reply:
     body = request.body()
     name = body.required_text("name")
     with request.acting() as act:
@@ -183,7 +184,7 @@ def _visibility(body: Body) -> str | None:
     return visibility or (None if private is None else "private" if private else "public")
 
 
-def _list(request: RestRequest, found: Sequence[Repository], default: str) -> Answer:
+def _list(request: RestRequest, found: Sequence[Repository], default: str) -> Reply:
     view = request.view
     keys: Keys[Repository] = {
         "full_name": lambda one: view.full_name(one).lower(),
@@ -192,8 +193,8 @@ def _list(request: RestRequest, found: Sequence[Repository], default: str) -> An
         "pushed": lambda one: one.pushed_at,
     }
     asked = request.query.get("sort", default)
-    chosen = ordered(request, found, keys, default, "asc" if asked == "full_name" else "desc")
-    return listed(request, chosen, lambda one: render.repository(view, one))
+    chosen = sort_items(request, found, keys, default, "asc" if asked == "full_name" else "desc")
+    return list_reply(request, chosen, lambda one: render.repository(view, one))
 
 
 def _has_visibility(request: RestRequest, repository: Repository) -> bool:

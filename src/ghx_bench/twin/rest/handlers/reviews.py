@@ -8,97 +8,95 @@ from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.queries.hunks import Side
 from ghx_bench.twin.queries.reviews import visible_comments, visible_reviews
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer, created
-from ghx_bench.twin.rest.body import Body
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.handlers.ordering import Keys, ordered
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.reply import Reply, created, json_reply, no_content
+from ghx_bench.twin.rest.body import Body, parse_time
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import reviews as render
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.rest.timestamps import parsed_time
 from ghx_bench.twin.state.records import Pull, ReviewComment, Thread
 
 _EVENTS = ("APPROVE", "REQUEST_CHANGES", "COMMENT")
 _SIDES = ("LEFT", "RIGHT")
 
 
-def list_reviews(request: RestRequest) -> Answer:
+def list_reviews(request: RestRequest) -> Reply:
     """List reviews for a pull request."""
-    found = visible_reviews(request.world, request.viewer, located.pull(request))
-    return listed(request, found, lambda one: render.review(request.view, one))
+    found = visible_reviews(request.world, request.viewer, from_path.pull(request))
+    return list_reply(request, found, lambda one: render.review(request.view, one))
 
 
-def create_review(request: RestRequest) -> Answer:
+def create_review(request: RestRequest) -> Reply:
     """Create a review for a pull request."""
-    pull, body = located.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     event = cast("ReviewEvent | None", body.choice("event", _EVENTS))
     notes = [_new_thread(one) for one in body.objects("comments")]
     with request.acting() as act:
         made = reviews.create(
             act, pull, event=event, body=body.text("body") or "", commit=body.text("commit_id"), threads=notes
         )
-    return Answer(body=render.review(request.view, made))
+    return json_reply(render.review(request.view, made))
 
 
-def get_review(request: RestRequest) -> Answer:
+def get_review(request: RestRequest) -> Reply:
     """Get a review for a pull request."""
-    return Answer(body=render.review(request.view, located.review(request)))
+    return json_reply(render.review(request.view, from_path.review(request)))
 
 
-def update_review(request: RestRequest) -> Answer:
+def update_review(request: RestRequest) -> Reply:
     """Update a review for a pull request."""
-    found, text = located.review(request), request.body().required_text("body")
+    found, text = from_path.review(request), request.body().required_text("body")
     with request.acting() as act:
         changed = reviews.update(act, found, body=text)
-    return Answer(body=render.review(request.view, changed))
+    return json_reply(render.review(request.view, changed))
 
 
-def delete_review(request: RestRequest) -> Answer:
+def delete_review(request: RestRequest) -> Reply:
     """Delete a pending review for a pull request."""
-    found = located.review(request)
+    found = from_path.review(request)
     shown = render.review(request.view, found)
     with request.acting() as act:
         reviews.delete_pending(act, found)
-    return Answer(body=shown)
+    return json_reply(shown)
 
 
-def submit_review(request: RestRequest) -> Answer:
+def submit_review(request: RestRequest) -> Reply:
     """Submit a review for a pull request."""
-    found, body = located.review(request), request.body()
+    found, body = from_path.review(request), request.body()
     body.require("event")
     event = cast("ReviewEvent", body.choice("event", _EVENTS) or body.required_text("event"))
     with request.acting() as act:
         sent = reviews.submit(act, found, event=event, body=body.text("body"))
-    return Answer(body=render.review(request.view, sent))
+    return json_reply(render.review(request.view, sent))
 
 
-def dismiss_review(request: RestRequest) -> Answer:
+def dismiss_review(request: RestRequest) -> Reply:
     """Dismiss a review for a pull request."""
-    found, text = located.review(request), request.body().required_text("message")
+    found, text = from_path.review(request), request.body().required_text("message")
     with request.acting() as act:
         changed = reviews.dismiss(act, found, text)
-    return Answer(body=render.review(request.view, changed))
+    return json_reply(render.review(request.view, changed))
 
 
-def list_comments_of_review(request: RestRequest) -> Answer:
+def list_comments_of_review(request: RestRequest) -> Reply:
     """List comments for a pull request review."""
-    found = request.world.database.all(ReviewComment, review_id=located.review(request).id)
-    return listed(request, found, lambda one: render.review_comment(request.view, one))
+    found = request.world.database.all(ReviewComment, review_id=from_path.review(request).id)
+    return list_reply(request, found, lambda one: render.review_comment(request.view, one))
 
 
-def list_pull_comments(request: RestRequest) -> Answer:
+def list_pull_comments(request: RestRequest) -> Reply:
     """List review comments on a pull request."""
-    return _list_comments(request, [located.pull(request)])
+    return _list_comments(request, [from_path.pull(request)])
 
 
-def list_repository_comments(request: RestRequest) -> Answer:
+def list_repository_comments(request: RestRequest) -> Reply:
     """List review comments in a repository."""
-    return _list_comments(request, request.world.database.all(Pull, repository_id=located.repository(request).id))
+    return _list_comments(request, request.world.database.all(Pull, repository_id=from_path.repository(request).id))
 
 
-def create_comment(request: RestRequest) -> Answer:
+def create_comment(request: RestRequest) -> Reply:
     """Create a review comment for a pull request."""
-    pull, body = located.pull(request), request.body()
+    pull, body = from_path.pull(request), request.body()
     if (parent := body.integer("in_reply_to")) is not None:
         return _reply(request, pull, parent, body.required_text("body"))
     body.require("body", "commit_id", "path")
@@ -121,34 +119,34 @@ def create_comment(request: RestRequest) -> Answer:
     return created(shown, shown["url"])
 
 
-def reply_to_comment(request: RestRequest) -> Answer:
+def reply_to_comment(request: RestRequest) -> Reply:
     """Create a reply for a review comment."""
-    pull, text = located.pull(request), request.body().required_text("body")
+    pull, text = from_path.pull(request), request.body().required_text("body")
     return _reply(request, pull, request.number("comment_id"), text)
 
 
-def get_comment(request: RestRequest) -> Answer:
+def get_comment(request: RestRequest) -> Reply:
     """Get a review comment for a pull request."""
-    return Answer(body=render.review_comment(request.view, located.review_comment(request)[0]))
+    return json_reply(render.review_comment(request.view, from_path.review_comment(request)[0]))
 
 
-def update_comment(request: RestRequest) -> Answer:
+def update_comment(request: RestRequest) -> Reply:
     """Update a review comment for a pull request."""
-    (found, _), text = located.review_comment(request), request.body().required_text("body")
+    (found, _), text = from_path.review_comment(request), request.body().required_text("body")
     with request.acting() as act:
         changed = threads.update_comment(act, found, text)
-    return Answer(body=render.review_comment(request.view, changed))
+    return json_reply(render.review_comment(request.view, changed))
 
 
-def delete_comment(request: RestRequest) -> Answer:
+def delete_comment(request: RestRequest) -> Reply:
     """Delete a review comment for a pull request."""
-    found, _ = located.review_comment(request)
+    found, _ = from_path.review_comment(request)
     with request.acting() as act:
         threads.delete_comment(act, found)
-    return NO_CONTENT
+    return no_content()
 
 
-def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Answer:
+def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Reply:
     database = request.world.database
     parent = database.get(ReviewComment, comment_id)
     thread = database.get(Thread, parent.thread_id) if parent else None
@@ -160,8 +158,9 @@ def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Answ
     return created(shown, shown["url"])
 
 
-def _list_comments(request: RestRequest, pulls: list[Pull]) -> Answer:
+def _list_comments(request: RestRequest, pulls: list[Pull]) -> Reply:
     found: list[ReviewComment] = []
+    # Comments of a pending review are not listed, even to their author, until it is submitted.
     pending = {
         review.id
         for pull in pulls
@@ -172,11 +171,11 @@ def _list_comments(request: RestRequest, pulls: list[Pull]) -> Answer:
         for thread in request.world.database.all(Thread, pull_id=pull.id):
             comments = visible_comments(request.world, request.viewer, thread)
             found += [one for one in comments if one.review_id not in pending]
-    since = parsed_time(request.query.get("since"))
+    since = parse_time(request.query.get("since"))
     recent = [one for one in sorted(found, key=lambda one: one.id) if since is None or one.updated_at >= since]
     keys: Keys[ReviewComment] = {"created": lambda one: one.created_at, "updated": lambda one: one.updated_at}
-    shown = ordered(request, recent, keys, "created", "asc")
-    return listed(request, shown, lambda one: render.review_comment(request.view, one))
+    shown = sort_items(request, recent, keys, "created", "asc")
+    return list_reply(request, shown, lambda one: render.review_comment(request.view, one))
 
 
 def _new_thread(body: Body) -> NewThread:

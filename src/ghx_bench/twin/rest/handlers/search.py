@@ -6,7 +6,7 @@ from typing import TypeVar
 from ghx_bench.twin.queries import lookup, search
 from ghx_bench.twin.queries.search import CodeMatch, CommitMatch
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
-from ghx_bench.twin.rest.answer import Answer, JsonObject
+from ghx_bench.twin.reply import JsonObject, Reply, json_reply
 from ghx_bench.twin.rest.pagination import page_number, page_of, page_size
 from ghx_bench.twin.rest.render import commits, issues, labels, objects
 from ghx_bench.twin.rest.render.repositories import bare_repository
@@ -20,40 +20,40 @@ SCORE = 1.0
 HitT = TypeVar("HitT")
 
 
-def search_issues(request: RestRequest) -> Answer:
+def search_issues(request: RestRequest) -> Reply:
     """Search issues and pull requests."""
     sort, order = _order(request)
     found = search.search_issues(request.world, request.viewer, _query(request), sort=sort, order=order)
     return _results(request, found, lambda one: _issue(request, one), search_type="lexical")
 
 
-def search_repositories(request: RestRequest) -> Answer:
+def search_repositories(request: RestRequest) -> Reply:
     """Search repositories."""
     sort, order = _order(request)
     found = search.search_repositories(request.world, request.viewer, _query(request), sort=sort, order=order)
     return _results(request, found, lambda one: _repository(request, one))
 
 
-def search_code(request: RestRequest) -> Answer:
+def search_code(request: RestRequest) -> Reply:
     """Search code."""
     found = search.search_code(request.world, request.viewer, _query(request))
     return _results(request, found, lambda one: _code(request, one))
 
 
-def search_users(request: RestRequest) -> Answer:
+def search_users(request: RestRequest) -> Reply:
     """Search users."""
     found = search.search_users(request.world, request.viewer, _query(request))
     return _results(request, found, lambda one: _user(request, one))
 
 
-def search_commits(request: RestRequest) -> Answer:
+def search_commits(request: RestRequest) -> Reply:
     """Search commits."""
     sort, order = _order(request)
     found = search.search_commits(request.world, request.viewer, _query(request), sort=sort, order=order)
     return _results(request, found, lambda one: _commit(request, one))
 
 
-def search_labels(request: RestRequest) -> Answer:
+def search_labels(request: RestRequest) -> Reply:
     """Search labels."""
     words = _query(request).lower().split()
     identity = request.query.get("repository_id", "")
@@ -80,13 +80,14 @@ def _order(request: RestRequest) -> tuple[str | None, str]:
     return request.query.get("sort") or None, "asc" if request.query.get("order") == "asc" else "desc"
 
 
-def _results(request: RestRequest, found: Sequence[HitT], render: Callable[[HitT], JsonObject], **more: str) -> Answer:
+def _results(request: RestRequest, found: Sequence[HitT], render: Callable[[HitT], JsonObject], **more: str) -> Reply:
+    # GitHub counts all hits in `total_count` and serves the first thousand.
     if (page_number(request) - 1) * page_size(request) >= MOST_RESULTS:
         raise InvalidRefusal(f"Only the first {MOST_RESULTS} search results are available")
     shown, headers = page_of(request, found[:MOST_RESULTS])
     items = [render(one) for one in shown]
     body = {"total_count": len(found), "incomplete_results": False, "items": items, **more}
-    return Answer(body=body, headers=headers)
+    return json_reply(body, headers=headers)
 
 
 def _issue(request: RestRequest, issue: Issue) -> JsonObject:
@@ -139,7 +140,7 @@ def _code(request: RestRequest, match: CodeMatch) -> JsonObject:
 
 
 def _matches(request: RestRequest, url: str, kind: str, texts: dict[str, str]) -> JsonObject:
-    """Say where the words of the query are, to a client that asked for it."""
+    """Return where the words of the query occur, for a client that asks with the media type `text-match`."""
     if "text-match" not in request.media:
         return {}
     words = [word.strip('"()').lower() for word in request.query["q"].split() if ":" not in word]

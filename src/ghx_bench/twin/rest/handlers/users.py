@@ -2,109 +2,109 @@
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import NotFoundRefusal
-from ghx_bench.twin.rest.answer import NO_CONTENT, Answer
-from ghx_bench.twin.rest.handlers import located
-from ghx_bench.twin.rest.pagination import listed
+from ghx_bench.twin.reply import Reply, json_reply, no_content
+from ghx_bench.twin.rest.handlers import from_path
+from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import users as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Membership, Team, TeamMember, User
 
 
-def get_viewer(request: RestRequest) -> Answer:
+def get_viewer(request: RestRequest) -> Reply:
     """Get the authenticated user."""
-    return Answer(body=render.own_user(request.view, request.viewer.user))
+    return json_reply(render.own_user(request.view, request.viewer.user))
 
 
-def get_user(request: RestRequest) -> Answer:
+def get_user(request: RestRequest) -> Reply:
     """Get a user."""
-    return _profile(request, located.account(request, request.text("username")))
+    return _profile(request, from_path.account(request, request.text("username")))
 
 
-def get_user_by_id(request: RestRequest) -> Answer:
+def get_user_by_id(request: RestRequest) -> Reply:
     """Get a user using their ID."""
     return _profile(request, lookup.user_by_id(request.world, request.number("account_id")))
 
 
-def list_users(request: RestRequest) -> Answer:
+def list_users(request: RestRequest) -> Reply:
     """List users."""
     since = request.query.get("since", "")
     start = int(since[:18]) if since.isascii() and since.isdigit() else 0
     users = [user for user in request.world.database.all(User) if user.id > start]
-    return listed(request, users, lambda user: render.simple_user(request.view, user))
+    return list_reply(request, users, lambda user: render.simple_user(request.view, user))
 
 
-def list_viewer_organizations(request: RestRequest) -> Answer:
+def list_viewer_organizations(request: RestRequest) -> Reply:
     """List organizations for the authenticated user."""
     return _organizations(request, request.viewer.user)
 
 
-def list_user_organizations(request: RestRequest) -> Answer:
+def list_user_organizations(request: RestRequest) -> Reply:
     """List organizations for a user."""
-    return _organizations(request, located.account(request, request.text("username")))
+    return _organizations(request, from_path.account(request, request.text("username")))
 
 
-def list_viewer_teams(request: RestRequest) -> Answer:
+def list_viewer_teams(request: RestRequest) -> Reply:
     """List teams for the authenticated user."""
     memberships = request.world.database.all(TeamMember, user_id=request.viewer.id)
     teams = [request.world.database.get(Team, one.team_id) for one in memberships]
-    return listed(request, [team for team in teams if team], lambda team: render.full_team(request.view, team))
+    return list_reply(request, [team for team in teams if team], lambda team: render.full_team(request.view, team))
 
 
-def list_viewer_memberships(request: RestRequest) -> Answer:
+def list_viewer_memberships(request: RestRequest) -> Reply:
     """List organization memberships for the authenticated user."""
     memberships = request.world.database.all(Membership, user_id=request.viewer.id)
-    return listed(request, memberships, lambda one: render.membership(request.view, one))
+    return list_reply(request, memberships, lambda one: render.membership(request.view, one))
 
 
-def get_organization(request: RestRequest) -> Answer:
+def get_organization(request: RestRequest) -> Reply:
     """Get an organization."""
-    return Answer(body=render.full_organization(request.view, _organization(request)))
+    return json_reply(render.full_organization(request.view, _organization(request)))
 
 
-def list_members(request: RestRequest) -> Answer:
+def list_members(request: RestRequest) -> Reply:
     """List organization members."""
     role = request.query.get("role", "all")
     found = request.world.database.all(Membership, organization_id=_organization(request).id)
     members = [one for one in found if role not in {"admin", "member"} or one.role == role]
-    return listed(request, members, lambda one: render.simple_user(request.view, request.view.user(one.user_id)))
+    return list_reply(request, members, lambda one: render.simple_user(request.view, request.view.user(one.user_id)))
 
 
-def check_member(request: RestRequest) -> Answer:
+def check_member(request: RestRequest) -> Reply:
     """Check organization membership for a user."""
     _membership(request)
-    return NO_CONTENT
+    return no_content()
 
 
-def get_membership(request: RestRequest) -> Answer:
+def get_membership(request: RestRequest) -> Reply:
     """Get organization membership for a user."""
-    return Answer(body=render.membership(request.view, _membership(request)))
+    return json_reply(render.membership(request.view, _membership(request)))
 
 
-def list_teams(request: RestRequest) -> Answer:
+def list_teams(request: RestRequest) -> Reply:
     """List teams."""
     teams = request.world.database.all(Team, organization_id=_organization(request).id)
-    return listed(request, teams, lambda team: render.simple_team(request.view, team))
+    return list_reply(request, teams, lambda team: render.simple_team(request.view, team))
 
 
-def get_team(request: RestRequest) -> Answer:
+def get_team(request: RestRequest) -> Reply:
     """Get a team by name."""
-    return Answer(body=render.full_team(request.view, _team(request)))
+    return json_reply(render.full_team(request.view, _team(request)))
 
 
-def list_team_members(request: RestRequest) -> Answer:
+def list_team_members(request: RestRequest) -> Reply:
     """List team members."""
     members = request.world.database.all(TeamMember, team_id=_team(request).id)
-    return listed(request, members, lambda one: render.simple_user(request.view, request.view.user(one.user_id)))
+    return list_reply(request, members, lambda one: render.simple_user(request.view, request.view.user(one.user_id)))
 
 
-def _profile(request: RestRequest, user: User) -> Answer:
-    return Answer(body=render.full_user(request.view, user))
+def _profile(request: RestRequest, user: User) -> Reply:
+    return json_reply(render.full_user(request.view, user))
 
 
-def _organizations(request: RestRequest, user: User) -> Answer:
+def _organizations(request: RestRequest, user: User) -> Reply:
     memberships = request.world.database.all(Membership, user_id=user.id)
     organizations = [request.view.user(one.organization_id) for one in memberships]
-    return listed(request, organizations, lambda one: render.simple_organization(request.view, one))
+    return list_reply(request, organizations, lambda one: render.simple_organization(request.view, one))
 
 
 def _organization(request: RestRequest) -> User:
@@ -116,7 +116,7 @@ def _team(request: RestRequest) -> Team:
 
 
 def _membership(request: RestRequest) -> Membership:
-    organization, user = _organization(request), located.account(request, request.text("username"))
+    organization, user = _organization(request), from_path.account(request, request.text("username"))
     found = request.world.database.one(Membership, organization_id=organization.id, user_id=user.id)
     if found is None:
         raise NotFoundRefusal(f"{user.login} is no member of {organization.login}.")

@@ -1,7 +1,7 @@
 """Statuses and check runs."""
 
 from ghx_bench.twin.queries import workflow_runs
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.users import avatar, simple_user
 from ghx_bench.twin.rest.render.view import View

@@ -2,9 +2,9 @@
 
 from ghx_bench.twin.git.objects import Commit, FileDiff, Signature
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Repository, User
 
 _NOREPLY = "@users.noreply.github.com"
@@ -80,7 +80,7 @@ def git_commit(view: View, repository: Repository, commit: Commit) -> JsonObject
 
 def file(view: View, repository: Repository, sha: str, changed: FileDiff) -> JsonObject:
     """Render a changed file."""
-    path = quoted(changed.path)
+    path = quote_part(changed.path)
     body: JsonObject = {
         "sha": changed.sha,
         "filename": changed.path,

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.queries.timeline import Happening, moments
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.render.reviews import review
@@ -46,12 +46,9 @@ def timeline(view: View, issue: Issue) -> list[JsonObject]:
     """Render everything that happened to an issue or pull request, oldest first."""
     repository = view.repository(issue.repository_id)
     happened = (moment.item for moment in moments(view.world, view.viewer, issue))
-    return [_happening(view, repository, one) for one in happened if not _is_being_written(one)]
-
-
-def _is_being_written(item: Happening) -> bool:
-    """Tell whether it is a review that only its author sees, and not here."""
-    return isinstance(item, Review) and item.submitted_at is None
+    # A review that is not submitted yet is missing even from its author's timeline.
+    shown = (one for one in happened if not (isinstance(one, Review) and one.submitted_at is None))
+    return [_happening(view, repository, one) for one in shown]
 
 
 def _happening(view: View, repository: Repository, item: Happening) -> JsonObject:
@@ -70,7 +67,8 @@ def _happening(view: View, repository: Repository, item: Happening) -> JsonObjec
 
 
 def _cross_reference(view: View, event: Event) -> JsonObject:
-    source = view.database.get(Issue, _id(event.data, "source_issue_id"))
+    identity = event.data.get("source_issue_id")
+    source = view.database.get(Issue, identity) if isinstance(identity, int) else None
     shown = {"type": "issue", "issue": issues.issue(view, source)} if source else {"type": "issue"}
     return {
         "actor": optional_user(view, event.actor_id),
@@ -113,8 +111,3 @@ def _review_request(view: View, event: Event, data: dict[str, Any]) -> JsonObjec
     if team:
         return {**body, "requested_team": simple_team(view, team)}
     return {**body, "requested_reviewer": optional_user(view, data.get("reviewer_id"))}
-
-
-def _id(data: dict[str, object], name: str) -> int | None:
-    value = data.get(name)
-    return value if isinstance(value, int) else None

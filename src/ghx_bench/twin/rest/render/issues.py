@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
 from ghx_bench.twin.rest.render.users import optional_user, simple_user
 from ghx_bench.twin.rest.render.view import View
@@ -11,7 +11,6 @@ from ghx_bench.twin.state.records import (
     Comment,
     Dependency,
     Issue,
-    IssueLabel,
     Label,
     Milestone,
     Pull,
@@ -46,7 +45,7 @@ def issue(view: View, issue: Issue) -> JsonObject:
         "events_url": f"{url}/events",
         "html_url": view.issue_page(issue),
         "id": issue.id,
-        "node_id": view.node(pull or issue),
+        "node_id": view.node(pull or issue),  # a pull request among issues has the pull request's global id
         "number": issue.number,
         "title": issue.title,
         "user": optional_user(view, issue.author_id),
@@ -99,11 +98,6 @@ def comment(view: View, comment: Comment) -> JsonObject:
     }
 
 
-def labeled_issue_ids(view: View, label: Label) -> frozenset[int]:
-    """Return the ids of what carries a label."""
-    return frozenset(one.issue_id for one in view.database.all(IssueLabel, label_id=label.id))
-
-
 def _pull_marks(view: View, repository: Repository, issue: Issue, pull: Pull) -> JsonObject:
     page = view.issue_page(issue)
     return {
@@ -119,7 +113,7 @@ def _pull_marks(view: View, repository: Repository, issue: Issue, pull: Pull) ->
 
 
 def _dependencies(view: View, issue: Issue) -> JsonObject:
-    """Count what an issue waits for and what waits for it: what is still open, and in all."""
+    """Return how many issues block this one and are blocked by it: those still open, and in all."""
     before = [one.blocking_id for one in view.database.all(Dependency, issue_id=issue.id)]
     behind = [one.issue_id for one in view.database.all(Dependency, blocking_id=issue.id)]
     return {

@@ -1,8 +1,8 @@
 """Labels and milestones."""
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Issue, Label, Milestone
 
 
@@ -15,7 +15,7 @@ def _label(view: View, label: Label) -> JsonObject:
     return {
         "id": label.id,
         "node_id": view.node(label),
-        "url": view.api(view.repository(label.repository_id), f"/labels/{quoted(label.name)}"),
+        "url": view.api(view.repository(label.repository_id), f"/labels/{quote_part(label.name)}"),
         "name": label.name,
         "color": label.color,
         "default": label.default,

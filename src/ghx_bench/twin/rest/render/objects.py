@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 from ghx_bench.twin.git.objects import AnnotatedTag, Signature, TreeEntry
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.gitnodes import git_node_id
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import UNSIGNED, signature
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Repository
 
 _LINE = 60  # characters of base64 before GitHub breaks the line
@@ -21,7 +21,7 @@ def ref(view: View, repository: Repository, name: str, sha: str) -> JsonObject:
     return {
         "ref": name,
         "node_id": git_node_id("ref", repository.id, name),
-        "url": view.api(repository, f"/git/{quoted(name, safe='/')}"),
+        "url": view.api(repository, f"/git/{quote_part(name, safe='/')}"),
         "object": {"sha": sha, "type": kind, "url": view.api(repository, f"/git/{kind}s/{sha}")},
     }
 
@@ -70,12 +70,12 @@ def blob(view: View, repository: Repository, sha: str, content: bytes) -> JsonOb
         "node_id": git_node_id("blob", repository.id, sha),
         "size": len(content),
         "url": view.api(repository, f"/git/blobs/{sha}"),
-        "content": encoded(content),
+        "content": encode_base64(content),
         "encoding": "base64",
     }
 
 
-def encoded(content: bytes) -> str:
+def encode_base64(content: bytes) -> str:
     """Return base64 in lines, as GitHub writes it."""
     text = base64.b64encode(content).decode()
     return "".join(f"{text[start : start + _LINE]}\n" for start in range(0, len(text), _LINE))
@@ -83,12 +83,12 @@ def encoded(content: bytes) -> str:
 
 def entry(view: View, repository: Repository, entry: TreeEntry, ref: str) -> JsonObject:
     """Render what is at a path, without its content."""
-    path, kind = quoted(entry.path, safe="/"), _kind(entry)
-    url = view.api(repository, f"/contents/{path}?ref={quoted(ref, safe='/')}")
+    path, kind = quote_part(entry.path, safe="/"), _kind(entry)
+    url = view.api(repository, f"/contents/{path}?ref={quote_part(ref, safe='/')}")
     page = {"dir": "tree", "submodule": "tree"}.get(kind, "blob")
-    html = view.html(repository, f"/{page}/{quoted(ref, safe='/')}/{path}") if entry.path else None
+    html = view.html(repository, f"/{page}/{quote_part(ref, safe='/')}/{path}") if entry.path else None
     git = view.api(repository, f"/git/{'blobs' if entry.type == 'blob' else 'trees'}/{entry.sha}")
-    raw = f"{view.base.raw}/{view.full_name(repository)}/{quoted(ref, safe='/')}/{path}"
+    raw = f"{view.base.raw}/{view.full_name(repository)}/{quote_part(ref, safe='/')}/{path}"
     return {
         "name": PurePosixPath(entry.path).name,
         "path": entry.path,
@@ -114,7 +114,7 @@ def file(view: View, repository: Repository, found: TreeEntry, ref: str) -> Json
         return {**body, "target": content.decode(errors="replace")}
     if len(content) > LARGEST_CONTENT:
         return {**body, "content": "", "encoding": "none"}
-    return {**body, "content": encoded(content), "encoding": "base64"}
+    return {**body, "content": encode_base64(content), "encoding": "base64"}
 
 
 def directory(view: View, repository: Repository, git: GitRepository, found: TreeEntry, ref: str) -> list[JsonObject]:

@@ -1,15 +1,15 @@
 """Branches and their protection."""
 
 from ghx_bench.twin.queries.protections import protection_of
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import full_commit
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Protection, Repository
 
 
 def protection_url(view: View, repository: Repository, branch: str) -> str:
     """Return where the rules of a branch are."""
-    return view.api(repository, f"/branches/{quoted(branch, safe='/')}/protection")
+    return view.api(repository, f"/branches/{quote_part(branch, safe='/')}/protection")
 
 
 def branch(view: View, repository: Repository, name: str, sha: str) -> JsonObject:
@@ -32,8 +32,8 @@ def full_branch(view: View, repository: Repository, name: str, sha: str) -> Json
         **branch(view, repository, name, sha),
         "commit": full_commit(view, repository, commit),
         "_links": {
-            "self": view.api(repository, f"/branches/{quoted(name, safe='/')}"),
-            "html": view.html(repository, f"/tree/{quoted(name, safe='/')}"),
+            "self": view.api(repository, f"/branches/{quote_part(name, safe='/')}"),
+            "html": view.html(repository, f"/tree/{quote_part(name, safe='/')}"),
         },
     }
 

@@ -1,7 +1,7 @@
 """Pull requests, in a list and on their own."""
 
 from ghx_bench.twin.queries import pulls as queries
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues, labels
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
 from ghx_bench.twin.rest.render.users import optional_user, simple_team, simple_user
@@ -26,7 +26,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
     repository = view.repository(pull.repository_id)
     assignees = [simple_user(view, user) for user in issues.assignees_of(view, issue)]
     milestone = view.database.get(Milestone, issue.milestone_id)
-    users, teams = requested(view, pull)
+    users, teams = requested_reviewers(view, pull)
     return {
         **_addresses(view, repository, issue, pull),
         "number": issue.number,
@@ -39,7 +39,9 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "updated_at": issue.updated_at,
         "closed_at": issue.closed_at,
         "merged_at": pull.merged_at,
-        "merge_commit_sha": pull.merge_commit_sha or _trial_merge(view, issue, pull),
+        # While it is open this is the trial merge, as GitHub has it.
+        "merge_commit_sha": pull.merge_commit_sha
+        or (queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None),
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees,
         "requested_reviewers": users,
@@ -98,7 +100,7 @@ def issue_of(view: View, pull: Pull) -> Issue:
     return found
 
 
-def requested(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
+def requested_reviewers(view: View, pull: Pull) -> tuple[list[JsonObject], list[JsonObject]]:
     """Render the users and the teams that were asked for a review."""
     requests = view.database.all(ReviewRequest, pull_id=pull.id)
     users = [simple_user(view, view.user(one.user_id)) for one in requests if one.user_id is not None]
@@ -142,6 +144,7 @@ def _links(view: View, repository: Repository, issue: Issue, pull: Pull) -> Json
 def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObject:
     found = view.database.get(Repository, repository_id)
     if found is None:
+        # The fork was deleted; GitHub keeps the pull request and shows its head without a repository.
         return {"label": f"unknown:{ref}", "ref": ref, "sha": sha, "user": None, "repo": None}
     owner = view.user(found.owner_id)
     return {
@@ -151,10 +154,6 @@ def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObje
         "user": simple_user(view, owner),
         "repo": render_repository(view, found),
     }
-
-
-def _trial_merge(view: View, issue: Issue, pull: Pull) -> str | None:
-    return queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None
 
 
 def _auto_merge(view: View, pull: Pull) -> JsonObject | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import Reaction, Record

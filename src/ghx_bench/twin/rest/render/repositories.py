@@ -2,7 +2,7 @@
 
 from ghx_bench.twin.queries.composition import LICENSES, composition
 from ghx_bench.twin.queries.permissions import at_least
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.state.records import Issue, Repository

@@ -1,7 +1,7 @@
 """Reviews and the comments on lines of a diff."""
 
 from ghx_bench.twin.queries import pulls as queries
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import reactions
 from ghx_bench.twin.rest.render.pulls import issue_of
 from ghx_bench.twin.rest.render.users import optional_user

@@ -1,7 +1,7 @@
 """Users, organisations and teams."""
 
-from ghx_bench.twin.rest.answer import JsonObject
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.reply import JsonObject
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, User
 
 _LINKS = {
@@ -18,7 +18,7 @@ _LINKS = {
 
 
 def login(user: User) -> str:
-    """Return the login as REST spells it: an app's bot carries a mark."""
+    """Return the login as REST spells it, with `[bot]` for the bot of an app; GraphQL leaves that out."""
     return f"{user.login}[bot]" if user.type == "Bot" and not user.login.endswith("[bot]") else user.login
 
 
@@ -40,7 +40,7 @@ def simple_user(view: View, user: User) -> JsonObject:
 
 
 def _simple_user(view: View, user: User) -> JsonObject:
-    url = f"{view.base.api}/users/{quoted(login(user))}"
+    url = f"{view.base.api}/users/{quote_part(login(user))}"
     return {
         "login": login(user),
         "id": user.id,
@@ -102,7 +102,7 @@ def own_user(view: View, user: User) -> JsonObject:
 
 def simple_organization(view: View, organization: User) -> JsonObject:
     """Render an organisation in a list."""
-    url = f"{view.base.api}/orgs/{quoted(organization.login)}"
+    url = f"{view.base.api}/orgs/{quote_part(organization.login)}"
     return {
         "login": organization.login,
         "id": organization.id,
@@ -179,11 +179,11 @@ def full_team(view: View, team: Team) -> JsonObject:
 
 
 def membership(view: View, membership: Membership) -> JsonObject:
-    """Render someone's place in an organisation."""
+    """Render a user's membership in an organisation."""
     organization, user = view.user(membership.organization_id), view.user(membership.user_id)
-    url = f"{view.base.api}/orgs/{quoted(organization.login)}"
+    url = f"{view.base.api}/orgs/{quote_part(organization.login)}"
     return {
-        "url": f"{url}/memberships/{quoted(login(user))}",
+        "url": f"{url}/memberships/{quote_part(login(user))}",
         "state": "active",
         "role": membership.role,
         "organization_url": url,

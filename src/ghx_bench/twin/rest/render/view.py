@@ -7,7 +7,7 @@ from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.nodes import node_id
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.queries.permissions import Role
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Issue, Record, Repository, User
 from ghx_bench.twin.urls import BaseUrls
@@ -43,7 +43,7 @@ class View:
         """Return a user that a record refers to."""
         if identity not in self._users:
             found = self.database.get(User, identity)
-            self._users[identity] = found or _ghost(self.database.now())
+            self._users[identity] = found or _ghost(self.database.now())  # as GitHub shows deleted accounts
         return self._users[identity]
 
     def repository(self, identity: int) -> Repository:
@@ -61,14 +61,17 @@ class View:
         return self._roles[repository.id]
 
     def association(self, repository: Repository, user: User) -> str:
-        """Return how someone is connected with a repository."""
+        """Return the association of a user with a repository: OWNER, MEMBER, CONTRIBUTOR, ..."""
         key = (repository.id, user.id)
         if key not in self._associations:
             self._associations[key] = permissions.author_association(self.world, repository, user)
         return self._associations[key]
 
     def once(self, shape: str, record: Record, render: Callable[[], JsonObject]) -> JsonObject:
-        """Render what stands in an answer many times only once; nobody may change what comes back."""
+        """Return what `render` gives, rendered once for each record in a request; callers must not change it.
+
+        A list of a hundred issues repeats its repository and a few users in every item.
+        """
         key = (shape, record)
         if key not in self._rendered:
             self._rendered[key] = render()
@@ -92,7 +95,7 @@ class View:
         return self.html(self.repository(issue.repository_id), f"/{kind}/{issue.number}")
 
 
-def quoted(text: str, *, safe: str = "") -> str:
+def quote_part(text: str, *, safe: str = "") -> str:
     """Return a text as a part of an address."""
     return quote(text, safe=safe)
 

@@ -2,19 +2,19 @@
 
 from ghx_bench.twin.queries import workflow_runs
 from ghx_bench.twin.queries.workflow_runs import Origin
-from ghx_bench.twin.rest.answer import JsonObject
+from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import message
 from ghx_bench.twin.rest.render.pulls import minimal_pull
 from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.render.users import simple_user
-from ghx_bench.twin.rest.render.view import View, quoted
+from ghx_bench.twin.rest.render.view import View, quote_part
 from ghx_bench.twin.state.records import CheckRun, Pull, Repository, RunAttempt, Workflow, WorkflowRun
 
 
 def workflow(view: View, workflow: Workflow) -> JsonObject:
     """Render a workflow."""
     home = view.repository(workflow.repository_id)
-    file = quoted(workflow.path, safe="/")
+    file = quote_part(workflow.path, safe="/")
     return {
         "id": workflow.id,
         "node_id": view.node(workflow),
@@ -24,8 +24,8 @@ def workflow(view: View, workflow: Workflow) -> JsonObject:
         "created_at": workflow.created_at,
         "updated_at": workflow.updated_at,
         "url": view.api(home, f"/actions/workflows/{workflow.id}"),
-        "html_url": view.html(home, f"/blob/{quoted(home.default_branch, safe='/')}/{file}"),
-        "badge_url": view.html(home, f"/workflows/{quoted(workflow.name)}/badge.svg"),
+        "html_url": view.html(home, f"/blob/{quote_part(home.default_branch, safe='/')}/{file}"),
+        "badge_url": view.html(home, f"/workflows/{quote_part(workflow.name)}/badge.svg"),
     }
 
 

@@ -1,0 +1,197 @@
+"""Run a chain: each step starts as soon as the steps that it has to wait for are done.
+
+A step waits for the steps that it refers to, and for those that it must not overtake (`step_order`). Steps that need
+not wait for each other run at the same time and share their round trips (`batching`).
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, cast
+
+from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.problems import did_you_mean, in_words
+from ghx_bench.capabilities.chain.batching import Batcher
+from ghx_bench.capabilities.chain.step_order import NOTHING, Impact, estimate_impact, find_impact, must_follow
+from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.envelope import Envelope, Failure, Meta
+from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError
+from ghx_bench.capabilities.execution import check_input, execute_task
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.capabilities.references import resolved, steps_named_in
+from ghx_bench.capabilities.registry import capability
+
+Status = Literal["success", "partial", "failed"]
+
+MOST_STEPS = 100
+"""How long a chain may be."""
+
+_KEYS = ("task", "input")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A capability and its input, which may refer to the data of earlier steps."""
+
+    task: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainResult:
+    """The envelopes of the steps, in their order; `requests` counts the round trips that they took."""
+
+    steps: tuple[Envelope, ...]
+    requests: int
+    total_ms: float
+
+    @property
+    def status(self) -> Status:
+        """Return whether all steps succeeded, or some, or none."""
+        succeeded = sum(envelope.ok for envelope in self.steps)
+        if succeeded == len(self.steps) and self.steps:
+            return "success"
+        return "partial" if succeeded else "failed"
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the whole result as JSON."""
+        succeeded = sum(envelope.ok for envelope in self.steps)
+        routes = {envelope.meta.route_used for envelope in self.steps}
+        meta = {
+            "route_used": "rest" if routes == {"rest"} else "graphql",
+            "total": len(self.steps),
+            "succeeded": succeeded,
+            "failed": len(self.steps) - succeeded,
+            "requests": self.requests,
+            "timings": {"total_ms": self.total_ms},
+        }
+        results = [{"task": envelope.meta.capability_id, **envelope.to_wire()} for envelope in self.steps]
+        return {"status": self.status, "results": results, "meta": meta}
+
+    def to_compact(self) -> dict[str, Any]:
+        """Return the part of the result that agents need, as JSON."""
+        results = [{"task": envelope.meta.capability_id, **envelope.to_compact()} for envelope in self.steps]
+        return {"status": self.status, "results": results}
+
+
+def read_steps(value: object) -> tuple[Step, ...]:
+    """Read a list of `{"task": ..., "input": {...}}`, or raise `InvalidInputError` with the first mistake."""
+    if not isinstance(value, list):
+        raise InvalidInputError(f"steps are a list of {{task, input}}, got {in_words(value)}")
+    steps = cast("list[object]", value)
+    if not 0 < len(steps) <= MOST_STEPS:
+        raise InvalidInputError(f"a chain has between 1 and {MOST_STEPS} steps, this one has {len(steps)}")
+    return tuple(_read_step(index, step) for index, step in enumerate(steps))
+
+
+def _read_step(index: int, value: object) -> Step:
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"step {index}: expected {{task, input}}, got {in_words(value)}")
+    step = cast("dict[str, Any]", value)
+    for key in step:
+        if key not in _KEYS:
+            raise InvalidInputError(f"step {index}: unknown key {key!r}; {did_you_mean(key, _KEYS)}")
+    task, given = step.get("task"), step.get("input", {})
+    if not isinstance(task, str):
+        raise InvalidInputError(f"step {index}: `task` names a capability, such as 'issue.view'")
+    if not isinstance(given, dict):
+        raise InvalidInputError(f"step {index}: `input` is an object, got {in_words(given)}")
+    return Step(task=task, input=cast("dict[str, Any]", given))
+
+
+async def run_chain(client: GitHubClient, steps: Sequence[Step], *, offered: Container[str] = ENTRIES) -> ChainResult:
+    """Call the capabilities of a chain and return an envelope for each.
+
+    A step that fails makes only those fail that refer to it. A step fails as well if its capability is not `offered`.
+    """
+    started = client.clock.monotonic()
+    batcher = Batcher(client)
+    chain = _Chain(steps, batcher, offered)
+    with ungrouped():
+        async with batcher:
+            chain.start_ready_steps()
+    return ChainResult(
+        steps=tuple(cast("list[Envelope]", chain.done)),
+        requests=batcher.requests,
+        total_ms=round((client.clock.monotonic() - started) * 1000, 3),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """A step whose references are resolved: its input, or the error that resolving them ended in, and its impact."""
+
+    given: Mapping[str, Any]
+    failure: CapabilityError | None = None
+    impact: Impact = NOTHING
+
+
+class _Chain:
+    """Starts every step as soon as those it waits for are done."""
+
+    def __init__(self, steps: Sequence[Step], batcher: Batcher, offered: Container[str]) -> None:
+        self.done: list[Envelope | None] = [None] * len(steps)
+        self._steps = steps
+        self._batcher = batcher
+        self._offered = offered
+        # A reference to a later step is left out here, or both would wait forever; resolving it says what is wrong.
+        self._needed = [{named for named in steps_named_in(s.input) if named < index} for index, s in enumerate(steps)]
+        self._calls: dict[int, _Call] = {}
+        self._waiting = list(range(len(steps)))
+        self._running: list[int] = []
+
+    def start_ready_steps(self) -> None:
+        """Start the steps that wait for no other; each step that ends starts the next ones."""
+        for index in tuple(self._waiting):
+            if self._may_start(index):
+                self._waiting.remove(index)
+                self._running.append(index)
+                self._batcher.start(partial(self._run, index))
+
+    async def _run(self, index: int) -> None:
+        call, task = self._calls[index], self._steps[index].task
+        if call.failure is None:
+            self.done[index] = await execute_task(self._batcher.make_client(index), task, call.given)
+        else:
+            meta = Meta(capability_id=task, reason="INPUT_VALIDATION")
+            self.done[index] = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)
+        self._running.remove(index)
+        self.start_ready_steps()
+
+    def _may_start(self, index: int) -> bool:
+        call = self._known_call(index)
+        if call is None:
+            return False
+        return not any(
+            must_follow(call.impact, self._impact(earlier))
+            for earlier in (*self._running, *self._waiting)
+            if earlier < index
+        )
+
+    def _impact(self, index: int) -> Impact:
+        """Return the impact of a step, as far as it is known by now."""
+        call, task = self._known_call(index), self._steps[index].task
+        if call is not None:
+            return call.impact
+        return estimate_impact(ENTRIES[task]) if task in ENTRIES and task in self._offered else NOTHING
+
+    def _known_call(self, index: int) -> _Call | None:
+        """Return a step with its references resolved; `None` until the steps that it refers to are done."""
+        if index not in self._calls and all(self.done[needed] is not None for needed in self._needed[index]):
+            self._calls[index] = self._call(index)
+        return self._calls.get(index)
+
+    def _call(self, index: int) -> _Call:
+        step = self._steps[index]
+        try:
+            if step.task in ENTRIES and step.task not in self._offered:
+                raise InvalidInputError(f"{step.task} is not offered here")
+            given = resolved(step.input, self.done[:index])
+        except CapabilityError as error:
+            return _Call(given={}, failure=error)
+        try:
+            called = capability(step.task)
+            impact = find_impact(called.entry, check_input(called, given))
+        except InvalidInputError:
+            impact = NOTHING  # it will fail before it asks GitHub anything, and its envelope says why
+        return _Call(given=given, impact=impact)

@@ -1,0 +1,100 @@
+"""Finds records and other subjects by their global ids, as far as the viewer may see them."""
+
+from typing import Any, TypeVar
+
+from ghx_bench.twin.gitnodes import GitNode, parse_git_node_id
+from ghx_bench.twin.graphql import git_lookup
+from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.subjects import CommitThing, ComparisonThing, GitThing, RefThing, RollupOf, StatusOf
+from ghx_bench.twin.graphql.timeline import EVENT_TYPES
+from ghx_bench.twin.nodes import record_of, repository_id
+from ghx_bench.twin.queries import checks, lookup
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.state.records import (
+    Comment,
+    Event,
+    Issue,
+    Pull,
+    Reaction,
+    Record,
+    Review,
+    ReviewComment,
+    Thread,
+)
+
+_T = TypeVar("_T")
+_REACTED: dict[str, type[Record]] = {model.table: model for model in (Issue, Comment, Review, ReviewComment)}
+
+
+def find(context: Context, identity: str) -> Any:
+    """Return the record or other subject with a global id; refuse one that is not there or not visible."""
+    git = parse_git_node_id(identity)
+    found = _git_subject(context, git) if git else record_of(context.database, identity)
+    if found is None or (isinstance(found, Record) and not _is_visible(context, found)):
+        raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
+    return found
+
+
+def find_as(context: Context, identity: str, *models: type[_T]) -> _T:
+    """Return the record or subject with a global id; refuse one that is of none of these sorts."""
+    found = find(context, identity)
+    if not isinstance(found, models):
+        raise NotFoundRefusal(f"Could not resolve to {_article(models[0])} node with the global id of '{identity}'")
+    return found
+
+
+def find_conversation(context: Context, identity: str) -> Issue:
+    """Return the shared record of the issue or pull request with a global id."""
+    found = find_as(context, identity, Issue, Pull)
+    return lookup.issue_of(context.world, found) if isinstance(found, Pull) else found
+
+
+def _article(model: type[Any]) -> str:
+    name = {"Pull": "PullRequest", "Thread": "PullRequestReviewThread"}.get(model.__name__, model.__name__)
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | ComparisonThing | RollupOf | StatusOf | None:
+    repository = context.visible(context.repository(node.repository_id))
+    if repository is None:
+        return None
+    match node.kind:
+        case "ref":
+            # Refs of pull requests are for git alone: GraphQL shows none of them.
+            return None if node.name.startswith("refs/pull/") else git_lookup.ref(context, repository, node.name)
+        case "comparison":
+            base, _, head = node.name.partition("...")
+            both = (git_lookup.git_object(context, repository, base), git_lookup.git_object(context, repository, head))
+            exist = all(isinstance(one, CommitThing) for one in both)
+            return ComparisonThing(repository, base, head) if exist else None
+        case "rollup" | "status":
+            found = checks.rollup(context.world, repository, node.name)
+            rollup = RollupOf(repository, node.name, found) if found else None
+            return StatusOf(rollup) if rollup and node.kind == "status" else rollup
+        case kind:
+            thing = git_lookup.git_object(context, repository, node.name)
+            return thing if thing and type(thing).__name__.lower() == f"{kind}thing" else None
+
+
+def _is_visible(context: Context, record: Record) -> bool:
+    if isinstance(record, Reaction):
+        subject = context.database.get(_REACTED[record.subject_kind], record.subject_id)
+        return subject is not None and _is_visible(context, subject)
+    if isinstance(record, Event) and record.event not in EVENT_TYPES:
+        return False
+    home = repository_id(context.database, record)
+    if home is not None and context.visible(context.repository(home)) is None:
+        return False
+    return not _is_unsubmitted(context, record)
+
+
+def _is_unsubmitted(context: Context, record: Record) -> bool:
+    """Return whether something belongs to a review that only its author may see yet."""
+    if isinstance(record, ReviewComment):
+        review = context.database.get(Review, record.review_id)
+    elif isinstance(record, Thread):
+        comments = context.database.all(ReviewComment, thread_id=record.id)
+        return bool(comments) and all(_is_unsubmitted(context, one) for one in comments)
+    else:
+        review = record if isinstance(record, Review) else None
+    return review is not None and review.state == "PENDING" and review.author_id != context.viewer.id

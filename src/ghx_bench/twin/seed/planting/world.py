@@ -1,0 +1,173 @@
+"""Plants a whole seed: accounts, repositories with their settings, labels and milestones."""
+
+from typing import Any
+
+from ghx_bench.twin.commands import labels, milestones, repositories, users
+from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
+from ghx_bench.twin.seed.mistakes import within
+from ghx_bench.twin.seed.planting.checks import plant_checks, plant_workflows
+from ghx_bench.twin.seed.planting.conversations import date_conversations, plant_conversations, relate_issues
+from ghx_bench.twin.seed.planting.history import plant_history
+from ghx_bench.twin.seed.planting.repository import PlantedRepository
+from ghx_bench.twin.state.records import Label, Repository, Tombstone, User
+from ghx_bench.twin.world import Act, World
+
+
+def plant(world: World, seed: WorldSeed) -> None:
+    """Fill a world; users first, then repositories with their history, then what people said.
+
+    Raises `SeedError` for what GitHub would refuse; what was planted before that stays, so use a new world.
+    """
+    for user in seed.users:
+        with within(f"users: {user.login}"):
+            _plant_user(world, user)
+    for organization in seed.organizations:
+        with within(f"organizations: {organization.login}"):
+            _plant_organization(world, organization)
+    planted: list[PlantedRepository] = []
+    for repository in seed.repositories:
+        with within(f"repositories: {repository.name}"):
+            planted.append(_plant_repository(world, repository))
+    # Each step is done in every repository before the next one begins: parents, blockers and mentions cross
+    # repositories, settings such as `archived` would refuse the conversations, and everything before moves the times.
+    for step in (plant_conversations, relate_issues, _apply_settings, _set_times_and_numbers):
+        for repo in planted:
+            with within(f"repositories: {repo.seed.name}"):
+                step(repo)
+
+
+def _plant_user(world: World, user: SeedUser) -> None:
+    with world.acting(None, at=user.at) as act:
+        record = users.create_user(act, **user.model_dump(exclude={"tokens", "at"}))
+        for token in user.tokens:
+            users.create_token(act, record, token=token.token, scopes=token.scopes)
+
+
+def _plant_organization(world: World, seed: SeedOrganization) -> None:
+    with world.acting(None, at=seed.at) as act:
+        record = users.create_organization(act, **seed.model_dump(exclude={"email", "members", "teams", "at"}))
+        if seed.email is not None:
+            users.update_user(act, record, email=seed.email)
+        for login, role in seed.members.items():
+            with within(f"members: {login}"):
+                users.add_member(act, record, lookup.user(world, login), role)
+        for team in seed.teams:
+            with within(f"teams: {team.name}"):
+                made = users.create_team(act, record, **team.model_dump(exclude={"members"}))
+                for login in team.members:
+                    users.add_team_member(act, made, lookup.user(world, login))
+
+
+def _plant_repository(world: World, seed: SeedRepository) -> PlantedRepository:
+    owner = lookup.account(world, seed.name.partition("/")[0])
+    with world.acting(None, at=seed.at) as act:
+        repo = PlantedRepository(world, _create(act, owner, seed), seed)
+        for login, role in seed.collaborators.items():
+            with within(f"collaborators: {login}"):
+                repositories.add_collaborator(act, repo.record, lookup.user(world, login), role)
+        for slug, role in seed.teams.items():
+            with within(f"teams: {slug}"):
+                team = lookup.team(world, lookup.organization(world, owner.login), slug)
+                users.add_team_repository(act, team, repo.record, role)
+        _plant_labels(act, repo)
+    plant_history(repo)
+    plant_workflows(repo)
+    plant_checks(repo)
+    for milestone in seed.milestones:
+        with within(f"milestones: {milestone.title!r}"):
+            _plant_milestone(repo, milestone)
+    return repo
+
+
+def _create(act: Act, owner: User, seed: SeedRepository) -> Repository:
+    name = seed.name.partition("/")[2]
+    parent = None if seed.fork_of is None else lookup.repository(act.world, None, *seed.fork_of.split("/"))
+    # An export carries the fork's own history and settings, which forking would overwrite with the parent's.
+    if parent is not None and not seed.exported:
+        made = repositories.fork(act, parent, owner=owner, name=name)
+        if made.name != name:
+            raise InvalidRefusal(f"{owner.login} has a fork of {seed.fork_of} already, {owner.login}/{made.name}")
+        return made
+    made = repositories.create(
+        act,
+        owner=owner,
+        name=name,
+        description=seed.description,
+        visibility=seed.visibility,
+        default_branch=seed.default_branch,
+        homepage=seed.homepage,
+        default_labels=seed.labels is None,
+    )
+    return act.database.update(made, parent_id=parent.id) if parent else made
+
+
+def _plant_labels(act: Act, repo: PlantedRepository) -> None:
+    if repo.seed.labels is None:
+        return
+    for label in act.database.all(Label, repository_id=repo.record.id):  # a fork begins with GitHub's nine
+        labels.delete(act, label)
+    for label in repo.seed.labels:
+        with within(f"labels: {label.name!r}"):
+            labels.create(act, repo.record, name=label.name, color=label.color, description=label.description)
+
+
+def _plant_milestone(repo: PlantedRepository, seed: SeedMilestone) -> None:
+    if seed.number is not None:
+        with repo.world.acting(None) as act:
+            current = repo.current(act)
+            if seed.number < current.next_milestone_number:
+                raise InvalidRefusal(f"number {seed.number} is taken; list milestones in the order of their numbers")
+            act.database.update(current, next_milestone_number=seed.number)
+    with repo.acting_as(seed.creator or repo.steward, at=seed.at) as act:
+        made = milestones.create(act, repo.record, title=seed.title, description=seed.description, due_on=seed.due_on)
+    if seed.state == "closed":
+        with repo.world.acting(None, at=seed.closed_at) as act:
+            milestones.update(act, made, state="closed")
+
+
+def _apply_settings(repo: PlantedRepository) -> None:
+    """Set what would have refused the planting: rules for branches, switched-off features, the archive."""
+    seed = repo.seed
+    with repo.world.acting(None) as act:
+        for rule in seed.protection:
+            with within(f"protection: {rule.pattern}"):
+                repositories.protect(act, repo.record, **rule.model_dump())
+        current = repo.current(act)
+        # A fork takes from its parent what the seed leaves out; elsewhere, and in an export, the default is meant.
+        stated = seed.model_fields_set if seed.fork_of is not None and not seed.exported else _SETTINGS
+        wanted = {name: getattr(seed, name) for name in _SETTINGS if name in stated}
+        changes: dict[str, Any] = {name: value for name, value in wanted.items() if value != getattr(current, name)}
+        if changes:
+            repositories.update(act, current, **changes)
+        for number in seed.gone_numbers:
+            act.database.insert(Tombstone, repository_id=current.id, number=number)
+
+
+def _set_times_and_numbers(repo: PlantedRepository) -> None:
+    """Set the times and numbers that planting itself moves."""
+    date_conversations(repo)
+    seed = repo.seed
+    with repo.world.acting(None) as act:
+        current = fresh(act, repo.record)
+        _refuse_taken(current, seed)
+        given = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
+        given["next_milestone_number"] = seed.next_milestone_number
+        act.database.update(current, **{name: value for name, value in given.items() if value is not None})
+
+
+def _refuse_taken(current: Repository, seed: SeedRepository) -> None:
+    for name in ("next_number", "next_milestone_number"):
+        wanted, free = getattr(seed, name), getattr(current, name)
+        if wanted is not None and wanted < free:
+            raise InvalidRefusal(f"{name}: {wanted} is taken; the first free one is {free}")
+
+
+_SETTINGS = (
+    "description", "homepage", "visibility", "default_branch", "topics", "has_issues", "has_wiki", "has_projects",
+    "has_downloads", "has_discussions", "allow_merge_commit", "allow_squash_merge", "allow_rebase_merge",
+    "allow_auto_merge", "allow_update_branch", "allow_forking", "delete_branch_on_merge",
+    "web_commit_signoff_required", "is_template", "archived",
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Opens the world of a seed or a data directory, and picks the user to work as."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.twin.commands import users
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.state.clock import ClockPolicy
+from ghx_bench.twin.state.records import User
+from ghx_bench.twin.world import DATABASE, World
+
+OCTOCAT = "octocat"
+Planting = Callable[[World], object]
+
+
+def open_world(seed: Path | None, data_dir: Path | None = None, *, clock: ClockPolicy | None = None) -> World:
+    """Return the world of a seed, of a data directory, or one with a single user; a kept world is not seeded again.
+
+    `clock` is what moves the clock of the world once it is planted: each act where it is left out, or what a kept world
+    has stored.
+    """
+    if seed is not None and data_dir is not None and (data_dir / DATABASE).exists():
+        raise InputError(f"{data_dir} holds a world already; leave the seed {seed} out or name a new folder")
+    planting = _planting(seed)
+    if data_dir is not None and not (data_dir / DATABASE).exists():
+        _create_in(planting, data_dir)
+    world = _create(planting, None) if data_dir is None else World.create(data_dir)
+    if clock is not None:
+        world.set_clock(clock)
+    return world
+
+
+def person(world: World, login: str | None) -> User:
+    """Return the user to work as: the named one, or the first of the world."""
+    if login is None:
+        return _people(world)[0]
+    try:
+        return lookup.user(world, login)
+    except NotFoundRefusal:
+        known = ", ".join(user.login for user in _people(world))
+        raise InputError(f"this world has no {login}; it has {known}") from None
+
+
+def _planting(seed: Path | None) -> Planting:
+    """Return the function that fills a world; a wrong seed is refused here, before there is any world."""
+    if seed is None:
+        return lambda _: None
+    from ghx_bench.twin.seed.loading import load_seed  # noqa: PLC0415 - a world without a seed starts faster
+    from ghx_bench.twin.seed.mistakes import within  # noqa: PLC0415 - the same
+    from ghx_bench.twin.seed.planting import plant  # noqa: PLC0415 - the same
+
+    document = load_seed(seed)
+
+    def planting(world: World) -> None:
+        with within(str(seed)):
+            plant(world, document)
+
+    return planting
+
+
+def _create(planting: Planting, directory: Path | None) -> World:
+    world = World.create(directory)
+    try:
+        planting(world)
+        if not _people(world):
+            with world.acting(None) as act:
+                users.create_user(act, login=OCTOCAT, name="The Octocat")
+    except BaseException:
+        world.close()
+        raise
+    return world
+
+
+def _create_in(planting: Planting, directory: Path) -> None:
+    """Create a world in `directory`, whole or not at all."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}-") as growing:
+            # Planted beside its place and moved there: a seed refused midway must not leave a world that opens.
+            whole = Path(growing) / "world"
+            _create(planting, whole).close()
+            whole.replace(directory)
+    except OSError as error:
+        problem = f"no world can be kept in {directory}: {error.strerror or error}; name an empty or a new folder"
+        raise InputError(problem) from error
+
+
+def _people(world: World) -> list[User]:
+    return [user for user in world.database.all(User) if user.type != "Organization"]

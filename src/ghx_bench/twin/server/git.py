@@ -1,0 +1,121 @@
+"""Git's door: who may fetch and push, and what a push changes in the world."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import parse_qs, unquote
+
+from ghx_bench.twin.commands import pushes
+from ghx_bench.twin.git import http
+from ghx_bench.twin.git.repository import RefUpdate
+from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.protections import may_push, push_rule
+from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.reply import Reply
+from ghx_bench.twin.server.hosting import Access
+from ghx_bench.twin.server.request import Request
+from ghx_bench.twin.state.records import Repository
+
+_PATH = re.compile(r"^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$")
+_FETCH, _PUSH, _ADVERTISEMENT = "git-upload-pack", "git-receive-pack", "info/refs"
+_METHODS = {_ADVERTISEMENT: {"GET", "HEAD"}, _FETCH: {"POST"}, _PUSH: {"POST"}}
+_CHALLENGE = {"www-authenticate": 'Basic realm="GitHub"'}
+
+
+class _GitRequest(NamedTuple):
+    owner: str
+    name: str
+    endpoint: str
+    service: str
+
+    @property
+    def operation(self) -> str:
+        return f"{self.service} (refs)" if self.endpoint == _ADVERTISEMENT else self.service
+
+
+def is_git(path: str) -> bool:
+    """Return whether a path belongs to git's smart protocol."""
+    return _PATH.match(path) is not None
+
+
+def operation_of(request: Request) -> str:
+    """Return what the journal calls a request of git, whether or not it is answered."""
+    return _parse_request(request).operation
+
+
+async def answer(request: Request, access: Access | None) -> Reply:
+    """Return the reply to one request of git."""
+    asked = _parse_request(request)
+    if access is None:  # git asks without credentials first, and with them after the challenge
+        return _refuse(401, "Authentication required", asked, _CHALLENGE)
+    if request.method not in _METHODS[asked.endpoint]:
+        return _refuse(405, "Method Not Allowed", asked, {"allow": ", ".join(sorted(_METHODS[asked.endpoint]))})
+    if asked.service not in {_FETCH, _PUSH}:
+        return _refuse(403, "Please upgrade your git client.", asked)
+    try:
+        repository = lookup.repository(access.hosted.world, access.viewer, asked.owner, asked.name)
+    except NotFoundRefusal:  # also one that the viewer may not see: GitHub does not give away that it exists
+        return _refuse(404, "Repository not found.", asked)
+    # For the advertisement too: a push is refused before the client has packed anything.
+    if asked.service == _PUSH and (problem := _push_refusal(access, repository)):
+        return _refuse(403, problem, asked)
+    reply = await _serve(request, access, repository, asked)
+    reply.operation = asked.operation
+    return reply
+
+
+async def _serve(request: Request, access: Access, repository: Repository, asked: _GitRequest) -> Reply:
+    git = access.hosted.world.git(repository)
+    protocol = request.headers.get("git-protocol")
+    if asked.endpoint == _ADVERTISEMENT:
+        return await http.info_refs(git, asked.service, protocol)
+    gzip = request.headers.get("content-encoding") == "gzip"
+    if asked.endpoint == _FETCH:
+        return await http.upload_pack(git, request.stream(), protocol, gzip=gzip)
+    return await _push(request, access, repository, gzip=gzip)
+
+
+async def _push(request: Request, access: Access, repository: Repository, *, gzip: bool) -> Reply:
+    world, viewer = access.hosted.world, access.viewer
+
+    def record(updates: Sequence[RefUpdate]) -> None:
+        with world.acting(viewer) as act:
+            pushes.record(act, repository, updates)
+
+    return await http.receive_pack(
+        world.git(repository),
+        request.stream(),
+        request.headers.get("git-protocol"),
+        gzip=gzip,
+        rules=lambda update: push_rule(world, viewer, repository, update),
+        lock=access.hosted.write_lock,
+        record=record,
+    )
+
+
+def _parse_request(request: Request) -> _GitRequest:
+    matched = _PATH.match(request.path)
+    assert matched is not None  # noqa: S101 - the caller asked is_git
+    owner, name, endpoint = (unquote(part) for part in matched.groups())
+    service = parse_qs(request.query).get("service", [""])[0] if endpoint == _ADVERTISEMENT else endpoint
+    return _GitRequest(owner, name, endpoint, service)
+
+
+def _push_refusal(access: Access, repository: Repository) -> str | None:
+    """Return why any push by this viewer is refused; None if it is not."""
+    world, viewer = access.hosted.world, access.viewer
+    if repository.archived:
+        return "This repository was archived so it is read-only."
+    if not may_push(world, viewer, repository):
+        return f"Permission to {lookup.full_name(world, repository)}.git denied to {viewer.user.login}."
+    return None
+
+
+def _refuse(status: int, text: str, asked: _GitRequest, headers: dict[str, str] | None = None) -> Reply:
+    return Reply(
+        status=status,
+        content=f"{text}\n".encode(),
+        media_type="text/plain; charset=utf-8",
+        headers=dict(headers or {}),
+        operation=asked.operation,
+    )

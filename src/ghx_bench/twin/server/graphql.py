@@ -1,0 +1,60 @@
+"""Loads GraphQL beside the server: it takes longer than the first REST answer may, so nothing waits for it at start."""
+
+import threading
+from collections.abc import Callable
+from functools import cache
+
+import anyio.to_thread
+
+from ghx_bench.twin.reply import Reply
+from ghx_bench.twin.server.rates import Allowance
+from ghx_bench.twin.state.clock import spelled
+from ghx_bench.twin.urls import BaseUrls
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import World
+
+Execute = Callable[[World, Viewer, bytes, BaseUrls, Allowance], Reply]
+_loading = threading.Lock()
+
+
+def load_in_background() -> None:
+    """Load GraphQL in a thread of its own, so that it is there when a request asks for it."""
+    threading.Thread(target=load, name="ghx-twin-loading", daemon=True).start()
+
+
+async def executor() -> Execute:
+    """Return the function that executes queries; other requests are served while it is loaded."""
+    is_loaded = _load_once.cache_info().currsize == 1
+    return _load_once() if is_loaded else await anyio.to_thread.run_sync(load)
+
+
+async def operation_of(body: bytes) -> str:
+    """Return what the journal calls a request of GraphQL, whether or not it is answered."""
+    await executor()
+    from ghx_bench.twin.graphql import execution  # noqa: PLC0415 - it is loaded by now
+
+    return execution.operation_of(body)
+
+
+def load() -> Execute:
+    """Load GraphQL, once, and return the function that executes queries.
+
+    Under pytest, call this before you import in another thread: pytest compiles what it imports, and Python 3.11
+    cannot compile syntax trees in two threads at once.
+    """
+    with _loading:  # one schema for all threads: graphql-core compares its types by identity
+        return _load_once()
+
+
+@cache
+def _load_once() -> Execute:
+    from ghx_bench.twin.graphql.context import Budget  # noqa: PLC0415 - see above
+    from ghx_bench.twin.graphql.execution import execute  # noqa: PLC0415 - see above
+    from ghx_bench.twin.graphql.schema import schema  # noqa: PLC0415 - see above
+
+    def answer(world: World, viewer: Viewer, body: bytes, base: BaseUrls, left: Allowance) -> Reply:
+        budget = Budget(limit=left.limit, used=left.used, reset_at=spelled(left.reset))
+        return execute(world, viewer, body, base, budget=budget)
+
+    schema()
+    return answer
