@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.findings import number, ratio, result, shown
+from ghx_bench.profiler.analyzers.finding_shapes import number, ratio, result, shown
 from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_bench.profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_bench.profiler.analyzers.tokens import largest_results, token_breakdown

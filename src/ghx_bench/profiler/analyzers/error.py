@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult, TableFinding
-from ghx_bench.profiler.analyzers.findings import number, result, shown, table
+from ghx_bench.profiler.analyzers.finding_shapes import number, result, shown, table
 from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
 from ghx_bench.profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_bench.profiler.evidence import Evidence

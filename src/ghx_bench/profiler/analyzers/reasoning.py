@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.findings import listed, number, ratio, result, shown, word
+from ghx_bench.profiler.analyzers.finding_shapes import listed, number, ratio, result, shown, word
 from ghx_bench.profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command

@@ -6,7 +6,7 @@ from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.analyzers.efficiency import longest_stretch_without_progress
-from ghx_bench.profiler.analyzers.findings import listed, result, shown, word
+from ghx_bench.profiler.analyzers.finding_shapes import listed, result, shown, word
 from ghx_bench.profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_bench.profiler.analyzers.tokens import result_characters
 from ghx_bench.profiler.evidence import Evidence

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from ghx_bench.profiler.analysis import TableFinding
-from ghx_bench.profiler.analyzers.findings import UNKNOWN, table
+from ghx_bench.profiler.analyzers.finding_shapes import UNKNOWN, table
 from ghx_bench.profiler.analyzers.session_view import Call, SessionView
 from ghx_bench.profiler.trace import ReasoningEvent, TextOutputEvent
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject, WireModel
 from ghx_bench.profiler.cell import NO_MODEL
-from ghx_bench.profiler.interchange.spend import final_metrics
+from ghx_bench.profiler.interchange.atif_spend import final_metrics
 from ghx_bench.profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, known
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.trace import (

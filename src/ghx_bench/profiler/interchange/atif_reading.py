@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ghx_bench._base.wire import JsonObject
+from ghx_bench.profiler.interchange.atif_spend import reported_cost_of, usage_of
 from ghx_bench.profiler.interchange.errors import BadTrajectoryError
-from ghx_bench.profiler.interchange.spend import reported_cost_of, usage_of
 from ghx_bench.profiler.interchange.trajectory import (
     JSON_CONTENT,
     SEPARATOR,

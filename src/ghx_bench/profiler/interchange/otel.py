@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject, Number
 from ghx_bench.profiler.cell import NO_MODEL
-from ghx_bench.profiler.interchange.spend import completion_tokens, prompt_tokens
+from ghx_bench.profiler.interchange.atif_spend import completion_tokens, prompt_tokens
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn

@@ -29,8 +29,8 @@ from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, RowContext, row_of
 from ghx_bench.profiler.row import Attempt, ProfileRow
 from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, skip_without
 from ghx_bench.profiler.testing.samples import sample_cell, sample_evidence, sample_scenario
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, Probe, skip_without
 
 _MODES = ("one-mode", "other-mode", "third-mode", "fourth-mode")
 _REPETITIONS = 5
