@@ -56,7 +56,7 @@ class ErrorAnalyzer:
             ),
             "error_cascades": number(cascades, "cascades"),
             "wasted_turns_from_errors": number(wasted, "turns"),
-            "repeated_failing_calls": _repeated(view),
+            "repeated_failing_calls": _find_repeated(view),
             "error_messages": table(("turn", "tool", "type", "message"), _messages(view)),
         }
         summary = f"{shown(count)} errors, {shown(cascades)} cascades, {shown(wasted)} wasted turns"
@@ -83,7 +83,7 @@ def _wasted_turns(view: SessionView) -> int | None:
     return sum(each.is_turn and at in with_errors and not each.was_productive for at, each in rounds)
 
 
-def _repeated(view: SessionView) -> TableFinding:
+def _find_repeated(view: SessionView) -> TableFinding:
     failed = [call for call in view.calls if call.fate.failed]
     times = Counter(call.request for call in failed)
     first = {call.request: call for call in reversed(failed)}

@@ -125,7 +125,7 @@ def analyze_sessions(
         if isinstance(session, Problem):
             yield session
         else:
-            yield from _analyzed(session, output, analyzers)
+            yield from _analyze_one(session, output, analyzers)
 
 
 def examine(
@@ -144,7 +144,7 @@ def examine(
         return Problem(file=str(session.path), reason=f"could not be analyzed ({describe_error(error)})")
 
 
-def _analyzed(
+def _analyze_one(
     session: SessionFile, output: Path, analyzers: Sequence[Analyzer[Any]]
 ) -> Iterator[AnalyzedSession | Problem]:
     """Yield the session with its findings once these are on disk, and what is wrong with files of earlier findings."""
@@ -159,7 +159,7 @@ def _analyzed(
         elif earlier.session_id == bundle.session_id:
             bundle = supplemented(bundle, earlier)
     try:
-        bundle = _joined(path, bundle)
+        bundle = _join_earlier(path, bundle)
         # Not durable: findings can be made again, and syncing thousands of files would take longer than that.
         write_atomically(path, bundle.to_bytes() + b"\n", durable=False)
     except OSError as error:
@@ -214,7 +214,7 @@ def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analy
     )
 
 
-def _joined(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
+def _join_earlier(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
     """Keep what analyzers of the consumer's own found in the same session before."""
     try:
         before = SessionAnalysisBundle.model_validate_json(path.read_bytes())
@@ -231,7 +231,7 @@ def _scenarios(directory: RunDirectory) -> tuple[Mapping[str, BaseScenario], Pro
     try:
         return recorded_scenarios(read_record(directory.record).scenarios), None
     except RunDirectoryError as error:
-        return {}, _told(directory.record, error)
+        return {}, _as_problem(directory.record, error)
 
 
 def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
@@ -241,7 +241,7 @@ def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
     try:
         yield from read_rows(directory.rows)
     except (BadRowsError, RunDirectoryError) as error:
-        yield _told(directory.rows, error)
+        yield _as_problem(directory.rows, error)
 
 
 def _cell_of(place: PurePosixPath) -> Cell:
@@ -256,7 +256,7 @@ def _cell_of(place: PurePosixPath) -> Cell:
     return Cell(agent="", model="", mode=mode, scenario_id=scenario_id, iteration=iteration)
 
 
-def _told(path: Path, error: Exception) -> Problem:
+def _as_problem(path: Path, error: Exception) -> Problem:
     """Return an error that names its file as a problem with that file."""
     place, told = str(path), str(error)
     return Problem(file=place, reason=told.removeprefix(f"{place}: ").removeprefix(place))

@@ -66,7 +66,7 @@ class ReasoningAnalyzer:
             "reasoning_per_tool_call": number(per_call, "tokens/tool_call"),
             "planning_quality": word(_planning(view)),
             "key_decisions": listed(map(_decision, thoughts)),
-            "confusion_signals": listed(map(_shortened, signals)),
+            "confusion_signals": listed(map(_shorten, signals)),
         }
         percent = "unknown" if density.value is None else f"{100 * density.value:.1f}%"
         counts = (shown(len(each) if view.tells_something else None) for each in (thoughts, signals))
@@ -96,9 +96,9 @@ def _decision(thought: ReasoningEvent) -> str:
     content = thought.content.strip()
     first_line = content.splitlines()[0].strip()
     if first_line.startswith(("**", "#")):
-        return _shortened(first_line)
+        return _shorten(first_line)
     sentences = list(_sentences(thought))
-    return _shortened(next(filter(_DECIDES.search, sentences), sentences[0] if sentences else first_line))
+    return _shorten(next(filter(_DECIDES.search, sentences), sentences[0] if sentences else first_line))
 
 
 def _sentences(thought: ReasoningEvent) -> Iterator[str]:
@@ -107,5 +107,5 @@ def _sentences(thought: ReasoningEvent) -> Iterator[str]:
             yield sentence
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -120,7 +120,7 @@ def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> SessionVi
     reader = _CallReader(resolve, set())
     rounds = tuple(
         Round(happenings=tuple(map(reader.read, events)), is_turn=is_turn)
-        for events, is_turn in _grouped(evidence.trace)
+        for events, is_turn in _group_events(evidence.trace)
     )
     return SessionView(trace=evidence.trace, rounds=rounds)
 
@@ -144,7 +144,7 @@ class _CallReader:
         return Call(event=event, names=names, fate=fate, request=request, is_repeat=is_repeat)
 
 
-def _grouped(trace: SessionTrace) -> Iterator[tuple[Sequence[TraceEvent], bool]]:
+def _group_events(trace: SessionTrace) -> Iterator[tuple[Sequence[TraceEvent], bool]]:
     """Yield the events of a trace by round, and whether each is a turn."""
     starts = [at for at, event in enumerate(trace.events) if isinstance(event, TurnBoundaryEvent)]
     if starts:

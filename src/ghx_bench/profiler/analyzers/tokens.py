@@ -26,7 +26,7 @@ def token_breakdown(view: SessionView) -> TableFinding:
     `toolDefinitions`, `toolRequests`, `toolResults`, `reasoning` and `text`. Without it the reasoning tokens are those
     of the session, and the text tokens those of the texts, where each tells its own. Nothing is estimated.
     """
-    told, characters = _told(view), _characters(view)
+    told, characters = _count_told(view), _characters(view)
     rows = [(part, told.get(key, UNKNOWN), characters.get(key, UNKNOWN)) for part, key in _PARTS.items()]
     return table(("part", "tokens", "characters"), rows)
 
@@ -43,7 +43,7 @@ def result_characters(call: Call) -> int:
     return _length(call.event.output)
 
 
-def _told(view: SessionView) -> dict[str, int]:
+def _count_told(view: SessionView) -> dict[str, int]:
     summary = view.trace.summary
     beside = (summary.model_extra or {}).get("tokenBreakdown")
     told = cast("Mapping[str, object]", beside) if isinstance(beside, dict) else dict[str, object]()

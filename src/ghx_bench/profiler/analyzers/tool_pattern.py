@@ -40,7 +40,7 @@ class ToolPatternAnalyzer:
         sequence = [name for call in view.calls for name in call.names]
         is_known = len(view.calls) == view.total_calls
         unique = len(set(sequence)) if is_known else None
-        redundant, retried = _redundant(view), _retried(view)
+        redundant, retried = _find_redundant(view), _find_retried(view)
         findings = {
             "tool_sequence": listed(sequence),
             "unique_tools_used": number(unique, "tools"),
@@ -57,14 +57,14 @@ def _lines(found: TableFinding, view: SessionView) -> str:
     return shown(len(found.rows) if view.tells_something else None)
 
 
-def _redundant(view: SessionView) -> TableFinding:
+def _find_redundant(view: SessionView) -> TableFinding:
     repeats = Counter(call.request for call in view.calls if call.is_repeat)
     first = {call.request: call for call in reversed(view.calls)}
     rows = [(first[request].label, first[request].request_hash, n + 1) for request, n in repeats.items()]
     return table(("tool", "input_hash", "count"), rows)
 
 
-def _retried(view: SessionView) -> TableFinding:
+def _find_retried(view: SessionView) -> TableFinding:
     failed = ((at, error) for at, error in errors_in(view) if isinstance(error, Call))
     labels = (call.label for at, call in failed if recovery_from(call, at, view) is Recovery.RETRY)
     return counted(("tool", "occurrences"), labels)

@@ -79,7 +79,7 @@ def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> 
         if isinstance(turn, dict) and isinstance(lead, int):
             turns.append({**turn, "events": [*laid_out[lead:]]})
     elif step.source == "agent" and not step.is_copied_context:
-        told = [*_told(step)]
+        told = [*_read_events(step)]
         events_of_turn = turns[-1]["events"] if turns and step.llm_call_count == 0 else None
         if isinstance(events_of_turn, list):
             events_of_turn.extend(told)
@@ -90,7 +90,7 @@ def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> 
         events.extend(told)
 
 
-def _told(step: AtifStep) -> Iterator[JsonObject]:
+def _read_events(step: AtifStep) -> Iterator[JsonObject]:
     """Yield the events of a step in the order that agents have: think, speak, act."""
     if step.reasoning_content:
         yield {"type": "reasoning", "content": step.reasoning_content}

@@ -103,7 +103,7 @@ class Tally:
         """Return how far the run is after this event."""
         match event:
             case RunStarted():
-                return self._started(event)
+                return self._start(event)
             case CanaryStarted() | CanaryFinished():
                 return replace(self, warming_up=event.cell if isinstance(event, CanaryStarted) else None)
             case CellStarted(cell=cell, at=at):
@@ -118,7 +118,7 @@ class Tally:
             case _:
                 assert_never(event)
 
-    def _started(self, event: RunStarted) -> "Tally":
+    def _start(self, event: RunStarted) -> "Tally":
         return replace(
             self,
             run_id=event.run_id,
