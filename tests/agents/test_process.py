@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ghx_bench.agents.process import Household, household, program
+from ghx_bench.agents.process import ProcessGroup, process_group, program
 
 pytestmark = pytest.mark.anyio
 
@@ -114,11 +114,11 @@ print(child.stdout.readline().decode().strip(), child.pid, flush=True)
 """
 
 
-async def test_who_left_the_family_lives_as_long_as_the_household() -> None:
-    async with household(grace_s=0.3) as members:
-        leaver = await _pid_told(LEAVES_THE_FAMILY, members)
+async def test_who_left_the_family_lives_as_long_as_the_process_group() -> None:
+    async with process_group(grace_s=0.3) as group:
+        leaver = await _pid_told(LEAVES_THE_FAMILY, group)
         lived_on = _is_alive(leaver)
-        another = await _pid_told(LEAVES_THE_FAMILY, members)
+        another = await _pid_told(LEAVES_THE_FAMILY, group)
 
     assert lived_on
     assert not _is_alive(leaver)
@@ -126,11 +126,11 @@ async def test_who_left_the_family_lives_as_long_as_the_household() -> None:
 
 
 async def test_who_left_the_family_of_a_program_that_is_cut_short_is_gone_at_once() -> None:
-    async with household(grace_s=0.3) as members:
+    async with process_group(grace_s=0.3) as group:
         with anyio.CancelScope() as scope:
             script = f"{LEAVES_THE_FAMILY}\nimport time; time.sleep(600)"
             command = [sys.executable, "-c", script]
-            async with program(command, environment=dict(os.environ), members=members) as process:
+            async with program(command, environment=dict(os.environ), group=group) as process:
                 leaver = await _number(process)
                 scope.cancel()
                 await anyio.sleep_forever()
@@ -139,9 +139,9 @@ async def test_who_left_the_family_of_a_program_that_is_cut_short_is_gone_at_onc
 
 
 async def test_what_a_program_leaves_in_its_group_is_gone_with_it_and_so_is_who_left_from_there() -> None:
-    async with household(grace_s=0.3) as members:
+    async with process_group(grace_s=0.3) as group:
         script = [sys.executable, "-c", LEAVES_SOMEBODY_BEHIND]
-        async with program(script, environment=dict(os.environ), members=members) as process:
+        async with program(script, environment=dict(os.environ), group=group) as process:
             assert process.stdout is not None
             line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1000)
             await process.wait()
@@ -162,17 +162,17 @@ async def test_the_processes_of_the_machine_are_looked_at_once_for_a_whole_sessi
         return really_look(*given)
 
     monkeypatch.setattr(psutil, "process_iter", look)
-    async with household() as members:
+    async with process_group() as group:
         for _ in range(3):
-            async with program(["true"], environment=dict(os.environ), members=members) as process:
+            async with program(["true"], environment=dict(os.environ), group=group) as process:
                 await process.wait()
         during = len(looks)
 
     assert (during, len(looks)) == (0, 1)
 
 
-async def _pid_told(script: str, members: Household) -> int:
-    async with program([sys.executable, "-c", script], environment=dict(os.environ), members=members) as process:
+async def _pid_told(script: str, group: ProcessGroup) -> int:
+    async with program([sys.executable, "-c", script], environment=dict(os.environ), group=group) as process:
         number = await _number(process)
         await process.wait()
         return number

@@ -141,7 +141,11 @@ async def test_mcp_steps_are_real_calls_named_after_their_server_and_keep_the_ty
         ([{"shell": "ls nowhere"}], None, "step 1 (ls nowhere) failed with exit code 2: ls: "),
         ([{"shell": "echo $NOBODY"}], None, "step 1 (echo $NOBODY) failed with exit code "),
         ([{"shell": "true", "expect_failure": True}], None, "step 1 (true) was expected to fail, and succeeded"),
-        ([{"shell": "echo {{prnumber}}"}], None, "step 1 (echo {{prnumber}}): nothing is called 'prnumber'; did you"),
+        (
+            [{"shell": "echo {{prnumber}}"}],
+            None,
+            "step 1 (echo {{prnumber}}): nothing is bound to {{prnumber}}; did you",
+        ),
         ([{"for_each": "repo", "do": [{"shell": "ls"}]}], None, "step 1: repo is not a list, but octo/box"),
         (
             [

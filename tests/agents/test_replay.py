@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.replay import ReplayProvider, ServerCall, ShellCall, understood
+from ghx_bench.agents.replay import ReplayProvider, ServerCall, ShellCall, parse_call
 from ghx_bench.agents.solution import SolutionError
 from ghx_bench.agents.toolset import McpServer, ToolSet
 from ghx_bench.profiler.cell import Cell
@@ -117,7 +117,7 @@ async def test_the_recording_is_asked_for_by_cell() -> None:
     ],
 )
 def test_recorded_calls_are_understood_however_the_agent_names_its_tools(name: str, given: Any, meant: Any) -> None:
-    assert understood(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
+    assert parse_call(ToolCallEvent(name=name, input=given), ["github", "github-two"]) == meant
 
 
 def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> None:
@@ -125,7 +125,7 @@ def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> N
         recorded = SessionTrace.model_validate_json((older_tools / "sessions" / f"{mode}-iter-0.json").read_text())
         assert recorded.tool_calls
         for call in recorded.tool_calls:
-            match understood(call, ["github"]):
+            match parse_call(call, ["github"]):
                 case ShellCall(command):
                     assert isinstance(call.input, dict)
                     assert command == call.input["command"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from shell_runs import run_in_shell
 
-from ghx_bench.agents import shell
-from ghx_bench.agents.shell import run_in_shell
+from ghx_bench.agents import toolbelt
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,7 @@ async def test_strict_options_see_a_mistake_in_the_middle_of_a_pipe() -> None:
 
 
 async def test_of_endless_output_the_beginning_is_kept_and_the_rest_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell, "MOST_BYTES", 100)
+    monkeypatch.setattr(toolbelt, "MOST_BYTES", 100)
     ran = await run_in_shell("head -c 100000 /dev/zero | tr '\\0' x", environment=PATH)
 
     assert ran.stdout == "x" * 100

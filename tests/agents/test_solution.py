@@ -50,18 +50,6 @@ def test_a_file_has_a_solution_for_each_of_its_modes(tmp_path: Path) -> None:
     assert file.solution_for("ghx") is None
 
 
-def test_a_solution_tells_which_variables_have_to_be_bound(tmp_path: Path) -> None:
-    file = load(tmp_path, WHOLE)
-
-    baseline, tools, idle = (file.solution_for(mode) for mode in ("baseline", "tools", "idle"))
-    assert baseline is not None
-    assert baseline.names_needed() == {"repo", "reply", "pr_number"}
-    assert tools is not None
-    assert tools.names_needed() == {"pr_number"}
-    assert idle is not None
-    assert idle.names_needed() == {"threads"}
-
-
 def test_a_solution_tells_whether_it_needs_servers(tmp_path: Path) -> None:
     file = load(tmp_path, WHOLE.replace("shell: gh api reply/{{thread.id}} -f body={{reply}}", "mcp: {tool: reply}"))
 

@@ -8,9 +8,9 @@ import anyio
 import psutil
 import pytest
 
-from ghx_bench.agents.answer import ToolAnswer
-from ghx_bench.agents.process import Household
+from ghx_bench.agents.process import ProcessGroup
 from ghx_bench.agents.toolbelt import tool_belt
+from ghx_bench.agents.toolset import ToolAnswer
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -35,13 +35,13 @@ class StandingClock:
 
 async def test_clearing_up_behind_a_command_is_not_the_tools_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = StandingClock()
-    really_end = Household.end
+    really_end = ProcessGroup.end
 
-    async def end_slowly(self: Household, *given: Any, **more: Any) -> None:
+    async def end_slowly(self: ProcessGroup, *given: Any, **more: Any) -> None:
         clock.seconds += 60
         await really_end(self, *given, **more)
 
-    monkeypatch.setattr(Household, "end", end_slowly)
+    monkeypatch.setattr(ProcessGroup, "end", end_slowly)
     recorder = TraceRecorder(clock=clock)
     async with tool_belt(REQUEST, recorder, with_servers=False) as belt:
         answer = await belt.shell("echo done")

@@ -14,7 +14,7 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from ghx_bench.agents.process import program
-from ghx_bench.agents.toolserver import ServerIdentity, connected
+from ghx_bench.agents.toolserver import ServerIdentity, connect
 from ghx_bench.agents.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure
 
@@ -29,7 +29,7 @@ def calculator(*arguments: str, **environment: str) -> McpServer:
 
 
 async def test_a_server_over_pipes_tells_who_it_is_and_answers() -> None:
-    async with connected("calc", calculator(), environment=PATH) as server:
+    async with connect("calc", calculator(), environment=PATH) as server:
         assert server.identity == ServerIdentity(name="calculator", version="1.2.3")
         added = await server.call("add", {"a": 2, "b": 3})
         listed = await server.call("things", {"count": 2})
@@ -39,7 +39,7 @@ async def test_a_server_over_pipes_tells_who_it_is_and_answers() -> None:
 
 
 async def test_what_a_tool_or_the_server_refuses_is_a_failed_answer() -> None:
-    async with connected("calc", calculator(), environment=PATH) as server:
+    async with connect("calc", calculator(), environment=PATH) as server:
         refused, unknown = await server.call("refuse", {}), await server.call("divide", {})
         wrong = await server.call("add", {"a": "many"})
 
@@ -54,7 +54,7 @@ async def test_a_server_sees_the_session_and_its_own_variables_and_nothing_of_th
     monkeypatch.setenv("HOME", "/of/this/process")
     monkeypatch.setenv("SECRET", "of this process")
     environment = {**PATH, "GITHUB_TOKEN": "session-token"}
-    async with connected("calc", calculator(TOKEN="<${GITHUB_TOKEN}>"), environment=environment) as server:
+    async with connect("calc", calculator(TOKEN="<${GITHUB_TOKEN}>"), environment=environment) as server:
         seen = {name: (await server.call("variable", {"name": name})).text for name in ("TOKEN", "HOME", "SECRET")}
 
     assert seen == {"TOKEN": "<session-token>", "HOME": "(not set)", "SECRET": "(not set)"}
@@ -62,7 +62,7 @@ async def test_a_server_sees_the_session_and_its_own_variables_and_nothing_of_th
 
 async def test_a_server_that_wants_a_variable_which_the_session_lacks_is_an_error_that_names_it() -> None:
     with pytest.raises(EnvironmentFailure, match=r"needs \$\{NOT_THERE\}"):
-        async with connected("calc", calculator(TOKEN="${NOT_THERE}"), environment=PATH):
+        async with connect("calc", calculator(TOKEN="${NOT_THERE}"), environment=PATH):
             pass
 
 
@@ -77,13 +77,13 @@ async def test_a_server_that_wants_a_variable_which_the_session_lacks_is_an_erro
 )
 async def test_a_server_that_does_not_come_up_is_an_error_with_the_reason(server: McpServer, words: str) -> None:
     with pytest.raises(EnvironmentFailure, match=words.replace("(", r"\(").replace(")", r"\)")):
-        async with connected("calc", server, environment=PATH):
+        async with connect("calc", server, environment=PATH):
             pass
 
 
 async def test_a_server_that_ends_during_a_call_is_an_error_with_its_last_words() -> None:
     with pytest.raises(EnvironmentFailure, match="'calc' ended during a call of 'vanish': something terrible happened"):
-        async with connected("calc", calculator(), environment=PATH) as server:
+        async with connect("calc", calculator(), environment=PATH) as server:
             await server.call("vanish", {})
 
 
@@ -92,7 +92,7 @@ async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_
     seen: set[psutil.Process] = set()
     with anyio.CancelScope() as scope:
         async with (
-            connected("calc", calculator(), environment=PATH) as server,
+            connect("calc", calculator(), environment=PATH) as server,
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(server.call, "linger", {})
@@ -108,7 +108,7 @@ async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_
 async def test_a_server_over_http_is_spoken_to_with_the_headers_of_the_session() -> None:
     async with running_over_http() as url:
         server = McpServer(url="${SERVER}", headers={"X-Token": "<${TOKEN}>", "X-Plain": "as it is"})
-        async with connected("calc", server, environment={"SERVER": url, "TOKEN": "t"}) as opened:
+        async with connect("calc", server, environment={"SERVER": url, "TOKEN": "t"}) as opened:
             assert opened.identity == ServerIdentity(name="calculator", version="1.2.3")
             assert (await opened.call("add", {"a": 2, "b": 3})).text == "5"
             seen = [(await opened.call("header", {"name": name})).text for name in ("X-Token", "X-Plain", "X-Other")]
@@ -118,7 +118,7 @@ async def test_a_server_over_http_is_spoken_to_with_the_headers_of_the_session()
 
 async def test_what_is_raised_while_a_server_is_open_comes_out_as_it_is() -> None:
     with pytest.raises(ZeroDivisionError):
-        async with connected("calc", calculator(), environment=PATH):
+        async with connect("calc", calculator(), environment=PATH):
             raise ZeroDivisionError
 
 

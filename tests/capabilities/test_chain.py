@@ -73,13 +73,17 @@ def test_a_step_uses_what_an_earlier_one_gave(ghx: Ghx) -> None:
             ("issue.labels.set", {**WIDGETS, "issueNumber": "{{steps.0.data.number}}", "labels": ["bug"]}),
             (
                 "issue.comments.create",
-                {**WIDGETS, "issueNumber": "{{ steps.0.data.number }}", "body": "#{{steps.0.data.number}} {{ x }}"},
+                {
+                    **WIDGETS,
+                    "issueNumber": "{{ steps.0.data.number }}",
+                    "body": "#{{steps.0.data.number}} {{ x }} ${{ steps.0.data.number }}",
+                },
             ),
         )
     )
 
     assert labelled["labels"] == ["bug"]
-    assert commented["body"] == f"#{created['number']} {{{{ x }}}}"
+    assert commented["body"] == f"#{created['number']} {{{{ x }}}} ${{{{ steps.0.data.number }}}}"
 
 
 def test_a_chain_reads_its_own_writes_and_not_its_later_ones(ghx: Ghx) -> None:
@@ -183,7 +187,7 @@ def test_a_step_that_needs_a_failed_one_fails_alone(ghx: Ghx) -> None:
         ("{{steps.0.data.titel}}", "'title'"),
         ("{{steps.0.data.labels.5}}", "a list of 1"),
         ("{{steps.0.data.labels.x}}", "a list of 1"),
-        ("{{steps.0.data.title.first}}", "nothing is inside"),
+        ("{{steps.0.data.title.first}}", "and has no 'first'"),
     ],
 )
 def test_a_reference_to_nothing_is_explained(ghx: Ghx, reference: str, hint: str) -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scripted_server import json_answer, scripted_server
 
 from ghx_bench.capabilities.chain import ChainResult, read_steps, run_chain
+from ghx_bench.capabilities.chain.step_references import resolve_references
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.entries import Entry
 from ghx_bench.capabilities.envelope import Envelope
 from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.capabilities.references import resolved
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.loopback import Server
@@ -231,7 +231,7 @@ def one_after_the_other(ghx: Ghx, steps: Steps) -> list[Envelope]:
     for task, inputs in steps:
         known = [*done, *[None] * (len(steps) - len(done))]
         try:
-            done.append(ghx.run(task, **resolved(inputs, known)))
+            done.append(ghx.run(task, **resolve_references(inputs, known)))
         except Exception:  # noqa: BLE001 - a reference to what failed; the chain says the same in an envelope
             done += ghx.chain((task, {"owner": "{{steps.9.data}}"})).steps
     return done

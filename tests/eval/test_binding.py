@@ -287,7 +287,7 @@ def test_references_to_earlier_checkpoints_stay_for_the_scorer() -> None:
     assert checkpoint.condition.to_wire() == condition
 
 
-@pytest.mark.parametrize("text", ["${{ github.ref }}", "{{ n }}", "{{pr-number}}", "{n}", "{{}}", "{{a.b}}", "}}{{"])
+@pytest.mark.parametrize("text", ["${{ github.ref }}", "${{n}}", "{{pr-number}}", "{n}", "{{}}", "{{a.b}}", "}}{{"])
 def test_what_is_no_placeholder_is_text(text: str) -> None:
     assert bound(text, given={"a": text}, bindings={"n": "pr.number"}).prompt == text
 
@@ -450,7 +450,8 @@ def test_text_around_placeholders_stays(pieces: list[str]) -> None:
 
     result = bound(text or "p", bindings={"n": "pr.number", "b": "pr.branch"}).prompt
 
-    assert result == (text.replace("{{n}}", "7").replace("{{b}}", "fix") or "p")
+    expected = re.sub(r"(?<!\$)\{\{(n|b)\}\}", lambda match: {"n": "7", "b": "fix"}[match[1]], text)
+    assert result == (expected or "p")
 
 
 def test_of_three_braces_the_inner_two_count() -> None:
@@ -463,8 +464,8 @@ INNER = st.text(st.sampled_from("ab_-. 0\n"), min_size=1, max_size=8)
 @given(st.lists(st.tuples(st.sampled_from(["", "x", "$"]), INNER), min_size=1, max_size=3))
 def test_whatever_is_in_braces_is_bound_or_told(pieces: list[tuple[str, str]]) -> None:
     text = " ".join(f"{before}{{{{{inner}}}}}" for before, inner in pieces)
-    is_variable = [re.fullmatch(r"[A-Za-z0-9_]+", inner) is not None for _, inner in pieces]
-    known = Known(variables=[inner for (_, inner), fine in zip(pieces, is_variable, strict=True) if fine])
+    is_variable = [re.fullmatch(r"\s*[A-Za-z0-9_]+\s*", inner) is not None for _, inner in pieces]
+    known = Known(variables=[inner.strip() for (_, inner), fine in zip(pieces, is_variable, strict=True) if fine])
     wrong = sum(not fine and before != "$" for (before, _), fine in zip(pieces, is_variable, strict=True))
 
     findings = list(find_errors(scenario(given={"owner": text}), known))

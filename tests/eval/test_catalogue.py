@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from ghx_bench._base.errors import GhxBenchError, InputError
+from ghx_bench.agents.solution import SUFFIX, load_solution_file
 from ghx_bench.documents import DocumentError
+from ghx_bench.eval.checking.solution_rules import mistakes_in_solution
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
 from ghx_bench.eval.project.catalogue import BUILT_IN, Catalogue
 from ghx_bench.eval.project.config import EvalConfig, project_config
 from ghx_bench.eval.project.loader import load_scenario_files
+from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.testing import ScenarioLoaderContract
 
@@ -271,8 +274,8 @@ def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
         found = find(scenario.id, mode)
         assert found is not None, mode
         assert found.needs_servers() == bool(BUILT_IN_MODES[mode].mcp_servers)
-        bound = {*scenario.fixture.bindings, "repo", "owner", "repo_name", "fixture_repo", "run_id"}
-        assert found.names_needed() <= bound
+    solution = load_solution_file(BUILT_IN / f"{scenario.id}{SUFFIX}")
+    assert list(mistakes_in_solution(solution, variable_names(scenario))) == []
 
 
 def test_the_folders_of_a_project_are_found_beside_its_configuration(

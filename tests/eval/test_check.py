@@ -460,14 +460,17 @@ def test_a_solution_may_only_use_variables_that_there_are(mine: Project) -> None
     mine.change(CONFIG, lambda it: it.update(modes=["baseline"]))
 
     assert mine.said() == [
-        f"{SOLUTION}: /modes/baseline/0/shell: nothing is called 'issue_nmber' here; did you mean 'issue_number'?",
-        f"{SOLUTION}: /modes/baseline/1/for_each: nothing is called 'fnd' here; did you mean 'found'?",
-        f"{SOLUTION}: /modes/baseline/1/do/0/shell: nothing is called 'evry' here; "
+        f"{SOLUTION}: /modes/baseline/0/shell: nothing is bound to {{{{issue_nmber}}}}; "
+        "did you mean {{issue_number}}? "
+        "known: 'answered_number', 'fixture_repo', 'issue_number', 'owner', 'repo', 'repo_name', 'run_id'",
+        f"{SOLUTION}: /modes/baseline/1/for_each: nothing is bound to {{{{fnd}}}}; did you mean {{{{found}}}}? "
+        "known: 'answered_number', 'fixture_repo', 'found', 'issue_number', 'owner', 'repo', 'repo_name', 'run_id'",
+        f"{SOLUTION}: /modes/baseline/1/do/0/shell: nothing is bound to {{{{evry}}}}; "
         "known: 'answered_number', 'each', 'fixture_repo', 'found', 'issue_number', 'owner', 'repo', 'repo_name', "
         "'run_id'",
-        f"{SOLUTION}: /modes/baseline/2/shell: nothing is called 'each' here; "
+        f"{SOLUTION}: /modes/baseline/2/shell: nothing is bound to {{{{each}}}}; "
         "known: 'answered_number', 'fixture_repo', 'found', 'issue_number', 'owner', 'repo', 'repo_name', 'run_id'",
-        f"{SOLUTION}: /answer: nothing is called 'aswer' here; "
+        f"{SOLUTION}: /answer: nothing is bound to {{{{aswer}}}}; "
         "known: 'answered_number', 'fixture_repo', 'found', 'issue_number', 'owner', 'repo', 'repo_name', 'run_id'",
     ]
 
@@ -499,7 +502,7 @@ def test_a_mode_without_solution_is_a_warning_if_the_agent_follows_solutions(min
 
 
 def test_strict_says_that_it_counts_warnings(mine: Project) -> None:
-    mine.change(SCENARIO, lambda it: it.update(prompt=it["prompt"] + "{{ run_id }}"))
+    mine.change(SCENARIO, lambda it: it.update(prompt=it["prompt"] + "{{run-id}}"))
 
     assert mine.check()[-1].endswith(": no problems, 1 warning")
     assert mine.check("--strict")[-1].endswith(": no problems, 1 warning, which --strict counts as a problem")

@@ -467,7 +467,7 @@ def told(allowed: object) -> list[str]:
         (["created isues"], "0: 'isues' is no kind of object on GitHub; did you mean 'issues'?"),
         (["issues.stat"], "0: issues have no field 'stat'; did you mean 'state'?"),
         (["issues {{repo}}#{{issue_nmber}}"], "0: nothing is bound to {{issue_nmber}}; did you mean {{issue_number}}?"),
-        (["issues {{ repo }}#7"], "0: {{ repo }} is not replaced; write {{repo}} for the variable"),
+        (["issues {{re-po}}#7"], "0: {{re-po}} is not replaced; write {{repo}} for the variable"),
         (
             ["issues {{repo}}#{{checkpoints.opn.number}}"],
             "0: {{checkpoints.opn.number}} names no checkpoint of this scenario; did you mean 'open'?",

@@ -3,17 +3,29 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from older_tools import scenario_files
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from ghx_bench.eval import CheckpointCondition, describe_condition, evaluate_condition
-from ghx_bench.eval.scenario.conditions import AllOf, ContainsItem, CountGte, FieldEquals, NonEmpty
-from ghx_bench.eval.scenario.evaluation import BadConditionError
+from ghx_bench.eval import Checkpoint, CheckpointCondition, describe_condition, evaluate_condition
+from ghx_bench.eval.checking.scenario_rules import doubts_about_paths
+from ghx_bench.eval.project.custom_scorers import custom_conditions_in
+from ghx_bench.eval.scenario.condition_base import Condition, CountValue, Role, Scorers
+from ghx_bench.eval.scenario.conditions import (
+    AllOf,
+    BadConditionError,
+    ContainsItem,
+    CountGte,
+    FieldEquals,
+    NonEmpty,
+    items_of,
+    look_up,
+)
+from ghx_bench.eval.scenario.placeholders import fill_checkpoint, names_used_by
 from ghx_bench.profiler.errors import UnknownNameError
 
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
@@ -493,3 +505,106 @@ def test_a_number_that_was_never_bound_is_an_error_whatever_the_output(condition
 
     with pytest.raises(BadConditionError, match=r"still has \{\{n\}\}"):
         evaluate_condition(parsed, data)
+
+
+# A kind of condition is one class: nothing else has to know it.
+
+
+class Between(Condition):
+    """The number of items at a place lies between two numbers, and something else is true."""
+
+    type: Literal["between"] = "between"
+    place: Annotated[str, Role.PATH]
+    least: CountValue
+    most: CountValue
+    notes: tuple[str, ...] = ()
+    inner: CheckpointCondition
+    named: dict[str, CheckpointCondition] = Field(default={})
+
+    def holds(self, data: Any, scorers: Scorers) -> bool:
+        items = items_of(look_up(data, self.place))
+        return items is not None and int(self.least) <= len(items) <= int(self.most) and self.inner.holds(data, scorers)
+
+    def describe(self) -> str:
+        return f"{self.least} <= {self.place} <= {self.most}, and {self.inner.describe_inside()}"
+
+
+def between(**more: Any) -> Between:
+    inner = {"type": "all", "conditions": [{"type": "custom", "scorer": "s"}, {"type": "count_eq", "value": "{{n}}"}]}
+    given = {"place": "items", "least": 1, "most": "{{n}}", "notes": ["{{who}}", "x"], "inner": inner}
+    return Between.model_validate({**given, **more})
+
+
+def checkpoint_with(condition: Condition) -> Checkpoint:
+    wire = {"id": "c", "description": "d", "task": "pr.commits.list", "input": {}, "condition": {"type": "empty"}}
+    return Checkpoint.model_validate(wire).model_copy(update={"condition": condition})
+
+
+def test_a_new_kind_of_condition_is_bound() -> None:
+    values = {"n": 2, "who": "octo"}
+
+    bound, misfits = fill_checkpoint(checkpoint_with(between()), lambda slot: values.__getitem__)
+
+    assert misfits == ()
+    assert isinstance(bound.condition, Between)
+    assert (bound.condition.most, bound.condition.notes) == (2, ("octo", "x"))
+    assert bound.condition.inner.to_wire()["conditions"][1] == {"type": "count_eq", "value": 2}
+
+
+def test_a_new_kind_of_condition_refuses_values_that_it_cannot_take() -> None:
+    checkpoint = checkpoint_with(between())
+
+    bound, misfits = fill_checkpoint(checkpoint, lambda slot: {"n": -1, "who": ""}.__getitem__)
+
+    assert bound is checkpoint
+    assert [each.tokens for each in misfits] == [
+        ("condition", "most"),
+        ("condition", "inner", "conditions", 1, "value"),
+    ]
+
+
+def test_a_new_kind_of_condition_is_walked() -> None:
+    checkpoint = checkpoint_with(between())
+
+    assert [tokens for tokens, _ in custom_conditions_in(checkpoint.condition)] == [("inner", "conditions", 0)]
+    assert names_used_by(checkpoint) == {"n", "who"}
+    assert {each.text for each in checkpoint.condition.fixed_texts()} == {"items", "s"}
+
+
+def test_conditions_are_found_wherever_a_new_kind_keeps_them() -> None:
+    condition = between(named={"a": {"type": "custom", "scorer": "t"}, "b": {"type": "count_eq", "value": "{{m}}"}})
+
+    assert [tokens for tokens, _ in custom_conditions_in(condition)] == [("inner", "conditions", 0), ("named", "a")]
+    assert "m" in names_used_by(checkpoint_with(condition))
+
+
+def test_the_paths_of_a_new_kind_of_condition_are_checked() -> None:
+    (doubt,) = doubts_about_paths(checkpoint_with(between(place="itms")), ("at",))
+
+    assert doubt.tokens == ("at", "condition", "place")
+    assert doubt.suggestion == "did you mean 'items'?"
+
+
+def test_a_new_kind_of_condition_is_evaluated_and_described() -> None:
+    condition = between(most=3, inner={"type": "any", "conditions": [{"type": "non_empty"}, {"type": "empty"}]})
+
+    assert evaluate_condition(condition, {"items": [1, 2]})
+    assert not evaluate_condition(condition, {"items": []})
+    assert describe_condition(condition) == "1 <= items <= 3, and (non-empty result or empty result)"
+
+
+def test_what_a_part_looks_at_is_told_with_it() -> None:
+    where = {"type": "not", "condition": {"type": "field_equals", "path": "name", "value": "bug"}}
+    condition = CONDITION.validate_python({"type": "contains_item", "path": "a.b", "where": where})
+
+    assert [(part.tokens, part.way) for part in condition.walk()] == [
+        ((), ()),
+        (("where",), ("a", "b", None)),
+        (("where", "condition"), ("a", "b", None)),
+    ]
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(CheckpointCondition)[0]))
+def test_every_kind_says_when_it_holds_and_how_it_reads(kind: type[Condition]) -> None:
+    assert not getattr(kind, "__abstractmethods__", None)
+    assert getattr(kind, "__final__", False), "only of a final class does a type checker tell what is missing"

@@ -278,9 +278,9 @@ WARNINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"assertions": {"checkpoints": [{**scenario()["assertions"]["checkpoints"][0], "input": {"repo": "r"}}]}},
         "/assertions/checkpoints/0/input: repo.view needs 'owner' as well",
     ),
-    "a variable with spaces": (
-        {"prompt": "{{ run_id }} of ${{ github.run_id }}"},
-        "/prompt: {{ run_id }} is not replaced; write {{run_id}} for the variable",
+    "a variable with spaces in it": (
+        {"prompt": "{{run id}} of ${{ github.run_id }}"},
+        "/prompt: {{run id}} is not replaced; write {{run_id}} for the variable",
     ),
     "a variable with hyphens": (
         {"prompt": "{{run-id}}"},

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from eval_stage import LIBRARY, scenario
 from pydantic import JsonValue
+from shell_runs import run_in_shell
 
-from ghx_bench.agents.shell import run_in_shell
 from ghx_bench.eval.assembly import COMMON_ENVIRONMENT
 from ghx_bench.eval.fixtures.embedded import AGENT, AUTHOR, embedded_world
 from ghx_bench.eval.modes.definitions import BUILT_IN, ModeDefinition

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ghx_bench.eval import BindingError, Checkpoint, bind_references
 from ghx_bench.eval.scenario.checkpoint_references import Reference, check_references, reference_of
-from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST, Use
+from ghx_bench.eval.scenario.placeholders import CHECKPOINT_LIST, Use
 
 
 def checkpoint(id_: str = "later", *, given: Any = None, condition: Any = None) -> Checkpoint:

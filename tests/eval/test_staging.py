@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 from eval_stage import agent_on, folders_in, handles_of, lifecycle_for, scenario, staged
+from shell_runs import run_in_shell
 
-from ghx_bench.agents.shell import run_in_shell
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario

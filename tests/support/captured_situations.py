@@ -70,7 +70,7 @@ class Scene:
     def run(self, conclusion: str | None) -> None:
         """Enter the workflow and the run that captures name, for the head of the pull request."""
         self.write("main", ".github/workflows/ci.yml", "name: CI\non: push\n")
-        workflow = workflows.enter(self.act, self.repository, name="CI", path=".github/workflows/ci.yml")
+        workflow = workflows.create_or_update(self.act, self.repository, name="CI", path=".github/workflows/ci.yml")
         run = workflow_runs.create(self.act, workflow, sha=self.pull.head_sha, branch="feature", identity=101)
         workflow_runs.add_job(self.act, run, name="build", conclusion=conclusion)
 

@@ -9,8 +9,8 @@ from typing import Any
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.eval.fixtures.library import load_fixtures
+from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.evaluation import CustomScorer
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.stages.twin_stage import StageHandles, TwinLifecycle
 from ghx_bench.profiler.evidence import Mode, Stage

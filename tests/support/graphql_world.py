@@ -26,9 +26,8 @@ from ghx_bench.twin.commands import (
     workflows,
 )
 from ghx_bench.twin.git.repository import TreeChange
-from ghx_bench.twin.gitnodes import git_node_id
 from ghx_bench.twin.graphql.execution import execute
-from ghx_bench.twin.nodes import node_id
+from ghx_bench.twin.nodes import git_node_id, node_id
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, Team, TeamRepository, Thread, User
@@ -183,9 +182,9 @@ def _propose(town: Town) -> None:
         pull = pulls.create(
             act, town.repository, title="A title", head="feature", base="main", body="Fixes #1", draft=False
         )
-        pulls.request_reviews(act, pull, users=[town.people["rev"]])
+        reviews.request_reviews(act, pull, users=[town.people["rev"]])
         checks.create_status(act, town.repository, sha=pull.head_sha, state="success", context="ci/lint")
-        workflow = workflows.enter(act, town.repository, name="CI")
+        workflow = workflows.create_or_update(act, town.repository, name="CI")
         run = workflow_runs.create(act, workflow, sha=pull.head_sha, event="pull_request", branch="feature")
         workflow_runs.add_job(act, run, name="build", conclusion="success")
     with town.acting("rev") as act:
@@ -243,17 +242,17 @@ def _review_all(town: Town) -> None:
         reviews.dismiss(act, review, "Not so fast")
         pulls.convert_to_draft(act, pull)
         pulls.mark_ready(act, pull)
-        pulls.enable_auto_merge(act, pull, method="squash", title="All in one")
-        pulls.disable_auto_merge(act, pull)
-        pulls.enable_auto_merge(act, pull, method="merge")
+        merges.enable_auto_merge(act, pull, method="squash", title="All in one")
+        merges.disable_auto_merge(act, pull)
+        merges.enable_auto_merge(act, pull, method="merge")
         refs.create(act, town.repository, ref="refs/heads/stable", sha=town.tip())
         pulls.update(act, pull, base="stable")
         pulls.update(act, pull, base="main")
         refs.update(act, town.repository, ref="refs/heads/feature", sha=_amended(town), force=True)
-        pulls.request_reviews(act, pull, users=[rev])
-        pulls.remove_review_requests(act, pull, users=[rev])
+        reviews.request_reviews(act, pull, users=[rev])
+        reviews.remove_review_requests(act, pull, users=[rev])
         act.database.insert(TeamRepository, team_id=team.id, repository_id=town.repository.id, role="write")
-        pulls.request_reviews(act, pull, users=[rev], teams=[team])
+        reviews.request_reviews(act, pull, users=[rev], teams=[team])
     with town.acting("rev") as act:
         reviews.create(act, pull, event=None, body="Still writing")
 

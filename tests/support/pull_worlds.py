@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ghx_bench.twin.commands import contents, pulls, pushes, refs, repositories, signatures, users
+from ghx_bench.twin.commands import contents, kernel, pulls, refs, repositories, users
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import Event, Issue, Pull, Repository, User
@@ -47,7 +47,7 @@ class Shop:
             start = old or git.ref(f"refs/heads/{home.default_branch}")
             sha = self.commit(act, home, start, files, message)
             git.set_ref(f"refs/heads/{branch}", sha)
-            pushes.record(act, home, [RefUpdate(f"refs/heads/{branch}", old, sha)])
+            refs.record_push(act, home, [RefUpdate(f"refs/heads/{branch}", old, sha)])
         return sha
 
     def commit(
@@ -59,7 +59,7 @@ class Shop:
             for path, text in files.items()
         ]
         ann = self.people["ann"]
-        own = signatures.of_user(ann, act.now)
+        own = kernel.user_signature(ann, act.now)
         return git.write_commit(
             tree=git.write_tree(start, changes),
             parents=(start,) if start else (),

@@ -10,16 +10,15 @@ from ghx_bench.twin.commands import (
     comments,
     contents,
     issues,
+    kernel,
     labels,
     merges,
     milestones,
     pulls,
-    pushes,
     reactions,
     refs,
     repositories,
     reviews,
-    signatures,
     threads,
     users,
     workflow_runs,
@@ -116,13 +115,13 @@ def _commit(act: Act, repository: Repository, branch: str, number: int, *, start
     old = git.ref(ref)
     parent = start or old or git.ref(f"refs/heads/{repository.default_branch}")
     text = TEXT.replace(f"line {number}\n", f"line {number} by {branch} at {act.now}\n")
-    who = signatures.of_user(_chosen(act, User, number), act.now)
+    who = kernel.user_signature(_chosen(act, User, number), act.now)
     tree = git.write_tree(parent, [TreeChange(path="poem.txt", sha=git.write_blob(text.encode()))])
     sha = git.write_commit(
         tree=tree, parents=(parent,) if parent else (), message=f"Change {number}", author=who, committer=who
     )
     git.set_ref(ref, sha)
-    pushes.record(act, repository, [RefUpdate(ref, old, sha)])
+    refs.record_push(act, repository, [RefUpdate(ref, old, sha)])
 
 
 def _force(act: Act, first: int, second: int) -> None:
@@ -209,7 +208,7 @@ def _check(act: Act, first: int, second: int) -> None:
 
 def _run(act: Act, first: int, second: int) -> None:
     home = lookup.repository_of(act.world, pull := _chosen(act, Pull, first))
-    workflow = workflows.enter(act, home, name=("CI", "Nightly")[second % 2])
+    workflow = workflows.create_or_update(act, home, name=("CI", "Nightly")[second % 2])
     run = workflow_runs.create(
         act, workflow, sha=pull.head_sha, event=("push", "pull_request")[first % 2], branch=pull.head_ref
     )
@@ -239,7 +238,7 @@ def _merge(act: Act, first: int, second: int) -> None:
 def _auto_merge(act: Act, first: int, second: int) -> None:
     pull = _chosen(act, Pull, first)
     repositories.update(act, lookup.repository_of(act.world, pull), allow_auto_merge=True)
-    pulls.enable_auto_merge(act, pull, title=f"Later {second}")
+    merges.enable_auto_merge(act, pull, title=f"Later {second}")
 
 
 def _settings(act: Act, first: int, second: int) -> None:
@@ -264,7 +263,7 @@ def _access(act: Act, first: int, second: int) -> None:
 
 def _ask(act: Act, first: int, second: int) -> None:
     teams = [_chosen(act, Team, 0)] if second % 2 else []
-    pulls.request_reviews(act, _chosen(act, Pull, first), users=[_chosen(act, User, second)], teams=teams)
+    reviews.request_reviews(act, _chosen(act, Pull, first), users=[_chosen(act, User, second)], teams=teams)
 
 
 def _new_issue(act: Act, first: int, second: int) -> None:

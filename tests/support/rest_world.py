@@ -196,7 +196,7 @@ def _review(made: Seeded) -> None:
     with world.acting(Viewer(user=made.people["ann"])) as act:
         body = f"Closes #{ids['issue']}"
         pull = pulls.create(act, home, title="Fix it", head="feature/x", base="main", body=body)
-        pulls.request_reviews(act, pull, users=[made.people["bob"]])
+        reviews.request_reviews(act, pull, users=[made.people["bob"]])
         status = checks.create_status(act, home, sha=pull.head_sha, state="success", context="ci")
         run = checks.create_check_run(act, home, sha=pull.head_sha, name="build", conclusion="success")
         ids |= {"pull": ids["closed_issue"] + 1, "status": status.id, "check_run": run.id}
@@ -219,7 +219,7 @@ def _review(made: Seeded) -> None:
 def _runs(made: Seeded) -> None:
     home, ids = _home(made), made.ids
     with made.world.acting(Viewer(user=made.people["bob"])) as act:
-        workflow = workflows.enter(act, home, name="CI", path=".github/workflows/ci.yml")
+        workflow = workflows.create_or_update(act, home, name="CI", path=".github/workflows/ci.yml")
         for name, event in (("run", "pull_request"), ("running", "push")):
             made_run = workflow_runs.create(act, workflow, sha=made.shas["head"], event=event, branch="feature/x")
             workflow_runs.add_job(act, made_run, name="lint", conclusion="success")
@@ -236,7 +236,7 @@ def _another_pull(made: Seeded, name: str) -> None:
         refs.create(act, home, ref=f"refs/heads/{name}", sha=start)
         contents.put(act, home, path=f"{name}.txt", content=b"x\n", message=f"Add {name}", branch=name)
         pull = pulls.create(act, home, title=name.title(), head=name, base="main")
-        pulls.request_reviews(act, pull, users=[made.people["bob"]])
+        reviews.request_reviews(act, pull, users=[made.people["bob"]])
         made.ids[name] = lookup.issue_of(made.world, pull).number
         if name == "merged":
             merges.merge(act, pull)

@@ -7,12 +7,11 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.answer import ToolAnswer
-from ghx_bench.agents.process import Household
+from ghx_bench.agents.process import ProcessGroup
 from ghx_bench.agents.reference import ReferenceSession
 from ghx_bench.agents.solution import Solution, SolutionError
 from ghx_bench.agents.toolbelt import ToolBelt
-from ghx_bench.agents.toolset import McpServer, ToolSet
+from ghx_bench.agents.toolset import McpServer, ToolAnswer, ToolSet
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.index import ENTRIES
@@ -129,7 +128,7 @@ class Ground:
         async with self.client(world) as client:
             tools, recorder = Tools(client, altered), TraceRecorder()
             servers = {SERVER: cast("Any", tools)}
-            belt = ToolBelt(request=request, recorder=recorder, servers=servers, members=Household())
+            belt = ToolBelt(request=request, recorder=recorder, servers=servers, group=ProcessGroup())
             try:
                 await ReferenceSession(request, recorder, belt, solution).prompt("")
             except SolutionError:

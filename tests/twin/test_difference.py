@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world
 
-from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, refs, repositories, users
+from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, refs, repositories, reviews, users
 from ghx_bench.twin.commands.contents import put
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
@@ -221,7 +221,7 @@ def _records(world: World) -> list[list[object]]:
 def test_requests_and_labels_of_a_pull_request_have_names(base: World, world: World) -> None:
     with world.acting(viewer(world, "ann")) as act:
         pull = lookup.pull(world, widgets(world), 2)
-        pulls.request_reviews(act, pull, users=[lookup.user(world, "ann")])
+        reviews.request_reviews(act, pull, users=[lookup.user(world, "ann")])
         labels.create(act, widgets(world), name="new")
     names = [each.name for each in telling(diff(base, world)) if each.kind != "events"]
     assert names == ["acme/widgets label new", "acme/widgets#2 review request ann"]

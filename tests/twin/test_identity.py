@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seeds import rich_world
 
-from ghx_bench.twin.identity import NodeId, parse_node_id
-from ghx_bench.twin.nodes import node_id, record_of, repository_id
+from ghx_bench.twin.nodes import NodeId, find_record, node_id, parse_node_id, repository_id
 from ghx_bench.twin.state import records
 from ghx_bench.twin.world import World
 
@@ -50,19 +49,19 @@ def test_every_record_with_an_id_is_found_by_it(world: World) -> None:
             if isinstance(record, records.Issue) and record.is_pull:
                 continue  # a pull request is found by the id of its `Pull`
             identity = node_id(world.database, record)
-            assert record_of(world.database, identity) == record
+            assert find_record(world.database, identity) == record
             seen.add(identity)
     assert len(seen) > 60
 
 
 def test_an_id_of_the_wrong_kind_finds_nothing(world: World) -> None:
     repository = world.database.all(records.Repository)[0]
-    assert record_of(world.database, str(NodeId("U", None, 4_000_000_000))) is None
-    assert record_of(world.database, str(NodeId("XX", None, repository.id))) is None
-    assert record_of(world.database, str(NodeId("I", repository.id + 1, 1))) is None
+    assert find_record(world.database, str(NodeId("U", None, 4_000_000_000))) is None
+    assert find_record(world.database, str(NodeId("XX", None, repository.id))) is None
+    assert find_record(world.database, str(NodeId("I", repository.id + 1, 1))) is None
     acme = world.database.one(records.User, login="acme")
     assert acme is not None
-    assert record_of(world.database, str(NodeId("U", None, acme.id))) is None
+    assert find_record(world.database, str(NodeId("U", None, acme.id))) is None
 
 
 def test_every_record_of_a_repository_knows_it(world: World) -> None:

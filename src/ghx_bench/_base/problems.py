@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
+Tokens = tuple[str | int, ...]
+"""Where something is in a document: keys and indices."""
+
 _LONGEST_VALUE = 60
 _LONGEST_POINTER = 300
 _MOST_NAMES = 16

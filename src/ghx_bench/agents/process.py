@@ -1,4 +1,7 @@
-"""Programs started for a session, and gone with it: the whole family, also those who left the family."""
+"""Programs started for a session, ended with it together with all their descendants.
+
+Why descendants are recognised by a mark as well as by their Unix session: `docs/adr/process-families.md`.
+"""
 
 import itertools
 import os
@@ -24,52 +27,63 @@ _GRACE_S = 2.0
 _LOOK_AGAIN_S = 0.02
 
 
-class Household:
-    """The programs of one session: of each, what it leaves behind is ended with it, and the rest with the session.
+class ProcessGroup:
+    """The programs of one session, and their descendants.
 
-    Looking for runaways means looking at every process of the machine, which takes longer than most commands do:
-    behind a command that was not cut short it is only done where the command left somebody in its group.
+    With a program ends what it left in its Unix process group. Descendants that detached themselves from that (as
+    `setsid` and daemons do) end with the session, or with their program if that is cut short.
     """
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(16)
-        self._counted = itertools.count(1)
-        self._started: dict[int, str] = {}  # the mark of each program, by its number
+        self._counter = itertools.count(1)
+        self._marks: dict[int, str] = {}  # the mark of each program, by its process id
 
     async def start(
         self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
     ) -> Process:
-        """Start a program, shielded: of one that is cancelled while it starts, nobody would know the id."""
+        """Start a program with this environment, in a Unix session of its own."""
+        # Shielded: the id of a process whose start is cancelled would be lost, and it would live on.
         with anyio.CancelScope(shield=True):
-            mark = f"{self._mark}.{next(self._counted)}."
-            process = await _start(command, {**environment, MARK: mark}, directory, stderr)
-            self._started[process.pid] = mark
+            # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
+            mark = f"{self._mark}.{next(self._counter)}."
+            process = await anyio.open_process(
+                list(command),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=stderr,
+                cwd=directory,
+                env={**environment, MARK: mark},
+                start_new_session=True,
+            )
+            self._marks[process.pid] = mark
             return process
-        raise RuntimeError("nobody cancels this scope")
+        raise RuntimeError("a shielded scope that nothing cancels was left early")
 
-    async def end(self, process: Process, grace_s: float, *, runaways: bool) -> None:
-        """End a program and what it left behind; its runaways too, which are known by the mark, if that is wanted."""
-        if runaways or _has_group(process.pid):
-            mark = self._started[process.pid] if runaways else None
-            await _end_family(_Family(sessions=frozenset({process.pid}), mark=mark), grace_s)
+    async def end(self, process: Process, grace_s: float, *, with_detached: bool) -> None:
+        """End a program and what it left in its group; its detached descendants too, if that is asked for."""
+        # Finding the detached means looking at every process of the machine, which takes longer than most commands do.
+        if with_detached or _group_exists(process.pid):
+            mark = self._marks[process.pid] if with_detached else None
+            await _kill_tree(_Tree(sessions=frozenset({process.pid}), mark=mark), grace_s)
 
     async def end_all(self, grace_s: float) -> None:
         """End whatever is left of all programs."""
-        if self._started:
-            # A number that somebody has again is not ours any more: it is not given out while our session is there.
-            left = frozenset(number for number in self._started if not psutil.pid_exists(number))
-            await _end_family(_Family(sessions=left, mark=self._mark), grace_s)
+        if self._marks:
+            # The system does not reuse an id while its session has members: an id that exists again is a stranger's.
+            sessions = frozenset(pid for pid in self._marks if not psutil.pid_exists(pid))
+            await _kill_tree(_Tree(sessions=sessions, mark=self._mark), grace_s)
 
 
 @asynccontextmanager
-async def household(*, grace_s: float = _GRACE_S) -> AsyncGenerator[Household]:
-    """Hold the programs of one session; on leaving, also when cancelled, nobody of them is left."""
-    members = Household()
+async def process_group(*, grace_s: float = _GRACE_S) -> AsyncGenerator[ProcessGroup]:
+    """Hold the programs of one session; on leaving, also when cancelled, none of their processes is left."""
+    group = ProcessGroup()
     try:
-        yield members
+        yield group
     finally:
         with anyio.CancelScope(shield=True):
-            await members.end_all(grace_s)
+            await group.end_all(grace_s)
 
 
 @asynccontextmanager
@@ -80,107 +94,94 @@ async def program(
     directory: Path | None = None,
     stderr: int | None = DEVNULL,
     grace_s: float = _GRACE_S,
-    members: Household | None = None,
+    group: ProcessGroup | None = None,
 ) -> AsyncGenerator[Process]:
     """Run a program with this environment and no other; on leaving, also when cancelled, its descendants are gone too.
 
     They are asked to end first (SIGTERM), and killed after `grace_s`. Its standard input and output are pipes; what it
-    says on standard error is dropped unless asked for, since nobody may be reading. One variable is added, by which
-    descendants are recognised. A program that is not there raises `FileNotFoundError`.
+    writes to standard error is dropped unless asked for, since a pipe that is not read fills up and blocks it. One
+    variable is added, by which descendants are recognised. A program that is not there raises `FileNotFoundError`.
 
-    Of a program in a household, those descendants who left its group by themselves may stay as long as that, unless it
-    is cut short.
+    Of a program in a `group`, detached descendants may live as long as the group does, unless it is cut short.
     """
-    house, to_its_end = members or Household(), False
-    process = await house.start(command, environment, directory, stderr)
+    owner, ran_to_its_end = group or ProcessGroup(), False
+    process = await owner.start(command, environment, directory, stderr)
     try:
         yield process
-        to_its_end = True
+        ran_to_its_end = True
     finally:
         with anyio.CancelScope(shield=True):
             try:
-                await house.end(process, grace_s, runaways=members is None or not to_its_end)
+                await owner.end(process, grace_s, with_detached=group is None or not ran_to_its_end)
             finally:
                 await process.aclose()
 
 
-async def _start(
-    command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
-) -> Process:
-    return await anyio.open_process(
-        list(command),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=stderr,
-        cwd=directory,
-        env=environment,
-        start_new_session=True,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Family:
-    """Who belongs together: the members of these sessions, whose mark begins like this, and their descendants."""
+class _Tree:
+    """Processes that belong together: those in these sessions, those whose mark begins like this, their descendants."""
 
     sessions: frozenset[int]
     mark: str | None
 
-    def living(self) -> list[psutil.Process]:
-        """Find the members that are alive."""
+    def find_living(self) -> list[psutil.Process]:
+        """Return those that are alive now."""
+        # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
         ours = psutil.Process().create_time()
         alive = [
             each for each in psutil.process_iter(["ppid", "create_time"]) if (each.info["create_time"] or 0) >= ours
         ]
-        family = {process.pid for process in alive if self._has(process)}
-        grew = bool(family)
-        while grew:
-            children = {process.pid for process in alive if process.info["ppid"] in family} - family
-            family |= children
-            grew = bool(children)
-        return [process for process in alive if process.pid in family and _is_alive(process)]
+        members = {process.pid for process in alive if self._is_root(process)}
+        found = members
+        while found:
+            # By parents as well: a child in a session of its own and without the variable has nothing else in common.
+            found = {process.pid for process in alive if process.info["ppid"] in members} - members
+            members |= found
+        return [process for process in alive if process.pid in members and _is_alive(process)]
 
-    def _has(self, process: psutil.Process) -> bool:
+    def _is_root(self, process: psutil.Process) -> bool:
         try:
             if os.getsid(process.pid) in self.sessions:
                 return True
             return self.mark is not None and process.environ().get(MARK, "").startswith(self.mark)
         except (psutil.Error, OSError):
-            return False
+            return False  # it ended meanwhile, or belongs to another user
 
 
-async def _end_family(family: _Family, grace_s: float) -> None:
-    """End all members, politely first."""
+async def _kill_tree(tree: _Tree, grace_s: float) -> None:
+    """End all processes of a tree: politely first, then by force."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if await _ended_by(number, family, grace_s):
+        if await _signal_all(number, tree, grace_s):
             return
-    started_by = ", ".join(map(str, sorted(family.sessions)))
+    started_by = ", ".join(map(str, sorted(tree.sessions)))
     raise EnvironmentFailure(f"processes started by program {started_by} outlived SIGKILL; end them by hand")
 
 
-async def _ended_by(number: int, family: _Family, grace_s: float) -> bool:
-    """Signal every member once, those who join late too, and say whether all are gone in time."""
-    told: set[int] = set()
-    latest = anyio.current_time() + grace_s
-    while living := await to_thread.run_sync(family.living):
-        if anyio.current_time() > latest:
+async def _signal_all(number: int, tree: _Tree, grace_s: float) -> bool:
+    """Signal every process of a tree once, those that join late too; return whether all are gone in time."""
+    signalled: set[int] = set()
+    deadline = anyio.current_time() + grace_s
+    # In a thread: looking at all processes of the machine blocks, and other sessions of the run go on meanwhile.
+    while living := await to_thread.run_sync(tree.find_living):
+        if anyio.current_time() > deadline:
             return False
-        for member in living:
-            if member.pid not in told:
-                told.add(member.pid)
+        for process in living:
+            if process.pid not in signalled:
+                signalled.add(process.pid)
                 with suppress(psutil.Error):
-                    member.send_signal(number)
+                    process.send_signal(number)
         await anyio.sleep(_LOOK_AGAIN_S)
     return True
 
 
-def _has_group(leader: int) -> bool:
-    """Say whether anybody is left in the group of a program; the program itself counts while nobody waited for it."""
+def _group_exists(leader: int) -> bool:
+    """Return whether a program's Unix process group has members; the program itself is one until it is waited for."""
     try:
         os.killpg(leader, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass  # there is one, with a member that we may not signal
     return True
 
 

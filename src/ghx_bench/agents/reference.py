@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import listed
-from ghx_bench.agents.answer import ToolAnswer
+from ghx_bench._base.templates import as_text
 from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import ToolSet
-from ghx_bench.agents.variables import UnknownVariableError, Variables, as_text
+from ghx_bench.agents.toolset import ToolAnswer, ToolSet
+from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -61,6 +61,7 @@ class ReferenceSession:
         try:
             return await self._solve()
         except SolutionError as error:
+            # In the trace, too: of a warm-up that fails, the trace is all that is kept.
             self._recorder.error(str(error), recoverable=False)
             raise
 
@@ -91,27 +92,27 @@ class ReferenceSession:
             here = f"{place} {number}"
             try:
                 if step.for_each is not None:
-                    variables = await self._go_through(step, variables, here)
+                    variables = await self._loop(step, variables, here)
                 else:
-                    answer = await self._act(step, variables)
+                    answer = await self._call(step, variables)
                     _check(step, answer, here)
                     if step.saved_as is not None:
                         variables = variables.with_value(step.saved_as, answer.value)
-            except UnknownVariableError as error:
+            except (UnknownVariableError, UnfitValueError) as error:
                 raise SolutionError(f"{here} ({step.in_words}): {error}") from None
         return variables
 
-    async def _go_through(self, step: Step, variables: Variables, place: str) -> Variables:
+    async def _loop(self, step: Step, variables: Variables, place: str) -> Variables:
         items = variables.look_up(step.for_each or "")
         if not isinstance(items, list):
-            raise SolutionError(f"{place}: {step.for_each} is not a list{_what_it_is(items)}")
+            raise SolutionError(f"{place}: {step.for_each} is not a list{_describe_value(items)}")
         for number, item in enumerate(items, start=1):
             inside = variables.with_value(step.as_, item)
             done = await self._follow(step.do or (), inside, f"{place}, item {number}, step")
             variables = done.as_outside(variables, step.as_)
         return variables
 
-    async def _act(self, step: Step, variables: Variables) -> ToolAnswer:
+    async def _call(self, step: Step, variables: Variables) -> ToolAnswer:
         """Make the call of a step, in a turn of its own."""
         if step.mcp is not None:
             server, arguments = self._server(step.mcp), variables.fill(step.mcp.arguments)
@@ -141,8 +142,8 @@ def bindings_of(request: SessionRequest) -> dict[str, JsonValue]:
     return {**repo, **(bindings if isinstance(bindings, dict) else {})}
 
 
-def _what_it_is(value: JsonValue) -> str:
-    """Say what there is instead of a list; the list is often inside."""
+def _describe_value(value: JsonValue) -> str:
+    """Return what there is instead of a list, with the keys of an object: the list is often behind one of them."""
     if isinstance(value, dict):
         return f", but an object with {listed(value)}" if value else ", but an empty object"
     words = as_text(value)
@@ -154,22 +155,20 @@ def _check(step: Step, answer: ToolAnswer, place: str) -> None:
         return
     if step.expect_failure:
         raise SolutionError(f"{place} ({step.in_words}) was expected to fail, and succeeded")
-    raise SolutionError(f"{place} ({step.in_words}) failed{_how(answer)}{_strictness(step)}")
+    # `-e` and `pipefail` make a step fail that would pass in a terminal: the author is told where that is possible.
+    is_script = step.shell is not None and _MORE_THAN_A_COMMAND.search(step.shell.strip())
+    reminder = _REMINDER if is_script else ""
+    raise SolutionError(f"{place} ({step.in_words}) failed{_describe_failure(answer)}{reminder}")
 
 
-def _how(answer: ToolAnswer) -> str:
+def _describe_failure(answer: ToolAnswer) -> str:
     code = "" if answer.exit_code is None else f" with exit code {answer.exit_code}"
     words = " ".join((answer.complaint.strip() or answer.text).split())
     return f"{code}: {_without_middle(words)}" if words else f"{code} and said nothing"
 
 
-def _strictness(step: Step) -> str:
-    """Remind of what makes a step fail that would pass in a terminal."""
-    return _REMINDER if step.shell is not None and _MORE_THAN_A_COMMAND.search(step.shell.strip()) else ""
-
-
 def _without_middle(words: str) -> str:
-    """Keep both ends: programs say what is wrong first, and shells last."""
+    """Return both ends of a long text: programs say what is wrong first, and shells last."""
     if len(words) <= _LONGEST_REASON:
         return words
     return f"{words[: _LONGEST_REASON // 3].rstrip()} … {words[-_LONGEST_REASON * 2 // 3 :].lstrip()}"

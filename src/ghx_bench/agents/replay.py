@@ -43,8 +43,8 @@ class ServerCall:
     arguments: dict[str, JsonValue]
 
 
-def understood(call: ToolCallEvent, servers: Iterable[str]) -> ShellCall | ServerCall | None:
-    """Say what a recorded call can be made again as; `None` for tools of the agent's own, such as its editor."""
+def parse_call(call: ToolCallEvent, servers: Iterable[str]) -> ShellCall | ServerCall | None:
+    """Return how a recorded call can be made again; `None` for tools of the agent's own, such as its editor."""
     if found := server_tool_of(call.name, servers):
         return ServerCall(*found, call.input if isinstance(call.input, dict) else {})
     match command_of(call):
@@ -75,7 +75,7 @@ class ReplayProvider:
         recorder, recording = TraceRecorder(), self._recordings(request.cell)
         servers = ToolSet.of(request.mode).mcp_servers
         calls = recording.tool_calls if recording else ()
-        with_servers = any(isinstance(understood(call, servers), ServerCall) for call in calls)
+        with_servers = any(isinstance(parse_call(call, servers), ServerCall) for call in calls)
         async with tool_belt(request, recorder, with_servers=with_servers) as belt:
             yield ReplaySession(request, recorder, belt, recording)
 
@@ -90,7 +90,7 @@ class ReplaySession:
         self._tools = ToolSet.of(request.mode)
 
     async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature; the recording has the task
-        """Make the recorded calls again, and say what was said last."""
+        """Make the recorded calls again, and answer what was answered last."""
         if self._recording is None:
             raise SolutionError(f"there is no recorded session for {self._request.cell}; record one, or leave it out")
         said = ""
@@ -116,10 +116,11 @@ class ReplaySession:
                 pass  # what the agent thought is not done again
 
     async def _call(self, call: ToolCallEvent) -> None:
-        match understood(call, self._tools.mcp_servers):
+        match parse_call(call, self._tools.mcp_servers):
             case ServerCall(server, tool, arguments):
                 await self._belt.mcp(server, tool, arguments)
             case ShellCall(command) if self._tools.shell:
+                # Without the strict options of solutions, which no agent's shell has; what failed then may fail again.
                 await self._belt.shell(command)
             case _:
                 self._recorder.error(f"tool {call.name!r} cannot be replayed, and was left out", recoverable=True)

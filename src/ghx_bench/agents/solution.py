@@ -6,28 +6,26 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, Strict, StringConstraints, model_validator
 
-from ghx_bench.agents.variables import PATH, VARIABLE, names_in
+from ghx_bench._base.templates import VARIABLE
 from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.documents.section import Flag, Name, Section, Text
 from ghx_bench.profiler.causes import Cause, MeasurementError
 
 SUFFIX = ".solution.yaml"
-"""How the file of a scenario's solution ends, behind the scenario's id."""
+"""What follows the scenario's id in the name of its solution file."""
 
-VariableName = Annotated[
-    str, Strict(), StringConstraints(pattern=rf"^{VARIABLE}$", max_length=128), Field(examples=["threads"])
-]
+VariableName = Annotated[str, Strict(), StringConstraints(pattern=rf"^{VARIABLE}$"), Field(examples=["threads"])]
 
 ListPath = Annotated[
     str,
     Strict(),
-    StringConstraints(pattern=rf"^{PATH}$", max_length=512),
+    StringConstraints(pattern=rf"^{VARIABLE}(?:\.[A-Za-z0-9_-]+)*$", max_length=512),
     Field(examples=["threads.items"]),
 ]
 
 
 class SolutionError(MeasurementError):
-    """A solution does not do what it says: the bench's own fault, and nothing about any agent."""
+    """A step of a solution did not do what it should: the fault of the bench, and not of an agent."""
 
     code: ClassVar[str] = "SOLUTION_FAILED"
     cause: Cause = Cause.BENCH
@@ -46,7 +44,8 @@ class Step(Section):
     """One step: a shell command, a call of an MCP tool, or steps for each item of a list."""
 
     shell: Text | None = Field(
-        default=None, description="A shell command; {{names}} are replaced, and quoted as their place needs it."
+        default=None,
+        description="A shell command; {{names}} are replaced, and the shell reads values as they are.",
     )
     mcp: McpCall | None = Field(default=None, description="A call of an MCP tool.")
     for_each: ListPath | None = Field(default=None, description="The list to go through.")
@@ -94,14 +93,8 @@ class Solution(Section):
     steps: tuple[Step, ...] = ()
     answer: str = "Done."
 
-    def names_needed(self) -> frozenset[str]:
-        """Return the variables that have to be bound: those it uses and does not make itself before."""
-        made: set[str] = set()
-        needed = frozenset(_needed_by(self.steps, made))
-        return needed | (frozenset(names_in(self.answer)) - made)
-
     def needs_servers(self) -> bool:
-        """Say whether any step calls a tool of an MCP server."""
+        """Return whether any step calls a tool of an MCP server."""
         return any(step.mcp is not None for step in _all_steps(self.steps))
 
 
@@ -130,17 +123,3 @@ def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
     for step in steps:
         yield step
         yield from _all_steps(step.do or ())
-
-
-def _needed_by(steps: tuple[Step, ...], made: set[str]) -> Iterator[str]:
-    """Yield the variables that steps use before one of them is `made`."""
-    for step in steps:
-        uses: list[JsonValue] = [step.shell or "", {} if step.mcp is None else step.mcp.arguments]
-        used = {*names_in(uses), *([step.for_each.partition(".")[0]] if step.for_each else ())}
-        yield from used - made
-        if step.do is not None:
-            inside = {*made, step.as_}
-            yield from _needed_by(step.do, inside)
-            made |= inside - {step.as_}
-        if step.saved_as is not None:
-            made.add(step.saved_as)

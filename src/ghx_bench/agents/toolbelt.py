@@ -1,17 +1,18 @@
-"""The hands of the control agents: real shells and real MCP sessions, and a note of every call."""
+"""The tools of a session, for agents written in Python: real shells and real MCP sessions, each call recorded."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE
 from typing import Protocol
 
-from anyio.abc import Process
+import anyio
+from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
-from ghx_bench.agents.answer import ToolAnswer, value_of
-from ghx_bench.agents.process import Household, household
-from ghx_bench.agents.shell import Ran, outcome_of, shell_of
-from ghx_bench.agents.toolset import ToolSet, tool_name
+from ghx_bench.agents.process import ProcessGroup, process_group, program
+from ghx_bench.agents.toolset import ToolAnswer, ToolSet, tool_name, value_of
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -19,7 +20,12 @@ from ghx_bench.profiler.recorder import TraceRecorder
 SHELL_TOOL = "bash"
 """What a shell call is called in traces; its input is `{"command": ...}`."""
 
+MOST_BYTES = 8_000_000
+"""What is kept of each stream of a command; the rest is read and dropped, so that the program can go on."""
+
 _LONGEST_ERROR = 500
+_LOOK_AGAIN_S = 0.05
+_LAST_WORDS_S = 0.2
 
 
 class Server(Protocol):
@@ -37,39 +43,26 @@ class ToolBelt:
     request: SessionRequest
     recorder: TraceRecorder
     servers: Mapping[str, Server]
-    members: Household
+    group: ProcessGroup
 
     async def shell(self, command: str, *, options: Sequence[str] = ()) -> ToolAnswer:
         """Run a command in bash, in the stage's folder and environment."""
-        # What is done to be rid of what it left behind is not the tool's time: the call is over before the stack is.
-        async with AsyncExitStack() as clearing_up:
+        environment, directory = self.request.environment, self.request.directory
+        shell = open_shell(command, environment=environment, directory=directory, options=options, group=self.group)
+        # Ending what the command left behind is not the tool's time: the call is over before the stack is left.
+        async with AsyncExitStack() as clean_up:
             with self.recorder.timed_tool_call(SHELL_TOOL, {"command": command}) as call:
-                ran = await outcome_of(await clearing_up.enter_async_context(self._shell_of(command, options)))
-                call.output = ran.output
-                if ran.exit_code:
-                    call.error = _complaint(ran)
+                result = await read_result(await clean_up.enter_async_context(shell))
+                call.output = result.output
+                if result.exit_code:
+                    call.error = result.complaint
         return ToolAnswer(
-            text=ran.output,
-            value=value_of(ran.stdout),
-            failed=ran.exit_code != 0,
-            exit_code=ran.exit_code,
-            complaint=ran.stderr,
+            text=result.output,
+            value=value_of(result.stdout),
+            failed=result.exit_code != 0,
+            exit_code=result.exit_code,
+            complaint=result.stderr,
         )
-
-    @asynccontextmanager
-    async def _shell_of(self, command: str, options: Sequence[str]) -> AsyncGenerator[Process]:
-        request = self.request
-        try:
-            async with shell_of(
-                command,
-                environment=request.environment,
-                directory=request.directory,
-                options=options,
-                members=self.members,
-            ) as process:
-                yield process
-        except FileNotFoundError:
-            raise EnvironmentFailure("the session has no bash on its PATH, or no folder to work in") from None
 
     async def mcp(self, server: str, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool of an MCP server."""
@@ -87,18 +80,109 @@ async def tool_belt(
 ) -> AsyncGenerator[ToolBelt]:
     """Open the session's MCP servers, if wanted, and hand out its tools; on leaving, every process is gone."""
     servers: dict[str, Server] = {}
-    async with household() as members, AsyncExitStack() as stack:
+    async with process_group() as group, AsyncExitStack() as stack:
         wanted = ToolSet.of(request.mode).mcp_servers if with_servers else {}
         if wanted:
-            from ghx_bench.agents.toolserver import connected  # noqa: PLC0415 - loads the MCP SDK, see there
+            from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
             for name, server in wanted.items():
                 servers[name] = await stack.enter_async_context(
-                    connected(name, server, environment=request.environment, directory=request.directory)
+                    connect(name, server, environment=request.environment, directory=request.directory)
                 )
-        yield ToolBelt(request=request, recorder=recorder, servers=servers, members=members)
+        yield ToolBelt(request=request, recorder=recorder, servers=servers, group=group)
 
 
-def _complaint(ran: Ran) -> str:
-    lines = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
-    return f"exit code {ran.exit_code}" + (f": {lines[-1][:_LONGEST_ERROR]}" if lines else "")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellResult:
+    """The output of a command, and how it ended."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    bytes_left_out: int = 0
+
+    @property
+    def output(self) -> str:
+        """Both streams, as an agent gets to see them."""
+        left_out = f"({self.bytes_left_out:,} bytes left out)\n" if self.bytes_left_out else ""
+        between = "\n" if self.stdout and self.stderr and not self.stdout.endswith("\n") else ""
+        return f"{self.stdout}{between}{self.stderr}{left_out}"
+
+    @property
+    def complaint(self) -> str:
+        """Why it failed, in one line: programs say so last."""
+        lines = (self.stderr.strip() or self.stdout.strip()).splitlines()
+        return f"exit code {self.exit_code}" + (f": {lines[-1][:_LONGEST_ERROR]}" if lines else "")
+
+
+@asynccontextmanager
+async def open_shell(
+    command: str,
+    *,
+    environment: Mapping[str, str],
+    directory: Path | None = None,
+    options: Sequence[str] = (),
+    group: ProcessGroup | None = None,
+) -> AsyncGenerator[Process]:
+    """Start bash with a command; leaving the block ends what the command left in the background."""
+    words = ["bash", *options, "-c", command]
+    try:
+        async with program(words, environment=environment, directory=directory, stderr=PIPE, group=group) as process:
+            yield process
+    except FileNotFoundError:
+        raise EnvironmentFailure("the session has no bash on its PATH, or no folder to work in") from None
+
+
+async def read_result(process: Process) -> ShellResult:
+    """Wait until a command is over, which is when its shell is: what it left in the background is not waited for."""
+    stdout, stderr = _Capture(), _Capture()
+    await _read_streams(process, stdout, stderr)
+    code = process.returncode
+    return ShellResult(
+        stdout=stdout.text,
+        stderr=stderr.text,
+        exit_code=await process.wait() if code is None else code,
+        bytes_left_out=stdout.left_out + stderr.left_out,
+    )
+
+
+@dataclass(slots=True)
+class _Capture:
+    """What a stream said, up to a limit."""
+
+    chunks: list[bytes] = field(default_factory=list[bytes])
+    kept: int = 0
+    left_out: int = 0
+
+    async def read(self, stream: ByteReceiveStream) -> None:
+        async for chunk in stream:
+            keep = chunk[: MOST_BYTES - self.kept]
+            self.chunks.append(keep)
+            self.kept += len(keep)
+            self.left_out += len(chunk) - len(keep)
+
+    @property
+    def text(self) -> str:
+        return b"".join(self.chunks).decode(errors="replace")
+
+
+async def _read_streams(process: Process, stdout: _Capture, stderr: _Capture) -> None:
+    """Read both streams to their end, or as long as the shell lives: a child in the background may keep them open."""
+    if process.stdin is not None:
+        await process.stdin.aclose()  # a command that asks for something must not wait for an answer
+    async with anyio.create_task_group() as watching:
+        watching.start_soon(_cancel_after, process, watching.cancel_scope)
+        async with anyio.create_task_group() as reading:
+            for stream, capture in ((process.stdout, stdout), (process.stderr, stderr)):
+                if stream is not None:
+                    reading.start_soon(capture.read, stream)
+        watching.cancel_scope.cancel()
+
+
+async def _cancel_after(process: Process, reading: anyio.CancelScope) -> None:
+    """Stop reading soon after the shell ended."""
+    # Looked at now and then: `process.wait` also waits for the streams, which a child may keep open.
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
+        await anyio.sleep(_LOOK_AGAIN_S)
+    await anyio.sleep(_LAST_WORDS_S)
+    reading.cancel()

@@ -4,24 +4,61 @@ The SDK takes a second to load: import this module where a server is really need
 """
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 from typing import cast
 
+import anyio
 import httpx2
+from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.text import TextReceiveStream
 from mcp import Client, MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CONNECTION_CLOSED, CallToolResult
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, CallToolResult, jsonrpc_message_adapter
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.agents.answer import ToolAnswer, value_of
-from ghx_bench.agents.pipes import LastWords, over_pipes
-from ghx_bench.agents.toolset import McpServer
-from ghx_bench.profiler.causes import describe_error
+from ghx_bench.agents.process import program
+from ghx_bench.agents.toolset import McpServer, ToolAnswer, value_of
+from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
+
+_LAST_LINES = 5
+_PATIENCE_S = 0.5
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+"""What the SDK calls a transport: what comes in, and what goes out."""
+
+
+class LastWords:
+    """The last lines of a server's standard error, which usually tell why it did not come up."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._has_ended = anyio.Event()
+
+    async def read(self, stream: ByteReceiveStream) -> None:
+        """Read until the server ends."""
+        async for line in _lines_of(stream):
+            if line.strip():
+                self._lines.append(line.strip())
+        self._has_ended.set()
+
+    async def wait(self) -> None:
+        """Wait until the server has written everything, but not for a child of it that keeps the pipe open."""
+        with anyio.move_on_after(_PATIENCE_S):
+            await self._has_ended.wait()
+
+    def failure(self, what: str, error: BaseException | None = None) -> EnvironmentFailure:
+        """Return an error that says what happened and why: in the server's own words, if it said anything."""
+        reason = " | ".join(self._lines) or ("" if error is None else describe_error(error))
+        return EnvironmentFailure(f"{what}: {reason}" if reason else what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +79,9 @@ class ToolServer:
 
     @property
     def identity(self) -> ServerIdentity:
-        """Its name and version, as it told when the session was opened."""
-        told = self._client.server_info
-        return ServerIdentity(name=told.name if told else None, version=told.version if told else None)
+        """Its name and version, as announced when the session was opened."""
+        info = self._client.server_info
+        return ServerIdentity(name=info.name if info else None, version=info.version if info else None)
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool; what the server refuses is a failed answer, a server that is gone raises."""
@@ -69,7 +106,7 @@ def _answer(result: CallToolResult) -> ToolAnswer:
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     name: str, server: McpServer, *, environment: Mapping[str, str], directory: Path | None = None
 ) -> AsyncGenerator[ToolServer]:
     """Start a server, or reach it at its URL, for one session; on leaving, its processes are gone.
@@ -88,26 +125,80 @@ async def connected(
         except Exception as error:
             if is_open:
                 raise
-            raise last_words.failure(f"the MCP server {name!r} ({_address(server)}) does not come up", error) from error
-
-
-def _address(server: McpServer) -> str:
-    """Say where a server is, as its mode does: what `${NAME}` stands for may be a secret."""
-    return " ".join(server.words) if server.url is None else server.url
+            # As the mode has it, since what `${NAME}` stands for may be a secret.
+            address = " ".join(server.words) if server.url is None else server.url
+            raise last_words.failure(f"the MCP server {name!r} ({address}) does not come up", error) from error
 
 
 def _transport(server: McpServer, directory: Path | None, last_words: LastWords) -> Transport:
     if server.url is not None:
         return cast("Transport", _over_http(server.url, server.headers))
-    streams = over_pipes(server.words, environment=server.environment, directory=directory, last_words=last_words)
+    streams = _over_pipes(server.words, environment=server.environment, directory=directory, last_words=last_words)
     return cast("Transport", streams)
 
 
 @asynccontextmanager
 async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncGenerator[object]:
-    """Speak to a running server; proxies of this process are none of the session's business, nor are deadlines ours."""
+    """Speak to a running server."""
+    # `trust_env` is off, since proxies of this process are not the session's; deadlines belong to the caller.
     async with (
         httpx2.AsyncClient(headers=dict(headers), trust_env=False, timeout=None) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
+
+
+@asynccontextmanager
+async def _over_pipes(
+    command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, last_words: LastWords
+) -> AsyncGenerator[Streams]:
+    """Start a server and pass its messages on in both directions; on leaving, it and its descendants are gone."""
+    # The SDK can start servers itself, but gives them variables of this process, and misses detached descendants.
+    async with program(command, environment=environment, directory=directory, stderr=PIPE) as process:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise RuntimeError("a program was started without its pipes")
+        incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        async with received, sent, anyio.create_task_group() as pipes:
+            pipes.start_soon(_receive, process.stdout, incoming, last_words)
+            pipes.start_soon(_send, outgoing, process.stdin)
+            pipes.start_soon(last_words.read, process.stderr)
+            try:
+                yield received, sent
+            finally:
+                pipes.cancel_scope.cancel()
+
+
+async def _lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:
+    rest = ""
+    async for text in TextReceiveStream(stream, errors="replace"):
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            yield line
+    if rest:
+        yield rest
+
+
+async def _receive(
+    stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: LastWords
+) -> None:
+    """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
+    async with incoming:
+        async for line in _lines_of(stream):
+            try:
+                message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            except ValueError as error:
+                await incoming.send(error)
+            else:
+                await incoming.send(message)
+        await last_words.wait()  # before the client learns that the server ended, and asks for them
+
+
+async def _send(outgoing: MemoryObjectReceiveStream[SessionMessage], stream: ByteSendStream) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await stream.send(f"{text}\n".encode())
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return  # the server is gone, which the reading side learns as well

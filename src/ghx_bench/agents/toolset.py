@@ -1,7 +1,9 @@
 """What a mode gives its agents to work with: a shell or none, programs on its path, MCP servers."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Self, cast
 
 from pydantic import Field, JsonValue, model_validator
@@ -15,12 +17,12 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def fill_variables(text: str, environment: Mapping[str, str]) -> str:
-    """Put the values of environment variables where `${NAME}` stands; raise `KeyError` with a name that is not set."""
+    """Return a text with each `${NAME}` replaced by that environment variable; raise `KeyError` if it is not set."""
     return _VARIABLE.sub(lambda match: environment[match[1]], text)
 
 
 def variables_in(text: str) -> frozenset[str]:
-    """Name the environment variables that `${NAME}` stands for in a text."""
+    """Return the environment variables that a text names as `${NAME}`."""
     return frozenset(_VARIABLE.findall(text))
 
 
@@ -70,7 +72,7 @@ class McpServer(Section):
 
 
 class ToolSet(Section):
-    """The tools of a mode, as `Mode.settings` tells them to providers."""
+    """The tools of a mode, as providers find them in `Mode.settings`."""
 
     shell: Flag = Field(default=True, description="Whether the agent may run commands.")
     tools: tuple[Text, ...] = Field(default=(), description="The programs on the path that make this mode what it is.")
@@ -78,7 +80,7 @@ class ToolSet(Section):
 
     @classmethod
     def of(cls, mode: Mode) -> "ToolSet":
-        """Read the tools off a mode; what other settings it has is of no interest here."""
+        """Return the tools of a mode; its other settings are left out."""
         return cls.model_validate({key: mode.settings[key] for key in cls.model_fields if key in mode.settings})
 
     def settings(self) -> dict[str, JsonValue]:
@@ -87,14 +89,36 @@ class ToolSet(Section):
 
 
 def tool_name(server: str, tool: str) -> str:
-    """Return what a tool of an MCP server is called in traces."""
+    """Return the name of a tool of an MCP server in traces."""
     return f"{server}_{tool}"
 
 
 def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
-    """Return the server and the tool that a name in a trace means, however the agent joins the two; `None` if none."""
+    """Return the server and the tool that a name in a trace means, however the agent joins the two; else `None`."""
+    # The longest first: with servers `git` and `git_hub`, `git_hub_view` is a tool of the second.
     for server in sorted(servers, key=len, reverse=True):
         for prefix in (f"mcp__{server}__", f"{server}__", f"{server}_", f"{server}.", f"{server}/"):
             if name.startswith(prefix) and name != prefix:
                 return server, name.removeprefix(prefix)
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """What a tool answered: as the agent reads it, and as a value where it is structured or is JSON."""
+
+    text: str
+    value: JsonValue
+    failed: bool
+    exit_code: int | None = None
+    """Of a command; `None` for other tools."""
+    complaint: str = ""
+    """What a command wrote to standard error."""
+
+
+def value_of(text: str) -> JsonValue:
+    """Return the value of a text that is JSON, and any other text itself, without the space around it."""
+    try:
+        return cast("JsonValue", json.loads(text))
+    except ValueError:
+        return text.strip()

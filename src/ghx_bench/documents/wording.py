@@ -7,12 +7,10 @@ from typing import Any, cast
 
 from pydantic_core import ErrorDetails
 
-from ghx_bench._base.problems import in_words, listed, nearest, plain, pointer_of, shortened
+from ghx_bench._base.problems import Tokens, in_words, listed, nearest, plain, pointer_of, shortened
 
 Schema = Mapping[str, Any]
 """A part of a model's JSON schema."""
-
-Tokens = tuple[str | int, ...]
 
 _EXPECTED = {
     **dict.fromkeys(("string_type", "string_sub_type", "path_type", "url_type", "bytes_type"), "a string"),

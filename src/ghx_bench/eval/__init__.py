@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_bench.eval.project.loader import load_eval_scenarios, load_scenario_sets, scenario_loader
     from ghx_bench.eval.scenario.binding import BindingError, bind_fixture_variables
     from ghx_bench.eval.scenario.checkpoint_references import bind_references
-    from ghx_bench.eval.scenario.conditions import CheckpointCondition
+    from ghx_bench.eval.scenario.condition_base import CustomScorer
+    from ghx_bench.eval.scenario.conditions import CheckpointCondition, describe_condition, evaluate_condition
     from ghx_bench.eval.scenario.eval_scenario import Assertions, Checkpoint, EvalScenario, FixtureRequirements
-    from ghx_bench.eval.scenario.evaluation import CustomScorer, describe_condition, evaluate_condition
     from ghx_bench.eval.scenario.expectations import expectation_findings
     from ghx_bench.eval.scenario.manifest import (
         FixtureManifest,
@@ -60,9 +60,9 @@ __getattr__, __dir__ = lazy_exports(
         "project.loader": "load_eval_scenarios load_scenario_sets scenario_loader",
         "scenario.binding": "BindingError bind_fixture_variables",
         "scenario.checkpoint_references": "bind_references",
-        "scenario.conditions": "CheckpointCondition",
+        "scenario.condition_base": "CustomScorer",
+        "scenario.conditions": "CheckpointCondition describe_condition evaluate_condition",
         "scenario.eval_scenario": "Assertions Checkpoint EvalScenario FixtureRequirements",
-        "scenario.evaluation": "CustomScorer describe_condition evaluate_condition",
         "scenario.expectations": "expectation_findings",
         "scenario.manifest": "FixtureManifest FixtureResource load_fixture_manifest write_fixture_manifest",
     },

@@ -7,7 +7,7 @@ with World.create() as world, Server() as server:
     environment = server.client_environment(world, "octo").over(os.environ)
     subprocess.run(["gh", "pr", "list", "--repo", "acme/widgets"], env=environment)
 ```
-The names below are found when they are asked for (PEP 562): whoever needs a diff loads no web server.
+The names below are imported on first use (PEP 562): a diff loads no web server.
 """
 
 from typing import TYPE_CHECKING

@@ -1,18 +1,18 @@
-"""What differs between two moments of a world: which object, which field, before, after, and who did it."""
+"""Differences between two moments of a world: which object, which field, before, after, and who did it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
+from itertools import takewhile
 from typing import Any, Literal
 
-from ghx_bench.twin.authorship import Authors
 from ghx_bench.twin.git.storage import Refs
 from ghx_bench.twin.nodes import repository_id
 from ghx_bench.twin.state.columns import row_to_record
-from ghx_bench.twin.state.database import Database
-from ghx_bench.twin.state.names import object_name, referenced
-from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository
+from ghx_bench.twin.state.database import Change, Database
+from ghx_bench.twin.state.names import display_value, object_name
+from ghx_bench.twin.state.records import RECORDS, Issue, Pull, Record, Repository, User
 from ghx_bench.twin.world import Snapshot, World
 
 BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milestone_number"})
@@ -21,15 +21,16 @@ BOOKKEEPING = frozenset({"updated_at", "pushed_at", "next_number", "next_milesto
 _SECRET = frozenset({"token"})  # a diff is shown to people
 _PULL_REF = re.compile(r"refs/pull/(\d+)/(?:head|merge)")
 _HEAD = "HEAD"
+_CHANGES_PER_READ = 2000
 
-Kind = Literal["created", "changed", "deleted"]
+ChangeKind = Literal["created", "changed", "deleted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """One difference; a created or deleted object has no field, and its fields as `after` or `before`."""
 
-    change: Kind
+    change: ChangeKind
     kind: str  # its table: issues, pulls, review_comments, refs, ...
     name: str  # as a person would say it: `acme/widgets#7`, `acme/widgets label bug`
     repository: str | None
@@ -42,7 +43,7 @@ class Difference:
 
     @property
     def is_bookkeeping(self) -> bool:
-        """Tell whether this merely follows from another difference."""
+        """Return whether this merely follows from another difference."""
         if self.kind == "refs" and self.field is not None:
             return self.field == _HEAD or self.field.startswith("refs/pull/")
         return self.field in BOOKKEEPING
@@ -58,103 +59,92 @@ class _Moment:
 class _Comparison:
     before: _Moment
     after: _Moment
-    authors: Authors
+    authors: "_Authors"
 
 
 def diff(before: World | Snapshot, after: World | Snapshot) -> tuple[Difference, ...]:
-    """List what is different after, objects in the order of their tables and ids; nothing for equal worlds."""
+    """Return what is different after, objects in the order of their tables and ids; nothing for equal worlds."""
     with ExitStack() as opened:
-        first, second = _moment(before, opened), _moment(after, opened)
-        compared = _Comparison(first, second, Authors(first.database, second.database))
-        return (*_of_records(compared), *_of_refs(compared))
+        first, second = _open_moment(before, opened), _open_moment(after, opened)
+        compared = _Comparison(first, second, _Authors(first.database, second.database))
+        return (*_diff_records(compared), *_diff_refs(compared))
 
 
-def _moment(side: World | Snapshot, opened: ExitStack) -> _Moment:
+def _open_moment(side: World | Snapshot, opened: ExitStack) -> _Moment:
     if isinstance(side, World):
-        side = side.snapshot()  # others may go on writing
+        side = side.snapshot()  # other threads may go on writing meanwhile
     database = Database.from_bytes(side.records)
     opened.callback(database.close)
     return _Moment(database, side.refs)
 
 
-def _of_records(compared: _Comparison) -> Iterator[Difference]:
+def _diff_records(compared: _Comparison) -> Iterator[Difference]:
     for model in RECORDS:
+        # Rows are compared as sets before any becomes a record: two moments of a world are mostly equal.
         rows = compared.before.database.rows(model), compared.after.database.rows(model)
         unequal = [set(rows[0]) - set(rows[1]), set(rows[1]) - set(rows[0])]
         before, after = ({row[0]: row_to_record(model, row) for row in side} for side in unequal)
         for identity in sorted(before.keys() | after.keys()):
-            yield from _of_one(compared, before.get(identity), after.get(identity))
+            yield from _diff_record(compared, before.get(identity), after.get(identity))
 
 
-def _of_one(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
+def _diff_record(compared: _Comparison, old: Record | None, new: Record | None) -> Iterator[Difference]:
     first, second = compared.before.database, compared.after.database
     if old is None and new is not None:
         by, at = compared.authors.of(new.table, new.id, None)
-        yield _difference("created", second, new, after=_values(second, new), by=by, at=at)
+        yield _describe("created", second, new, after=_values(second, new), by=by, at=at)
     elif new is None and old is not None:
         by, at = compared.authors.of(old.table, old.id, None)
-        yield _difference("deleted", first, old, before=_values(first, old), by=by, at=at)
+        yield _describe("deleted", first, old, before=_values(first, old), by=by, at=at)
     elif old is not None and new is not None:
-        for name in _unequal_fields(old, new):
+        for name in (field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name)):
             by, at = compared.authors.of(new.table, new.id, name)
-            values = {} if name in _SECRET else _two(referenced(first, old, name), referenced(second, new, name))
-            yield _difference("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
+            values: dict[str, object] = {}
+            if name not in _SECRET:
+                values = {"before": display_value(first, old, name), "after": display_value(second, new, name)}
+            yield _describe("changed", second, new, field=name.removesuffix("_id"), by=by, at=at, **values)
 
 
-def _unequal_fields(old: Record, new: Record) -> Iterable[str]:
-    return (field.name for field in fields(old) if getattr(old, field.name) != getattr(new, field.name))
-
-
-def _two(before: object, after: object) -> dict[str, object]:
-    return {"before": before, "after": after}
-
-
-def _of_refs(compared: _Comparison) -> Iterator[Difference]:
+def _diff_refs(compared: _Comparison) -> Iterator[Difference]:
     first, second = compared.before.refs, compared.after.refs
     for identity in sorted(first.keys() | second.keys()):
         before, after = first.get(identity, {}), second.get(identity, {})
         name = _repository_name(compared, identity)
         for ref in sorted(before.keys() | after.keys()):
-            if before.get(ref) != after.get(ref):
-                by, at = _mover(compared, identity, ref)
+            old, new = before.get(ref), after.get(ref)
+            if old != new:
+                by, at = _find_mover(compared, identity, ref)
                 yield Difference(
-                    change=_kind(before.get(ref), after.get(ref)),
+                    change="created" if old is None else "deleted" if new is None else "changed",
                     kind="refs",
                     name=f"{name} {ref}",
                     repository=name,
                     id=identity,
                     field=ref,
-                    before=before.get(ref),
-                    after=after.get(ref),
+                    before=old,
+                    after=new,
                     by=by,
                     at=at,
                 )
 
 
-def _mover(compared: _Comparison, identity: int, ref: str) -> tuple[str | None, str | None]:
-    """Return who moved a ref; those that follow from something else, by whoever did that."""
+def _find_mover(compared: _Comparison, identity: int, ref: str) -> tuple[str | None, str | None]:
+    """Return who moved a ref and when; for a ref that follows from something else, who did that."""
     authors = compared.authors
     found = authors.of("refs", identity, ref)
+    # HEAD follows the default branch, refs/pull/N the pull request and its base, and the refs of a new repository its
+    # creation: these moves are not noted on their own.
     if found[1] is None and ref == _HEAD:
         found = authors.of("repositories", identity, "default_branch")
-    if found[1] is None and (pull := _pull_of(compared, identity, ref)) is not None:
-        base = (identity, f"refs/heads/{pull.base_ref}")
-        found = authors.latest(("pulls", pull.id), ("issues", pull.issue_id), ref=base)
+    if found[1] is None and (parsed := _PULL_REF.fullmatch(ref)):
+        database = compared.after.database
+        issue = database.one(Issue, repository_id=identity, number=int(parsed[1]))
+        if pull := database.one(Pull, issue_id=issue.id) if issue else None:
+            base = (identity, f"refs/heads/{pull.base_ref}")
+            found = authors.latest(("pulls", pull.id), ("issues", pull.issue_id), ref=base)
     if found[1] is None:
         found = authors.of("repositories", identity, None)
     return found
-
-
-def _pull_of(compared: _Comparison, identity: int, ref: str) -> Pull | None:
-    parsed, database = _PULL_REF.fullmatch(ref), compared.after.database
-    issue = database.one(Issue, repository_id=identity, number=int(parsed[1])) if parsed else None
-    return database.one(Pull, issue_id=issue.id) if issue else None
-
-
-def _kind(before: object, after: object) -> Kind:
-    if before is None:
-        return "created"
-    return "deleted" if after is None else "changed"
 
 
 def _repository_name(compared: _Comparison, identity: int) -> str:
@@ -165,7 +155,7 @@ def _repository_name(compared: _Comparison, identity: int) -> str:
     return f"repository {identity}"
 
 
-def _difference(change: Kind, database: Database, record: Record, **rest: Any) -> Difference:
+def _describe(change: ChangeKind, database: Database, record: Record, **rest: Any) -> Difference:
     repository = database.get(Repository, repository_id(database, record))
     return Difference(
         change=change,
@@ -179,7 +169,51 @@ def _difference(change: Kind, database: Database, record: Record, **rest: Any) -
 
 def _values(database: Database, record: Record) -> dict[str, object]:
     return {
-        field.name.removesuffix("_id"): referenced(database, record, field.name)
+        field.name.removesuffix("_id"): display_value(database, record, field.name)
         for field in fields(record)
         if field.name not in _SECRET
     }
+
+
+class _Authors:
+    """Who changed each field last in `after`, since it parted from `before`; from the worlds' own memory of changes."""
+
+    def __init__(self, before: Database, after: Database) -> None:
+        self._logins = {user.id: user.login for user in (*before.all(User), *after.all(User))}
+        self._last: dict[tuple[str, int, str | None], Change] = {}
+        self._latest: dict[tuple[str, int], Change] = {}
+        for change in after.changes(after=_last_shared_change(before, after)):
+            self._last[change.table, change.object_id, change.field] = change
+            self._latest[change.table, change.object_id] = change
+
+    def of(self, table: str, identity: int, field: str | None) -> tuple[str | None, str | None]:
+        """Return who changed a field (None: made or deleted the whole object) last, and when."""
+        return self._login_and_time(self._last.get((table, identity, field)))
+
+    def latest(self, *objects: tuple[str, int], ref: tuple[int, str] | None = None) -> tuple[str | None, str | None]:
+        """Return who was the last to change anything of some objects, or a ref of a repository, and when."""
+        changes = [self._latest.get(each) for each in objects]
+        changes += [] if ref is None else [self._last.get(("refs", *ref))]
+        return self._login_and_time(max((each for each in changes if each), key=lambda each: each.seq, default=None))
+
+    def _login_and_time(self, change: Change | None) -> tuple[str | None, str | None]:
+        if change is None:
+            return None, None
+        return None if change.actor_id is None else self._logins.get(change.actor_id), change.at
+
+
+def _last_shared_change(before: Database, after: Database) -> int:
+    """Return the sequence number of the last change that both remember alike: up to there they were one world."""
+    # A fork inherits the memory of its parent, and both go on counting from there: the same number may stand for two
+    # different changes, so the rows are compared, not the numbers.
+    shared = 0
+    while True:
+        first = before.change_rows(after=shared, limit=_CHANGES_PER_READ)
+        second = after.change_rows(after=shared, limit=_CHANGES_PER_READ)
+        if not first or not second:
+            return shared
+        if first == second:
+            shared = first[-1][0]
+            continue
+        alike = list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+        return alike[-1][0][0] if alike else shared

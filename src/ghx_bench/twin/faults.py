@@ -1,4 +1,4 @@
-"""Trouble on purpose: what a world answers instead of doing as it is asked."""
+"""Faults on purpose: errors and delays that a world answers with instead of handling a request."""
 
 import fnmatch
 import math
@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 Surface = Literal["rest", "graphql", "git"]
+"""The interface a request is for; the journal and the metrics of a run use the same names."""
+
 _STATUSES = range(100, 600)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One kind of trouble and which requests get it; the first that fits is used up by one each time."""
+    """An error or delay, and the requests that get it; each use counts against `times`."""
 
     surface: Surface | None = None  # None: any
     method: str | None = None
@@ -29,11 +31,12 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Refuse a fault that no request could meet, or that would do nothing."""
-        if problem := _problem(self):
+        # At once, where it is scripted: a fault that never fires would make a test pass for the wrong reason.
+        if problem := _find_problem(self):
             raise ValueError(f"a fault's {problem}")
 
     def fits(self, surface: Surface, method: str, path: str) -> bool:
-        """Tell whether a request would get this trouble."""
+        """Return whether a request would get this fault."""
         return (
             (self.surface is None or self.surface == surface)
             and (self.method is None or self.method.upper() == method)
@@ -41,7 +44,7 @@ class Fault:
         )
 
 
-def _problem(fault: Fault) -> str | None:
+def _find_problem(fault: Fault) -> str | None:
     """Return what is wrong with a fault, if anything."""
     if fault.surface is not None and fault.surface not in get_args(Surface):
         return f"surface is {', '.join(get_args(Surface))} or None, not {fault.surface!r}"
@@ -53,11 +56,11 @@ def _problem(fault: Fault) -> str | None:
         return f"times is at least 1, or None for good, not {fault.times}"
     if fault.skip < 0:
         return f"skip is at least 0, not {fault.skip}"
-    return _harmlessness(fault)
+    return _find_harmlessness(fault)
 
 
-def _harmlessness(fault: Fault) -> str | None:
-    """Return why a fault would do nothing that a client can see."""
+def _find_harmlessness(fault: Fault) -> str | None:
+    """Return why a fault would have no effect that a client can see."""
     if not 0 <= fault.latency_ms < math.inf:
         return f"latency_ms is at least 0, not {fault.latency_ms}"
     if fault.status is None:
@@ -91,44 +94,39 @@ def secondary_rate_limit(*, times: int | None = None, retry_after_s: int = 1) ->
 
 
 class Faults:
-    """The troubles scripted for one world, first fitting one first."""
+    """The faults scripted for one world; a request gets the first that fits."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return how many are still to come."""
+        """Return how many faults are left."""
         with self._lock:
             return len(self._faults)
 
     def add(self, *faults: Fault) -> None:
-        """Script more trouble after what is there."""
+        """Add faults after those that are there."""
         with self._lock:
             self._faults += faults
 
     def clear(self) -> None:
-        """Let everything work again."""
+        """Remove all faults."""
         with self._lock:
             self._faults.clear()
 
     def take(self, surface: Surface, method: str, path: str) -> Fault | None:
-        """Return the trouble this request gets, and count it."""
-        with self._lock:
+        """Return the fault that a request gets, and count it."""
+        with self._lock:  # clients send requests side by side: `times` and `skip` must be counted exactly
             for index, fault in enumerate(self._faults):
                 if not fault.fits(surface, method, path):
                     continue
                 if fault.skip:
                     self._faults[index] = replace(fault, skip=fault.skip - 1)
                     continue
-                self._use(index, fault)
+                if fault.times is not None and fault.times > 1:
+                    self._faults[index] = replace(fault, times=fault.times - 1)
+                elif fault.times is not None:
+                    del self._faults[index]
                 return fault
             return None
-
-    def _use(self, index: int, fault: Fault) -> None:
-        if fault.times is None:
-            return
-        if fault.times > 1:
-            self._faults[index] = replace(fault, times=fault.times - 1)
-        else:
-            del self._faults[index]

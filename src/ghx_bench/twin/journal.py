@@ -1,9 +1,10 @@
-"""What was asked of a world: one entry for each request."""
+"""The requests that a world has answered, one entry for each."""
 
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+
+from ghx_bench.twin.faults import Surface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,7 +12,7 @@ class Entry:
     """One request and how it ended."""
 
     at: str  # wall clock, ISO 8601 with milliseconds
-    surface: Literal["rest", "graphql", "git"]
+    surface: Surface
     actor: str | None  # login behind the token
     method: str
     path: str  # with query string, without credentials
@@ -41,7 +42,7 @@ class Journal:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self.since(0))
+        return iter(self.since(0))  # of a copy: the server may add entries meanwhile
 
     def since(self, position: int) -> tuple[Entry, ...]:
         """Return the entries after the first `position` ones: what `len(journal)` was before."""

@@ -1,4 +1,4 @@
-"""Fixtures for anybody's tests: a world of GitHub, and a server that real clients can use.
+"""Pytest fixtures: a world of GitHub, and a server that real clients can use.
 
 ```python
 def test_my_tool_opens_an_issue(github_twin):
@@ -35,14 +35,14 @@ class GitHubTwin:
     server: "Server"
 
     def environment_of(self, login: str) -> dict[str, str]:
-        """Return the environment of a client that acts as somebody else."""
+        """Return the environment of a client that acts as another user."""
         from ghx_bench.twin.queries import lookup  # noqa: PLC0415 - loaded by the tests that use it only
 
         return _client(self.world, self.server, lookup.user(self.world, login)).over(os.environ)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", "github_seed(path): the seed that `github_world` starts from")
 
 

@@ -1,4 +1,6 @@
-"""What a world refuses, said so that REST and GraphQL can each spell it as GitHub does.
+"""Refusals, with all that REST and GraphQL need to answer as GitHub does.
+
+Messages are GitHub's own, word for word, wherever these are known: agents decide by them what to do next.
 
 ```
 Refusal                 a message, an HTTP status and a GraphQL error type
@@ -35,7 +37,7 @@ class FieldError:
 
     @property
     def sentence(self) -> str | None:
-        """Return what GraphQL says of it: the field's name begins a sentence; None where nothing can be said."""
+        """Return the error as a sentence of GraphQL, which begins with the field; None where there is none."""
         if self.field is None:
             return self.message
         said = self.message or (f"{self.field} {_SENTENCES[self.code]}" if self.code in _SENTENCES else None)
@@ -60,14 +62,14 @@ class Refusal(GhxBenchError):  # noqa: N818 - an answer GitHub gives, not a fail
 
     @property
     def graphql_message(self) -> str:
-        """Return what GraphQL says, which is often the reason where REST says only what kind of refusal it is."""
+        """Return GraphQL's message, which is often the reason where REST names only the kind of refusal."""
         return self.message
 
 
 class NotFoundRefusal(Refusal):
     """There is no such thing, or none that this viewer may see.
 
-    REST says only "Not Found"; GraphQL says what it could not resolve, which is what `message` holds.
+    REST says only "Not Found"; GraphQL says what it could not resolve, which is `message`.
     """
 
     code: ClassVar[str] = "NOT_FOUND"
@@ -155,7 +157,7 @@ class GoneRefusal(Refusal):
 
 
 class NotImplementedRefusal(Refusal):
-    """GitHub can do this and the twin cannot yet; said plainly, never answered with something plausible."""
+    """GitHub can do this and the twin cannot yet; never answered with something plausible instead."""
 
     code: ClassVar[str] = "NOT_IMPLEMENTED"
     status: ClassVar[int] = 501

@@ -7,13 +7,13 @@ address is ever fixed: github.com gets github.com's, a loopback port gets its ow
 from dataclasses import dataclass
 from typing import Literal
 
-Surface = Literal["api", "uploads", "web", "any"]
+HostKind = Literal["api", "uploads", "web", "any"]  # "any": a host of ours, where the path alone decides
 _GITHUB = ("github.com", "github.localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseUrls:
-    """Where the parts of GitHub are, as this client sees them; none ends in a slash."""
+    """The base addresses of GitHub's parts, as this client sees them; none ends in a slash."""
 
     api: str
     html: str
@@ -33,27 +33,27 @@ GITHUB_URLS = BaseUrls(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """Which part of GitHub a request came in by: the surface, the path without its prefix, and the addresses to use."""
+    """The part of GitHub that a request addresses, and the addresses to name in the answer."""
 
-    surface: Surface
+    host_kind: HostKind
     prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
     urls: BaseUrls
 
 
-def door(host: str, scheme: str, path: str) -> Door:
-    """Tell by the Host header and the path which part of GitHub is meant."""
+def find_door(host: str, scheme: str, path: str) -> Door:
+    """Return the part of GitHub that the Host header and the path address."""
     name = host.lower()
     for base in _GITHUB:
         if name in {base, f"www.{base}"}:
-            return Door(surface="web", prefix="", urls=_github(base))
+            return Door(host_kind="web", prefix="", urls=_github_urls(base))
         if name == f"api.{base}":
-            return Door(surface="api", prefix="", urls=_github(base))
+            return Door(host_kind="api", prefix="", urls=_github_urls(base))
         if name == f"uploads.{base}":
-            return Door(surface="uploads", prefix="", urls=_github(base))
-    return _own_host(f"{scheme}://{host}", path)
+            return Door(host_kind="uploads", prefix="", urls=_github_urls(base))
+    return _door_of_own_host(f"{scheme}://{host}", path)
 
 
-def _github(base: str) -> BaseUrls:
+def _github_urls(base: str) -> BaseUrls:
     if base == "github.com":
         return GITHUB_URLS
     return BaseUrls(
@@ -65,7 +65,7 @@ def _github(base: str) -> BaseUrls:
     )
 
 
-def _own_host(root: str, path: str) -> Door:
+def _door_of_own_host(root: str, path: str) -> Door:
     prefix = next((known for known in ("/api/v3", "/api/uploads") if path == known or path.startswith(known + "/")), "")
     enterprise = prefix != "" or path.startswith("/api/")
     urls = BaseUrls(
@@ -75,4 +75,4 @@ def _own_host(root: str, path: str) -> Door:
         uploads=f"{root}/api/uploads",
         raw=f"{root}/raw",
     )
-    return Door(surface="uploads" if prefix == "/api/uploads" else "any", prefix=prefix, urls=urls)
+    return Door(host_kind="uploads" if prefix == "/api/uploads" else "any", prefix=prefix, urls=urls)

@@ -1,4 +1,4 @@
-"""Who is asking, and with which token."""
+"""The user behind a request, and the scopes of the token."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,11 @@ class Viewer:
         return self.user.id
 
     def has_scope(self, scope: str) -> bool:
-        """Tell whether the token carries a scope, itself or inside a wider one."""
+        """Return whether the token has a scope, itself or inside a wider one."""
         return scope in self.scopes or bool(self.scopes & _WIDER.get(scope, frozenset()))
 
 
+# GitHub's scopes contain each other: a token with `repo` may do what needs `public_repo`.
 _WIDER = {
     "public_repo": frozenset({"repo"}),
     "repo:status": frozenset({"repo"}),

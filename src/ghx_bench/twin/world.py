@@ -1,22 +1,37 @@
-"""A GitHub universe: records in a database, objects in git, and one way to change them."""
+"""A GitHub universe: records in a database, objects in git, and one way to change them.
 
+A world lives in memory and a temporary folder, or is kept in a folder: for one process at a time, and whole again after
+a crash.
+"""
+
+import fcntl
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
+from ghx_bench._base.errors import OperationError
 from ghx_bench.twin.faults import Faults
+from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.git.storage import GitStorage, Refs
 from ghx_bench.twin.journal import Journal
-from ghx_bench.twin.keeping import DATABASE, Keeping
 from ghx_bench.twin.state.clock import ClockPolicy
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 
-__all__ = ["DATABASE", "Act", "Snapshot", "World"]
+DATABASE = "world.sqlite"  # in the directory of a world that is kept
+_LOCK = "world.lock"
+_GIT = "git"
+
+
+class WorldUnavailableError(OperationError):
+    """A kept world cannot be opened."""
+
+    code: ClassVar[str] = "WORLD_UNAVAILABLE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +49,9 @@ class World:
     commands take the `Act` it yields, and either everything in the block has happened afterwards or nothing has.
     """
 
-    def __init__(self, database: Database, storage: GitStorage, keeping: Keeping | None = None) -> None:
+    def __init__(self, database: Database, storage: GitStorage, lock: int | None = None) -> None:
         self.database, self.storage = database, storage
-        self._keeping = keeping
+        self._lock = lock  # file descriptor that holds the folder of a kept world
         self.is_closed = False
         self.journal = Journal()
         self.faults = Faults()
@@ -49,8 +64,13 @@ class World:
         """
         if directory is None:
             return cls(Database.in_memory(), GitStorage.temporary())
-        keeping = Keeping.of(directory)
-        return cls(keeping.database, keeping.storage, keeping)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # tokens are in it
+        lock = _lock_directory(directory)
+        try:
+            return cls(*_open_directory(directory), lock)
+        except BaseException:
+            os.close(lock)
+            raise
 
     def git(self, repository: Repository) -> GitRepository:
         """Return the git side of a repository."""
@@ -62,15 +82,18 @@ class World:
         if not isinstance(viewer, Viewer | None):  # pyright: ignore[reportUnnecessaryIsInstance] - a login, mostly
             raise TypeError(f"acting takes a Viewer (`Viewer(user=...)`) or None for the world's maker, not {viewer!r}")
         actor = None if viewer is None else viewer.id
+        # Git has no transactions, so the order makes one: the database's lock keeps readers away from refs that have
+        # moved already, and the transaction ends inside `undoing`, so that refs go back even where the commit fails.
         with self.database.held(), self.storage.undoing() as moved:
             outermost = not self.database.is_writing
             with self.database.transaction(actor, at=at) as now:
                 yield Act(world=self, viewer=viewer, now=now)
-                if self._keeping and outermost and (moved or self.database.has_notes):
+                # A push has moved its refs before its act began, so it is told by its notes, not by `moved`.
+                if self._lock is not None and outermost and (moved or self.database.has_notes):
                     self.database.keep_refs(self.storage.refs())
 
     def set_clock(self, policy: ClockPolicy) -> None:
-        """Let the real time move the clock (`wall`), as clients expect it, or again each act (`ticking`, the default).
+        """Set what moves the clock: the real time (`wall`), as clients expect it, or each act (`ticking`, the default).
 
         Either way it never goes backwards. It stays so in forks, in snapshots and when a kept world is opened again.
         """
@@ -78,12 +101,13 @@ class World:
 
     def snapshot(self) -> Snapshot:
         """Return what is needed to come back to this moment."""
-        with self.database.held():
+        with self.database.held():  # records and refs must be of one moment
             return Snapshot(records=self.database.to_bytes(), refs=self.storage.refs())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Make the world what it was at the snapshot; the journal goes on."""
         with self.database.held(), self.storage.undoing():
+            # Refs first: they can be undone where the records cannot be replaced, and not the other way round.
             self.storage.restore(snapshot.refs)
             self.database.replace_with(snapshot.records)
 
@@ -93,13 +117,13 @@ class World:
             return type(self)(self.database.copy(), self.storage.fork())
 
     def close(self) -> None:
-        """Let go of memory, files and temporary folders; forks of this world live on."""
+        """Release memory, files and temporary folders; forks of this world live on."""
         with self.database.held():
             self.is_closed = True
             self.database.close()
             self.storage.close()
-            if self._keeping:
-                self._keeping.release()
+            if self._lock is not None:
+                os.close(self._lock)  # last: another process may open the folder from here on
 
     def __enter__(self) -> Self:
         return self
@@ -124,3 +148,31 @@ class Act:
     def git(self, repository: Repository) -> GitRepository:
         """Return the git side of a repository; what is done to its refs is undone if the act fails."""
         return self.world.git(repository)
+
+
+def _lock_directory(directory: Path) -> int:
+    # Not inherited: a git process that outlives this one must not keep the folder locked.
+    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise WorldUnavailableError(f"{directory} is in use by another process; stop that one first") from error
+    return lock
+
+
+def _open_directory(directory: Path) -> tuple[Database, GitStorage]:
+    database = Database.in_file(directory / DATABASE)
+    storage = GitStorage.in_directory(directory / _GIT)
+    try:
+        # An act moves refs first and commits the database last, together with where the refs are by then. Refs that
+        # are elsewhere were moved by an act or a push that was killed before its commit: it never happened. Objects
+        # that nothing refers to any more stay, and do no harm.
+        known = database.kept_refs()
+        if storage.refs() != known:
+            storage.restore(known)
+    except GitError as error:
+        database.close()
+        storage.close()
+        raise WorldUnavailableError(f"{directory} has lost part of its git repositories: {error}") from error
+    return database, storage

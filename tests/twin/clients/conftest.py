@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gh_client import BUNDLED, SYSTEM, GhClient, bundled_gh, system_gh
 
-from ghx_bench.twin.commands import pulls
+from ghx_bench.twin.commands import reviews
 from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.worlds import open_world
@@ -26,7 +26,7 @@ def widgets() -> Generator[World]:
     with open_world(SEED) as world:
         pull = lookup.pull(world, lookup.repository(world, None, "acme", "widgets"), 7)
         with world.acting(Viewer(user=lookup.user(world, "hubot"))) as act:
-            pulls.request_reviews(act, pull, users=[lookup.user(world, "octo")])
+            reviews.request_reviews(act, pull, users=[lookup.user(world, "octo")])
         yield world
 
 

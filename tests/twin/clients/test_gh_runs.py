@@ -15,7 +15,7 @@ def run(github_world: World) -> None:
     """A run in which one of two jobs failed, on the head of #7."""
     home = lookup.repository(github_world, None, "acme", "widgets")
     with github_world.acting(None) as act:
-        workflow = workflows.enter(act, home, name="Tests", path=".github/workflows/tests.yml")
+        workflow = workflows.create_or_update(act, home, name="Tests", path=".github/workflows/tests.yml")
         sha = lookup.pull(github_world, home, 7).head_sha
         made = workflow_runs.create(act, workflow, sha=sha, event="pull_request", branch="feature", identity=int(RUN))
         workflow_runs.add_job(act, made, name="unit", conclusion="success")

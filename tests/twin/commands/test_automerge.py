@@ -23,7 +23,7 @@ def approve(shop: Shop, pull: Pull, by: str = "bob") -> None:
 
 def promise(shop: Shop, pull: Pull, **arguments) -> Pull:
     with shop.acting("bob") as act:
-        return pulls.enable_auto_merge(act, pull, **arguments)
+        return merges.enable_auto_merge(act, pull, **arguments)
 
 
 def test_a_promised_merge_happens_when_the_last_obstacle_is_gone(shop: Shop) -> None:
@@ -55,9 +55,9 @@ def test_a_merge_is_promised_only_where_allowed_and_needed(shop: Shop) -> None:
     shop.protect(required_approvals=1)
     assert promise(shop, pull).auto_merge is not None
     with shop.acting() as act:
-        assert pulls.disable_auto_merge(act, pull).auto_merge is None
+        assert merges.disable_auto_merge(act, pull).auto_merge is None
     with pytest.raises(Refusal, match="Can't disable"), shop.acting() as act:
-        pulls.disable_auto_merge(act, pull)
+        merges.disable_auto_merge(act, pull)
     promise(shop, pull)
     with shop.acting() as act:
         pulls.close(act, pull)

@@ -204,10 +204,10 @@ def test_a_label_of_another_repository_cannot_be_put_on(village: Village) -> Non
 
 
 def test_missing_labels_are_made_where_rest_wants_them(village: Village) -> None:
-    found = village.act("writer", issues.named_labels, village.widgets, ["BUG", "brand new", "brand new"], True)
+    found = village.act("writer", issues.find_labels, village.widgets, ["BUG", "brand new", "brand new"], True)
 
     assert [label.name for label in found] == ["bug", "brand new"]
-    assert isinstance(village.refusal("writer", issues.named_labels, village.widgets, ["none"], False), NotFoundRefusal)
+    assert isinstance(village.refusal("writer", issues.find_labels, village.widgets, ["none"], False), NotFoundRefusal)
 
 
 def test_people_without_access_are_not_assigned(village: Village) -> None:

@@ -38,7 +38,7 @@ def test_a_pull_request_takes_the_next_number_and_keeps_its_refs(shop: Shop) -> 
     assert (issue.number, issue.is_pull, issue.author_id, issue.body) == (2, True, shop.people["ann"].id, "Why")
     assert pull.head_sha == shop.tip("feature") == shop.ref("refs/pull/2/head")
     assert pull.base_sha == shop.tip("main")
-    trial = queries.potential_merge_commit(shop.world, pull)
+    trial = queries.trial_merge_commit(shop.world, pull)
     assert trial is not None
     assert trial == shop.ref("refs/pull/2/merge")
     merged = shop.world.git(shop.repository).commit(trial)

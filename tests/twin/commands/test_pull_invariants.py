@@ -99,7 +99,7 @@ class Player:
         merges.merge(self.act, self.pick(Pull), method=method)
 
     def promise(self) -> None:
-        pulls.enable_auto_merge(self.act, self.pick(Pull), method="squash")
+        merges.enable_auto_merge(self.act, self.pick(Pull), method="squash")
 
     def review(self) -> None:
         event: Any = (None, "APPROVE", "REQUEST_CHANGES", "COMMENT")[self.b % 4]
@@ -130,7 +130,7 @@ class Player:
 
     def ask(self) -> None:
         user = self.shop.people[PEOPLE[self.b % len(PEOPLE)]]
-        pulls.request_reviews(self.act, self.pick(Pull), users=[user], replace=self.a % 2 == 0)
+        reviews.request_reviews(self.act, self.pick(Pull), users=[user], replace=self.a % 2 == 0)
 
     def check(self) -> None:
         state = checks.STATES[self.b % 4]
@@ -187,7 +187,7 @@ def check(shop: Shop) -> None:
 def check_refs(shop: Shop, pull: Pull, issue: Issue) -> None:
     git = shop.world.git(shop.repository)
     assert shop.ref(f"refs/pull/{issue.number}/head") == pull.head_sha
-    trial = queries.potential_merge_commit(shop.world, pull)
+    trial = queries.trial_merge_commit(shop.world, pull)
     if pull.merged_at is not None:
         assert issue.state == "closed"
         assert pull.merge_commit_sha is not None

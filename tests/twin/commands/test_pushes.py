@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import LINES, Shop, make_shop
 
-from ghx_bench.twin.commands import issues, merges, pushes, refs, repositories
+from ghx_bench.twin.commands import issues, merges, refs, repositories
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
@@ -81,7 +81,7 @@ def test_a_merge_made_by_git_names_the_merge_commit(shop: Shop) -> None:
             RefUpdate("refs/heads/feature", pull.head_sha, None),
             RefUpdate("refs/heads/main", old, after),
         ]
-        pushes.record(act, shop.repository, updates)
+        refs.record_push(act, shop.repository, updates)
 
     assert shop.fresh(pull).merge_commit_sha == merge
     assert shop.fresh(pull).merged_at is not None
@@ -97,7 +97,7 @@ def test_a_push_to_head_and_base_at_once_is_a_merge(shop: Shop) -> None:
         git.set_ref("refs/heads/main", sha)
         git.set_ref("refs/heads/feature", sha)
         updates = [RefUpdate("refs/heads/main", base, sha), RefUpdate("refs/heads/feature", old, sha)]
-        pushes.record(act, shop.repository, updates)
+        refs.record_push(act, shop.repository, updates)
 
     assert shop.fresh(pull).merged_at is not None
     assert shop.fresh(pull).head_sha == sha
@@ -153,7 +153,7 @@ def test_the_first_branch_that_is_pushed_to_an_empty_repository_is_its_default_b
         empty = repositories.create(act, owner=shop.people["ann"], name="empty")
         sha = shop.commit(act, empty, None, {"a": "a"})
         act.git(empty).set_ref("refs/heads/trunk", sha)
-        pushes.record(act, empty, [RefUpdate("refs/heads/trunk", None, sha)])
+        refs.record_push(act, empty, [RefUpdate("refs/heads/trunk", None, sha)])
 
     assert lookup.repository(shop.world, None, "ann", "empty").default_branch == "trunk"
     assert shop.world.git(empty).head() == "refs/heads/trunk"

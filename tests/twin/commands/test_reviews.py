@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 from pull_worlds import Shop, make_shop
 
-from ghx_bench.twin.commands import issues, merges, pulls, reviews, threads, users
+from ghx_bench.twin.commands import issues, merges, reviews, threads, users
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
@@ -209,7 +209,7 @@ def asked(shop: Shop, pull: Pull) -> list[int | None]:
 
 def request(shop: Shop, pull: Pull, *logins: str, by: str = "ann", **more) -> None:
     with shop.acting(by) as act:
-        pulls.request_reviews(act, pull, users=[shop.people[login] for login in logins], **more)
+        reviews.request_reviews(act, pull, users=[shop.people[login] for login in logins], **more)
 
 
 def test_reviewers_are_asked_once_and_no_longer_when_they_have_reviewed(shop: Shop) -> None:
@@ -228,7 +228,7 @@ def test_reviewers_are_replaced_and_removed(shop: Shop) -> None:
     request(shop, pull, "tri", replace=True)
     assert asked(shop, pull) == [shop.people["tri"].id]
     with shop.acting() as act:
-        pulls.remove_review_requests(act, pull, users=[shop.people["tri"], shop.people["bob"]])
+        reviews.remove_review_requests(act, pull, users=[shop.people["tri"], shop.people["bob"]])
     assert asked(shop, pull) == []
     removals = shop.events(pull).count("review_request_removed")
     assert removals == 2
@@ -236,14 +236,14 @@ def test_reviewers_are_replaced_and_removed(shop: Shop) -> None:
 
 def test_authors_strangers_and_foreign_teams_are_not_asked_and_readers_ask_nobody(shop: Shop) -> None:
     pull = shop.open()
-    author = refusal(shop, pulls.request_reviews, pull, users=[shop.people["ann"]])
+    author = refusal(shop, reviews.request_reviews, pull, users=[shop.people["ann"]])
     assert author.message == "Review cannot be requested from pull request author."
-    stranger = refusal(shop, pulls.request_reviews, pull, users=[shop.people["bob"], shop.people["rea"]])
+    stranger = refusal(shop, reviews.request_reviews, pull, users=[shop.people["bob"], shop.people["rea"]])
     assert "not a collaborator of the acme/widgets repository" in stranger.message
     with shop.acting(None) as act:
         other = users.create_organization(act, login="other")
         team = users.create_team(act, other, name="Core")
-    refusal(shop, pulls.request_reviews, pull, teams=[team])
+    refusal(shop, reviews.request_reviews, pull, teams=[team])
     assert asked(shop, pull) == []
     with pytest.raises(ForbiddenRefusal):
         request(shop, pull, "bob", by="rea")

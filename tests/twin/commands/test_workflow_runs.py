@@ -27,7 +27,7 @@ def shop() -> Iterator[Shop]:
 def run(shop: Shop, pull: Pull, jobs: Jobs, event: str = "push", workflow: str = "CI") -> WorkflowRun:
     """Enter a run for the head of a pull request; jobs are by name, with their conclusions."""
     with shop.acting("bob") as act:
-        known = workflows.enter(act, shop.repository, name=workflow)
+        known = workflows.create_or_update(act, shop.repository, name=workflow)
         made = workflow_runs.create(act, known, sha=pull.head_sha, event=event, branch=pull.head_ref)
         for name, conclusion in jobs.items():
             workflow_runs.add_job(act, made, name=name, conclusion=conclusion)
@@ -123,7 +123,10 @@ def test_what_runs_is_not_run_again_and_what_failed_nowhere_is_not_retried(shop:
     running, fine = run(shop, pull, {"test": None}), run(shop, pull, {"test": "success"})
     with shop.acting(None) as act:
         broken = workflow_runs.create(
-            act, workflows.enter(act, shop.repository, name="CI"), sha=pull.head_sha, conclusion="startup_failure"
+            act,
+            workflows.create_or_update(act, shop.repository, name="CI"),
+            sha=pull.head_sha,
+            conclusion="startup_failure",
         )
 
     for command, made, message in (
@@ -218,7 +221,7 @@ def test_files_on_the_default_branch_are_workflows(shop: Shop) -> None:
 )
 def test_a_bad_workflow_is_refused(shop: Shop, given_: dict) -> None:
     with pytest.raises(InvalidRefusal), shop.acting("bob") as act:
-        workflows.enter(act, shop.repository, **{"name": "CI", **given_})
+        workflows.create_or_update(act, shop.repository, **{"name": "CI", **given_})
 
 
 def test_a_repository_goes_with_its_workflows_and_runs(shop: Shop) -> None:
@@ -243,7 +246,7 @@ def test_jobs_add_up_to_the_same_in_any_order(conclusions: list[str | None]) -> 
         )
         for number, conclusion in enumerate(conclusions)
     ]
-    status, conclusion = queries.summed(jobs)
-    assert queries.summed(jobs[::-1]) == (status, conclusion)
+    status, conclusion = queries.sum_up_jobs(jobs)
+    assert queries.sum_up_jobs(jobs[::-1]) == (status, conclusion)
     assert (status == "completed") == (None not in conclusions) == (conclusion is not None)
     assert conclusion is None or conclusion in conclusions

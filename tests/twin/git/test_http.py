@@ -615,10 +615,10 @@ def test_a_long_report_is_divided_into_packets_that_git_takes(server: Server, cl
 
 
 def test_packets_are_read_back_as_they_were_written() -> None:
-    from ghx_bench.twin.git.packets import banded, read_packets
+    from ghx_bench.twin.git.packets import pack_band, read_packets
 
     content = bytes(range(256)) * 1000
-    read = list(read_packets(io.BytesIO(banded(2, content) + FLUSH)))
+    read = list(read_packets(io.BytesIO(pack_band(2, content) + FLUSH)))
 
     assert {piece[0] for piece in read} == {2}
     assert b"".join(piece[1:] for piece in read) == content

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.gitnodes import GitNode, git_node_id, parse_git_node_id
+from ghx_bench.twin.nodes import GitNode, git_node_id, parse_git_node_id
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 KINDS = st.sampled_from(["commit", "tree", "blob", "tag", "ref", "comparison"])

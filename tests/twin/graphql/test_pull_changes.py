@@ -7,7 +7,7 @@ import pytest
 from graphql_world import Town
 
 from ghx_bench.twin.commands import refs, repositories
-from ghx_bench.twin.gitnodes import git_node_id
+from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.queries import lookup
 
 PULL = "pullRequest { number state isDraft title body baseRefName }"

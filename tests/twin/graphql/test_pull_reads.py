@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from graphql_world import Town
 
-from ghx_bench.twin.commands import checks, comments, contents, pulls, refs, repositories, threads
+from ghx_bench.twin.commands import checks, comments, contents, pulls, refs, repositories, reviews, threads
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.state.records import Thread
 
@@ -257,7 +257,7 @@ def test_latest_reviews_leave_out_those_who_were_asked_again(town: Town) -> None
 
     before = _pull(town, shown)
     with town.acting() as act:
-        pulls.request_reviews(act, town.pull(), users=[town.people["rev"]])
+        reviews.request_reviews(act, town.pull(), users=[town.people["rev"]])
     after = _pull(town, shown)
 
     assert {"author": {"login": "rev"}, "state": "COMMENTED"} in before["latestReviews"]["nodes"]

@@ -3,7 +3,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.queries.hunks import find_line, line_at, moved_line, parse_patch
+from ghx_bench.twin.queries.hunks import find_line, find_moved_line, line_at, parse_patch
 
 PATCH = "@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n@@ -10,2 +11,1 @@ def\n ten\n-eleven"
 
@@ -62,7 +62,7 @@ def test_a_line_is_followed_to_where_a_diff_says_it_is(before: list[str], after:
             if line.left is not None and line.right is None:
                 removed.add(line.left)
     for number in range(1, len(before) + 1):
-        new = moved_line(hunks, number)
+        new = find_moved_line(hunks, number)
         assert (new is None) == (number in removed)
         if new is not None:
             assert after[new - 1] == before[number - 1]

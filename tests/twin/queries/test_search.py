@@ -20,7 +20,6 @@ from ghx_bench.twin.commands import (
     reactions,
     refs,
     repositories,
-    review_requests,
     reviews,
     users,
 )
@@ -83,7 +82,7 @@ def populate(village: Village) -> None:
     village.act("owner", reviews.create, draft, event="REQUEST_CHANGES", body="not the crash path")
     waiting = open_pull(village, "member-fork", "wait", title="Wait") if "member-fork" in people else None
     waiting = waiting or open_pull(village, "writer", "wait", title="Wait for it")
-    village.act("owner", review_requests.request_reviews, waiting, users=[people["triager"]])
+    village.act("owner", reviews.request_reviews, waiting, users=[people["triager"]])
     village.act("owner", checks.create_status, village.widgets, sha=waiting.head_sha, state="failure", context="ci")
     secret = village.act("owner", repositories.create, owner=village.acme, name="secret", visibility="private")
     village.act("owner", issues.create, secret, title="Crash in secret")
@@ -362,7 +361,7 @@ def test_a_team_is_asked_for_a_review_and_so_are_its_members() -> None:
     village.act("owner", users.add_team_member, team, village.people["member"])
     village.act("owner", users.add_team_repository, team, village.widgets, "write")
     pull = open_pull(village, "writer", "x", title="X", body="@acme/core please")
-    village.act("owner", review_requests.request_reviews, pull, teams=[team])
+    village.act("owner", reviews.request_reviews, pull, teams=[team])
 
     assert numbers(village, "review-requested:member") == [1]
     assert numbers(village, "user-review-requested:member") == []

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.queries.search.grammar import All, Either, Node, Not, Qualifier, Word, compiled, parse
-from ghx_bench.twin.queries.search.ranges import number_question, time_question
+from ghx_bench.twin.queries.search.grammar import All, Either, Node, Not, Qualifier, Word, compile_query, parse
+from ghx_bench.twin.queries.search.matching import compile_number, compile_time
 from ghx_bench.twin.refusals import InvalidRefusal
 
 KNOWN = {"is", "label", "repo", "user", "milestone", "author"}
@@ -89,7 +89,7 @@ def test_everything_parses_and_can_be_asked(text: str) -> None:
         root = parse(text, KNOWN).root
     except InvalidRefusal:
         return
-    question = compiled(root, lambda leaf: lambda subject: leaf == Word(subject))
+    question = compile_query(root, lambda leaf: lambda subject: leaf == Word(subject))
     assert question("a") in {True, False}
 
 
@@ -106,7 +106,7 @@ EXPRESSIONS = st.recursive(
 
 @given(EXPRESSIONS, st.sets(st.sampled_from("abc")))
 def test_operators_mean_what_they_say(text: str, true: set[str]) -> None:
-    question = compiled(
+    question = compile_query(
         parse(text, KNOWN).root, lambda leaf: lambda truths: isinstance(leaf, Word) and leaf.text in truths
     )
     python = text.replace(") (", ") and (").replace("OR", "or").replace("NOT", "not")
@@ -120,7 +120,7 @@ def test_operators_mean_what_they_say(text: str, true: set[str]) -> None:
      ("*..2", {1, 2}), ("4..*", {4, 5})],
 )  # fmt: skip
 def test_numbers_are_compared(text: str, fits: set[int]) -> None:
-    assert {number for number in range(1, 6) if number_question(text)(number)} == fits
+    assert {number for number in range(1, 6) if compile_number(text)(number)} == fits
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_numbers_are_compared(text: str, fits: set[int]) -> None:
      (">=@today-2d", {8, 9, 10}), ("@today", {10}), ("<@today-1w", set())],
 )  # fmt: skip
 def test_times_are_compared_by_whole_days_where_only_a_day_is_named(text: str, days: set[int]) -> None:
-    fits = time_question(text, NOW)
+    fits = compile_time(text, NOW)
 
     assert {day for day in range(6, 11) if fits(f"2026-01-{day:02}T12:00:00Z")} == days
     assert not fits(None)
@@ -141,10 +141,10 @@ def test_times_are_compared_by_whole_days_where_only_a_day_is_named(text: str, d
 @pytest.mark.parametrize("text", ["soon", "2026-13-01", "2026-02-30", ">", "..x", "0000-01-01", "9999"])
 def test_a_date_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidRefusal):
-        time_question(text, NOW)
+        compile_time(text, NOW)
 
 
 @pytest.mark.parametrize("text", ["many", ">", "1e5", "9" * 30, "٣"])
 def test_a_number_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidRefusal):
-        number_question(text)
+        compile_number(text)

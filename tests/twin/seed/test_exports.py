@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from random_commands import Step, base_world, perform, steps
 from seeds import rich_world, world_of
 
-from ghx_bench.twin.commands import issues, pushes, repositories
+from ghx_bench.twin.commands import issues, refs, repositories
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import GoneRefusal
@@ -132,7 +132,7 @@ def test_commits_that_no_branch_has_any_more_stay(base: World) -> None:
             )
             assert entry
             git.set_ref("refs/heads/one", new)
-            pushes.record(act, home, [RefUpdate("refs/heads/one", old, new)])
+            refs.record_push(act, home, [RefUpdate("refs/heads/one", old, new)])
         written = harvest(world)
         with world_of(written) as again:
             (thread,) = again.database.all(Thread)

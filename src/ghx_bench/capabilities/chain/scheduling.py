@@ -13,12 +13,12 @@ from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.problems import did_you_mean, in_words
 from ghx_bench.capabilities.chain.batching import Batcher
 from ghx_bench.capabilities.chain.step_order import NOTHING, Impact, estimate_impact, find_impact, must_follow
+from ghx_bench.capabilities.chain.step_references import resolve_references, steps_named_in
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure, Meta
 from ghx_bench.capabilities.errors import CapabilityError, InvalidInputError
 from ghx_bench.capabilities.execution import check_input, execute_task
 from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.capabilities.references import resolved, steps_named_in
 from ghx_bench.capabilities.registry import capability
 
 Status = Literal["success", "partial", "failed"]
@@ -186,7 +186,7 @@ class _Chain:
         try:
             if step.task in ENTRIES and step.task not in self._offered:
                 raise InvalidInputError(f"{step.task} is not offered here")
-            given = resolved(step.input, self.done[:index])
+            given = resolve_references(step.input, self.done[:index])
         except CapabilityError as error:
             return _Call(given={}, failure=error)
         try:

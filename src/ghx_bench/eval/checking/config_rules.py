@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ghx_bench._base.errors import DocumentError
-from ghx_bench._base.problems import Problem, did_you_mean, pointer_of, shortened
+from ghx_bench._base.problems import Problem, Tokens, did_you_mean, pointer_of, shortened
 from ghx_bench.documents import Document, problem
 from ghx_bench.eval.checking.known_names import Configured, built_in_ids, scenario_ids, sets_in
 from ghx_bench.eval.checking.mode_rules import mode_problems
 from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
-from ghx_bench.eval.scenario.templates import Tokens
 from ghx_bench.profiler.selection import DEFAULT_SET
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import did_you_mean, nearest, shortened
+from ghx_bench._base.templates import steps_of
 from ghx_bench.documents import Finding
+from ghx_bench.eval.scenario.binding import values_at
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
-from ghx_bench.eval.scenario.paths import steps_of
-from ghx_bench.eval.scenario.variables import values_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

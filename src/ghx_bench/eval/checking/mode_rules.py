@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ghx_bench._base.errors import DocumentError, InputError
-from ghx_bench._base.problems import Problem, pointer_of
+from ghx_bench._base.problems import Problem, Tokens, pointer_of
 from ghx_bench.documents import Document, problem, read_document
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
 from ghx_bench.eval.modes.program_path import absence, find_tool
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.scenario.templates import Tokens
 
 
 def mode_problems(document: Document, config: EvalConfig) -> Iterator[Problem]:

@@ -29,9 +29,9 @@ from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in
 from ghx_bench.eval.project.loader import read_scenario, read_sets, repeated_id
+from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.scenario.variables import variable_names
 from ghx_bench.profiler.scenario import ScenarioSets
 
 T = TypeVar("T")

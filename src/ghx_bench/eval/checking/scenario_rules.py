@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import JsonValue, ValidationError
 
-from ghx_bench._base.problems import did_you_mean, listed, nearest, shortened
+from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, shortened
+from ghx_bench._base.templates import LENGTH, in_braces, steps_of
 from ghx_bench.capabilities.entries import Signature
 from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
 from ghx_bench.capabilities.registry import capability
@@ -16,19 +17,20 @@ from ghx_bench.documents import Finding, explain
 from ghx_bench.eval.checking.fixture_references import KnownFixtures, is_told_otherwise
 from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_names
 from ghx_bench.eval.project.folders import CONFIG_FILE
-from ghx_bench.eval.scenario.checkpoint_references import check_references
-from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
-from ghx_bench.eval.scenario.conditions import (
-    AllOf,
-    AnyOf,
-    CheckpointCondition,
-    ContainsItem,
-    FieldContains,
-    FieldEquals,
-    FieldGte,
-    Matches,
-    Not,
+from ghx_bench.eval.scenario.binding import (
+    OWNER,
+    REPO,
+    REPO_NAME,
+    changing_task,
+    misspelt,
+    not_replaced_here,
+    repository_variable_names,
+    unbound,
+    variable_names,
 )
+from ghx_bench.eval.scenario.checkpoint_references import check_references
+from ghx_bench.eval.scenario.condition_base import Way
+from ghx_bench.eval.scenario.conditions import ITEMS
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements
 from ghx_bench.eval.scenario.extensions import (
     mistakes_in_allowance,
@@ -37,18 +39,17 @@ from ghx_bench.eval.scenario.extensions import (
     patterns_of,
 )
 from ghx_bench.eval.scenario.manifest import is_repository
-from ghx_bench.eval.scenario.paths import ITEMS, LENGTH, steps_of
-from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST, PROMPT, Text, Use, fixed_texts_of, texts_of, uses_in
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens, in_braces, names_in, near_misses_in
-from ghx_bench.eval.scenario.variables import (
-    OWNER,
-    REPO,
-    REPO_NAME,
-    misspelt,
-    not_replaced_here,
-    repository_variable_names,
-    unbound,
-    variable_names,
+from ghx_bench.eval.scenario.placeholders import (
+    CHECKPOINT_LIST,
+    CHECKPOINTS,
+    PROMPT,
+    PlacedText,
+    Use,
+    fixed_texts_of,
+    names_in,
+    near_misses_in,
+    texts_of,
+    uses_in,
 )
 
 _BEGINS = "{{"
@@ -86,9 +87,6 @@ def _mistakes(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
 
 
 Schema = dict[str, Any]
-Way = tuple[str | None, ...]
-"""The steps from an output to a part of it; `None` stands for any item of a list, or of an object's `items`."""
-
 _ANYTHING: Schema = {}
 _NUMBER: Schema = {"type": "integer"}
 
@@ -103,29 +101,10 @@ class _Lost(NamedTuple):
 def doubts_about_paths(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
     """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
     if checkpoint.task in ENTRIES:
-        for tokens, way, path in _paths_in(checkpoint.condition, (*place, "condition"), ()):
-            lost = _lost(checkpoint.task, way, path)
-            if lost:
-                yield Finding(tokens=tokens, reason=lost.reason, suggestion=lost.suggestion)
-
-
-def _paths_in(condition: CheckpointCondition, at: Tokens, way: Way) -> Iterator[tuple[Tokens, Way, str]]:
-    """Yield the paths in a condition: where each is written, and from where in the output it leads on."""
-    match condition:
-        case FieldEquals(path=path) | FieldContains(path=path) | FieldGte(path=path) | Matches(path=path):
-            yield (*at, "path"), way, path
-        case ContainsItem(path=path, where=where):
-            if path is not None:
-                yield (*at, "path"), way, path
-            if where is not None:
-                yield from _paths_in(where, (*at, "where"), (*way, *(steps_of(path) if path else ()), None))
-        case AllOf(conditions=conditions) | AnyOf(conditions=conditions):
-            for index, each in enumerate(conditions):
-                yield from _paths_in(each, (*at, "conditions", index), way)
-        case Not(condition=inner):
-            yield from _paths_in(inner, (*at, "condition"), way)
-        case _:
-            pass
+        for part in checkpoint.condition.walk((*place, "condition")):
+            for key, path in part.condition.paths():
+                if lost := _lost(checkpoint.task, part.way, path):
+                    yield Finding(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
 
 
 @lru_cache(maxsize=4096)
@@ -347,7 +326,7 @@ def _check_fixed_texts(checkpoint: Checkpoint, place: Tokens) -> Iterator[Findin
             yield not_replaced_here(written, (*place, *tokens), is_key=is_key)
 
 
-def _check_spellings(scenario: EvalScenario, texts: Iterable[Text], known: Known) -> Iterator[Finding]:
+def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Finding]:
     there = variable_names(scenario).union(known.variables)
     for tokens, text in texts:
         for written, name in near_misses_in(text):

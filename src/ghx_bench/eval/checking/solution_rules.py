@@ -6,14 +6,13 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import DocumentError, InputError
-from ghx_bench._base.problems import did_you_mean, listed, shortened
+from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
+from ghx_bench._base.templates import names_in, strings_in, unknown_name
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
-from ghx_bench.agents.variables import names_in
 from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
 from ghx_bench.eval.checking.known_names import Configured, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions
-from ghx_bench.eval.scenario.templates import Tokens
-from ghx_bench.eval.scenario.variables import REPO
+from ghx_bench.eval.scenario.binding import REPO
 
 REFERENCE = "reference"
 """The agent that follows solutions."""
@@ -53,10 +52,11 @@ def _mistakes_in_steps(steps: Sequence[Step], at: Tokens, known: set[str]) -> It
 
 
 def _unknown(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
-    for name in dict.fromkeys(names_in(texts)):
+    paths = (path for _, text in strings_in(texts) for path in names_in(text))
+    for name in dict.fromkeys(path.partition(".")[0] for path in paths):
         if name not in known:
-            hint = did_you_mean(name, sorted(known))
-            yield Finding(tokens=tokens, reason=f"nothing is called {shortened(name)} here", suggestion=hint)
+            reason, suggestion = unknown_name(name, known)
+            yield Finding(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
 def doubts_about_modes(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:

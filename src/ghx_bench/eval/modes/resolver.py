@@ -178,12 +178,12 @@ class Modes:
         self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Ask a server for its name and version, without a token or a GitHub of anybody's."""
-        from ghx_bench.agents.toolserver import connected  # noqa: PLC0415 - loads the MCP SDK, see there
+        from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
         try:
             with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
                 nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
-                async with connected(name, server, environment=nowhere, directory=home) as opened:
+                async with connect(name, server, environment=nowhere, directory=home) as opened:
                     told: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
                     return {key: redaction.value(value) for key, value in told.items()}
         except EnvironmentFailure as error:

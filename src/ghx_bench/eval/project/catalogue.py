@@ -23,8 +23,8 @@ from ghx_bench.eval.project.loader import (
     narrow,
     sets_file,
 )
+from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.evaluation import CustomScorer
 from ghx_bench.eval.scenario.extensions import targets_of
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets

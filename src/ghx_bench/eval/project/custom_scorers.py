@@ -7,17 +7,10 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import Tokens
 from ghx_bench.eval.project.python_objects import explain_import, load_from_file
-from ghx_bench.eval.scenario.conditions import (
-    AllOf,
-    AnyOf,
-    CheckpointCondition,
-    ContainsItem,
-    Custom,
-    Not,
-)
-from ghx_bench.eval.scenario.evaluation import CustomScorer
-from ghx_bench.eval.scenario.templates import Tokens
+from ghx_bench.eval.scenario.condition_base import Condition, CustomScorer
+from ghx_bench.eval.scenario.conditions import Custom
 from ghx_bench.profiler.errors import UnknownNameError
 
 ENTRY_POINTS = "ghx_bench.scorers"
@@ -52,20 +45,11 @@ def load_scorers(names: Iterable[str], project_file: Path | None = None) -> dict
     return scorers
 
 
-def custom_conditions_in(condition: CheckpointCondition, at: Tokens = ()) -> Iterator[tuple[Tokens, Custom]]:
+def custom_conditions_in(condition: Condition, at: Tokens = ()) -> Iterator[tuple[Tokens, Custom]]:
     """Yield the `custom` conditions in a condition, and where they are."""
-    match condition:
-        case Custom():
-            yield at, condition
-        case AllOf(conditions=conditions) | AnyOf(conditions=conditions):
-            for index, each in enumerate(conditions):
-                yield from custom_conditions_in(each, (*at, "conditions", index))
-        case Not(condition=inner):
-            yield from custom_conditions_in(inner, (*at, "condition"))
-        case ContainsItem(where=inner) if inner is not None:
-            yield from custom_conditions_in(inner, (*at, "where"))
-        case _:
-            pass
+    for part in condition.walk(at):
+        if isinstance(part.condition, Custom):
+            yield part.tokens, part.condition
 
 
 @cache

@@ -1,18 +1,137 @@
 """A scenario for one iteration: its variables replaced by where the fixtures really are."""
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple, cast
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from ghx_bench._base.problems import did_you_mean, listed, pointer_of, shortened
-from ghx_bench.documents import DocumentError, Finding, Problem, explain
-from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
+from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, plain, pointer_of, shortened
+from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, placeholder, steps_of, unknown_name
+from ghx_bench._base.wire import JsonObject
+from ghx_bench.capabilities.index import ENTRIES
+from ghx_bench.documents import DocumentError, Finding, Problem
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
 from ghx_bench.eval.scenario.manifest import FixtureManifest, is_repository
-from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST, PROMPT, Values, filled, references_in, slots_of
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens, fill_text, names_in
-from ghx_bench.eval.scenario.variables import FIXTURE_REPO, OWNER, REPO, REPO_NAME, unbound, values_at, variable_names
+from ghx_bench.eval.scenario.placeholders import (
+    CHECKPOINT_LIST,
+    CHECKPOINTS,
+    PROMPT,
+    fill_checkpoint,
+    has_references,
+    is_name,
+    names_used_by,
+)
+
+RUN_ID = "run_id"
+FIXTURE_REPO = "fixture_repo"
+REPO = "repo"
+OWNER = "owner"
+REPO_NAME = "repo_name"
+ALWAYS_THERE = (FIXTURE_REPO, RUN_ID)
+
+
+def variable_names(scenario: EvalScenario) -> frozenset[str]:
+    """Return the variables that the texts of a scenario may use."""
+    if scenario.fixture is None:
+        return frozenset(ALWAYS_THERE)
+    return frozenset([*ALWAYS_THERE, *scenario.fixture.bindings, REPO, OWNER, REPO_NAME])
+
+
+def repository_variable_names(scenario: EvalScenario) -> frozenset[str]:
+    """Return the variables that `fixture.repo` may use: all but those that are derived from it."""
+    bindings = scenario.fixture.bindings if scenario.fixture else {}
+    return frozenset([*ALWAYS_THERE, *bindings, *((OWNER, REPO_NAME) if REPO in bindings else ())])
+
+
+_WHERE_FROM = {
+    RUN_ID: "the runner gives it",
+    FIXTURE_REPO: "it is the configured repository, or that of the manifest",
+}
+
+
+def unbound(name: str, tokens: Tokens, known: Iterable[str], *, has_fixture: bool) -> Finding:
+    """Return the finding that nothing is bound to a variable, with what there is."""
+    remedy = "add it to fixture.bindings" if has_fixture else "add a 'fixture' whose bindings have it"
+    reason, suggestion = unknown_name(name, known, source=_WHERE_FROM.get(name), remedy=remedy)
+    return Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+
+
+def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) -> Finding:
+    """Return the finding that something in two braces is no placeholder, with the one that was probably meant."""
+    names = sorted(known)
+    exact = {plain(each): each for each in names}.get(plain(name))
+    first, dot, path = name.partition(".")
+    meant = nearest(name, names)
+    if exact:
+        hint = f"write {placeholder(exact)} for the variable"
+    elif dot and path and nearest(first, [CHECKPOINTS[:-1]]):
+        hint = f"did you mean {placeholder(CHECKPOINTS + path)}?"
+    elif meant:
+        hint = f"did you mean {placeholder(meant)}?"
+    else:
+        hint = f"a variable has letters, digits and underscores only; known: {listed(names)}"
+    return Finding(tokens=tokens, reason=f"{_shorten(in_braces)} is not replaced", suggestion=hint)
+
+
+def not_replaced_here(in_braces: str, tokens: Tokens, *, is_key: bool) -> Finding:
+    """Return the finding that something in two braces stands where nothing is replaced."""
+    where = "a key" if is_key else f"{tokens[-1]!r}"
+    return Finding(
+        tokens=tokens,
+        reason=f"{_shorten(in_braces)} is not replaced here, in {where}",
+        suggestion="placeholders are replaced in values only",
+        at_key=is_key,
+    )
+
+
+def _shorten(in_braces: str) -> str:
+    return shortened(in_braces)[1:-1]  # without the quotes, which would make a placeholder look like a string
+
+
+def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[str, JsonValue], Sequence[Finding]]:
+    """Return the values that bindings lead to, and what is wrong with those that lead nowhere."""
+    values: dict[str, JsonValue] = {}
+    findings: list[Finding] = []
+    for name, path in bindings.items():
+        found = follow(fixtures, steps_of(path))
+        if found is MISSING:
+            findings.append(_explain_dead_end(name, path, fixtures))
+        else:
+            values[name] = found
+    return values, findings
+
+
+def _explain_dead_end(name: str, path: str, fixtures: JsonValue) -> Finding:
+    taken, inside, step = dead_end(fixtures, steps_of(path))
+    keys = list(cast("JsonObject", inside)) if isinstance(inside, dict) else []
+    hint = did_you_mean(step, keys, otherwise=f"it has {listed(keys)}") if keys else None
+    if taken:
+        reason = f"{shortened('.'.join(taken))} has no {shortened(step)} in the manifest"
+    else:
+        reason, hint = f"the manifest has no fixture {shortened(step)}", hint or "seed the fixtures first"
+    return Finding(tokens=("fixture", "bindings", name), reason=reason, suggestion=hint)
+
+
+def changing_task(task: str, tokens: Tokens) -> Finding | None:
+    """Return the finding that a capability changes GitHub, if it does: a checkpoint must not do the agent's work."""
+    entry = ENTRIES.get(task)
+    if entry is None or entry.effect == "reads":
+        return None
+    near = _reader_near(task)
+    hint = "a checkpoint may only look" + (f": did you mean {near!r}?" if near else "")
+    return Finding(tokens=tokens, reason=f"{task} changes GitHub", suggestion=hint)
+
+
+def _reader_near(task: str) -> str | None:
+    """Return what looks at the thing that a capability changes: `pr.reviews.list` for `pr.reviews.submit`."""
+    readers = [each.id for each in ENTRIES.values() if each.effect == "reads"]
+    steps = task.split(".")
+    for end in range(len(steps) - 1, 0, -1):
+        family = ".".join(steps[:end]) + "."
+        if near := [each for each in readers if each.startswith(family)]:
+            # `view` and `list` tell most of what there is.
+            return min(near, key=lambda id_: (id_.count("."), id_[-5:] != ".view", id_[-5:] != ".list", id_))
+    return None
 
 
 class BindingError(DocumentError):
@@ -22,7 +141,7 @@ class BindingError(DocumentError):
 
     @classmethod
     def about(cls, place: str, findings: Iterable[Finding]) -> "BindingError":
-        """Put what was found into lines that begin with the place."""
+        """Return an error with a line for each finding, which begins with the place."""
         return cls(
             [
                 Problem(
@@ -63,7 +182,7 @@ class Bound(NamedTuple):
 def bind(
     scenario: EvalScenario, manifest: FixtureManifest | None, extra: Mapping[str, JsonValue] | None = None
 ) -> Bound:
-    """Bind a scenario as `bind_fixture_variables` does, and keep the values for whoever has to know them."""
+    """Bind a scenario as `bind_fixture_variables` does, and return the values of its variables as well."""
     binder = _Binder(scenario, manifest, dict(extra or {}))
     bound = binder.bind()
     if binder.findings:
@@ -121,7 +240,7 @@ class _Binder:
         self.findings += findings
 
     def _take_apart(self, repo: JsonValue, source: Tokens) -> None:
-        """Derive owner and name of a repository, unless another gave them before."""
+        """Derive owner and name of a repository, unless they are bound already."""
         if isinstance(repo, str) and is_repository(repo):
             owner, _, name = repo.partition("/")
             self._add(OWNER, owner)
@@ -133,33 +252,32 @@ class _Binder:
         place: Tokens = (*CHECKPOINT_LIST, index)
         if changing := changing_task(checkpoint.task, (*place, "task")):
             self.findings.append(changing)
-        wire = filled(checkpoint, lambda slot: self._values_for((*place, *slot.tokens), takes_null=slot.takes_anything))
-        if wire is None:
-            return checkpoint
-        try:
-            bound = Checkpoint.model_validate(wire)
-        except ValidationError as error:
-            for finding in explain(error, Checkpoint, wire):
-                self._refuse((*place, *finding.tokens), f"after binding, {finding.reason}", None)
-            return checkpoint
+        bound, misfits = fill_checkpoint(
+            checkpoint, lambda slot: self._values_for((*place, *slot.tokens), takes_null=slot.takes_anything)
+        )
+        for each in misfits:
+            self._refuse((*place, *each.tokens), f"after binding, {each.reason}", None)
+        if misfits or not has_references(bound):
+            return bound
         # What is filled in may look like a reference; only the checkpoint as it was written tells them apart.
-        return bound.coming_from(Origin(checkpoint, self._used_by(checkpoint))) if references_in(bound) else bound
+        names = names_used_by(checkpoint)
+        used = {name: value for name, value in self._values.items() if name in names}
+        return bound.with_origin(Origin(checkpoint, used))
 
-    def _used_by(self, checkpoint: Checkpoint) -> dict[str, JsonValue]:
-        names = {name for slot in slots_of(checkpoint) for name in names_in(slot.text)}
-        return {name: value for name, value in self._values.items() if name in names}
-
-    def _values_for(self, tokens: Tokens, *, takes_null: bool = False) -> Values:
+    def _values_for(self, tokens: Tokens, *, takes_null: bool = False) -> ValueOf:
         def value_of(name: str) -> JsonValue:
             if name in self._values:
                 value = self._values[name]
                 if value is None and not takes_null:
-                    self._refuse(tokens, f"{{{{{name}}}}} is null, which cannot be put into a text", None)
+                    self._refuse(tokens, f"{placeholder(name)} is null, which cannot be put into a text", None)
                 return value
-            if not name.startswith(CHECKPOINTS):
+            if not is_name(name):
+                pass  # braces of another language; where they are not meant, checking has told so
+            elif not name.startswith(CHECKPOINTS):
                 self._miss(name, tokens)
             elif tokens == PROMPT:
-                self._refuse(tokens, f"{{{{{name}}}}} cannot be known yet", "checkpoints are made after the session")
+                reason = f"{placeholder(name)} cannot be known yet"
+                self._refuse(tokens, reason, "checkpoints are made after the session")
             raise KeyError(name)
 
         return value_of
@@ -167,6 +285,7 @@ class _Binder:
     def _miss(self, name: str, tokens: Tokens) -> None:
         finding = unbound(name, tokens, self._values, has_fixture=self._scenario.fixture is not None)
         lacks_fixtures = any(each.tokens[0] == "fixture" for each in self.findings)
+        # Without its fixtures a scenario lacks all of its variables; that is one mistake, and told as one.
         if finding not in self.findings and not (lacks_fixtures and name in variable_names(self._scenario)):
             self.findings.append(finding)
 

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from ghx_bench._base.problems import did_you_mean
-from ghx_bench.documents import Finding, explain
+from ghx_bench._base.problems import Tokens, did_you_mean
+from ghx_bench._base.templates import MISSING, ValueOf, follow, placeholder
+from ghx_bench.documents import Finding
 from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.condition_base import Slot
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, Origin
-from ghx_bench.eval.scenario.paths import MISSING, follow
-from ghx_bench.eval.scenario.slots import PROMPT, Slot, Use, Values, filled, references_in
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens
+from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, PROMPT, Use, fill_checkpoint, has_references
 
 _LONGEST_CIRCLE = 8
 
@@ -26,6 +26,7 @@ class Reference(NamedTuple):
 def reference_of(name: str, ids: Collection[str]) -> Reference | None:
     """Read the name of a placeholder as a reference to one of these checkpoints, whose ids may contain dots."""
     steps = name.removeprefix(CHECKPOINTS).split(".")
+    # The longest id first: with ids `a` and `a.b`, `a.b.c` leads into what the second returned.
     for end in range(len(steps), 0, -1):
         if (meant := ".".join(steps[:end])) in ids:
             return Reference(meant, tuple(steps[end:]))
@@ -38,37 +39,32 @@ def bind_references(checkpoint: Checkpoint, outputs: Mapping[str, JsonValue]) ->
     Other placeholders stay, and so does what came into the checkpoint with the value of a variable. Raises
     `BindingError` where an output has nothing at that path: the checkpoint cannot be made, and has not passed.
     """
-    if not references_in(checkpoint):
+    if not has_references(checkpoint):
         return checkpoint
-    written, values = checkpoint.origin or Origin(checkpoint, {})
-    look_up = _LookUp(outputs, values)
-    wire = filled(written, look_up.values_for)
-    if wire is None:
-        return checkpoint
-    place = f"checkpoint {checkpoint.id}"
-    if look_up.findings:
-        raise BindingError.about(place, look_up.findings)
-    try:
-        return Checkpoint.model_validate(wire)
-    except ValidationError as error:
-        raise BindingError.about(place, explain(error, Checkpoint, wire)) from None
+    original, values = checkpoint.origin or Origin(checkpoint, {})
+    known = _Outputs(outputs, values)
+    # From the checkpoint as it was written: a reference in the bound one may come from the value of a variable.
+    bound, misfits = fill_checkpoint(original, known.values_for)
+    if findings := known.findings or misfits:
+        raise BindingError.about(f"checkpoint {checkpoint.id}", findings)
+    return bound
 
 
-class _LookUp:
-    """Finds the values of placeholders in the outputs of earlier checkpoints, and collects what is not there."""
+class _Outputs:
+    """The outputs of earlier checkpoints, as values of placeholders; collects what is looked for and not there."""
 
     def __init__(self, outputs: Mapping[str, JsonValue], values: Mapping[str, JsonValue]) -> None:
         self.findings: list[Finding] = []
         self._outputs = outputs
         self._values = values
 
-    def values_for(self, slot: Slot) -> Values:
+    def values_for(self, slot: Slot) -> ValueOf:
         def value_of(name: str) -> JsonValue:
             if not name.startswith(CHECKPOINTS):
                 return self._values[name]
             found = self._find(name, slot.tokens)
             if found is None and not slot.takes_anything:
-                self._miss(slot.tokens, f"{{{{{name}}}}} is null, which cannot be put into a text")
+                self._miss(slot.tokens, f"{placeholder(name)} is null, which cannot be put into a text")
             return found
 
         return value_of
@@ -76,7 +72,7 @@ class _LookUp:
     def _find(self, name: str, tokens: Tokens) -> JsonValue:
         reference = reference_of(name, self._outputs)
         if reference is None:
-            return self._miss(tokens, f"nothing is known of {{{{{name}}}}}")
+            return self._miss(tokens, f"nothing is known of {placeholder(name)}")
         found = follow(self._outputs[reference.checkpoint_id], reference.steps)
         if found is MISSING:
             whose, path = reference.checkpoint_id, ".".join(reference.steps)
@@ -104,26 +100,27 @@ def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> 
         if reference is None:
             yield unknown_checkpoint(use.name, use.tokens, order)
         elif order[reference.checkpoint_id] >= order[source]:
-            yield _too_early(source, reference.checkpoint_id, use.tokens, targets)
+            yield _explain_order(source, reference.checkpoint_id, use.tokens, targets)
 
 
 def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Finding:
-    """Say that a placeholder names a checkpoint that the scenario does not have."""
+    """Return the finding that a placeholder names a checkpoint that the scenario does not have."""
     rest = name.removeprefix(CHECKPOINTS)
     hint = did_you_mean(rest.partition(".")[0], ids)
-    return Finding(tokens=tokens, reason=f"{{{{{name}}}}} names no checkpoint of this scenario", suggestion=hint)
+    return Finding(tokens=tokens, reason=f"{placeholder(name)} names no checkpoint of this scenario", suggestion=hint)
 
 
-def _too_early(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Finding:
+def _explain_order(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Finding:
     if source == target:
         return Finding(
             tokens=tokens,
             reason=f"checkpoint {source!r} refers to its own output",
             suggestion="refer to an earlier checkpoint",
         )
-    circle = _way(target, source, targets)
+    circle = _find_path(target, source, targets)
     if circle:
-        shown = " -> ".join(_without_middle([source, *circle]))
+        ids = [source, *circle]
+        shown = " -> ".join(ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]])
         return Finding(
             tokens=tokens, reason=f"checkpoints refer to each other in a circle: {shown}", suggestion="break the circle"
         )
@@ -134,8 +131,8 @@ def _too_early(source: str, target: str, tokens: Tokens, targets: Mapping[str, C
     )
 
 
-def _way(start: str, end: str, targets: Mapping[str, Collection[str]]) -> list[str] | None:
-    """Return a way from one checkpoint to another along their references."""
+def _find_path(start: str, end: str, targets: Mapping[str, Collection[str]]) -> list[str] | None:
+    """Return the checkpoints on the shortest way from one to another along their references."""
     before: dict[str, str | None] = {start: None}
     reached = [start]
     for each in reached:
@@ -152,7 +149,3 @@ def _way(start: str, end: str, targets: Mapping[str, Collection[str]]) -> list[s
         way.append(at)
         at = before[at]
     return way[::-1]
-
-
-def _without_middle(ids: list[str]) -> list[str]:
-    return ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]]

@@ -1,178 +1,166 @@
-"""What a checkpoint may ask of the output of its capability, as it stands in scenario files."""
+"""What a checkpoint may ask of the output of its capability: as it stands in files, whether it holds, how it reads.
 
+A kind of condition is one class here, and one line in `CheckpointCondition`.
+"""
+
+import json
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self, TypeVar, cast
+from typing import Annotated, ClassVar, Literal, Self, cast, final
 
-from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from ghx_bench._base.wire import OMITTABLE, JsonObject, TaggedModel
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.templates import MISSING, Found, as_text, fill_text, follow, steps_of
+from ghx_bench._base.wire import OMITTABLE, JsonObject
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.wording import of_wrong_kind
-from ghx_bench.eval.scenario.templates import PLACEHOLDER, fill_text, is_placeholder
+from ghx_bench.eval.scenario.condition_base import (
+    NO_SCORERS,
+    Bounded,
+    Condition,
+    CountValue,
+    FieldPath,
+    NumberValue,
+    Primitive,
+    Role,
+    Scorers,
+    Way,
+)
+from ghx_bench.profiler.causes import describe_error
+from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.scenario import Text
 
-MOST_ITEMS = 1_000
 
-T = TypeVar("T")
+class BadConditionError(InputError):
+    """A condition cannot be evaluated: a variable was never bound, or a custom scorer misbehaves."""
 
-
-def _refuse_more(value: object) -> object:
-    """Refuse what is too long before looking at its items, of which each might be wrong."""
-    if isinstance(value, list | tuple | dict):
-        size = len(cast("list[object]", value))
-        if size > MOST_ITEMS:
-            raise RefusedError(f"must have at most {MOST_ITEMS} items, not {size}")
-    return cast("object", value)
-
-
-REFUSE_MORE = BeforeValidator(_refuse_more)
-
-Some = Annotated[T, REFUSE_MORE, Field(json_schema_extra={"maxItems": MOST_ITEMS})]
-"""A list that people could have written."""
+    code: ClassVar[str] = "BAD_CONDITION"
 
 
 class PatternError(ValueError):
     """A pattern is no regular expression that can be used; the message says why."""
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Say whether the pattern is found anywhere in the text."""
-    return compiled(pattern).isinstance_python(text)
-
-
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> SchemaValidator:
+def _compile(pattern: str) -> SchemaValidator:
     """Compile a pattern, or raise `PatternError`."""
     try:
+        # Rust's engine, since Python's can be hung for good by a pattern, or by what an agent writes.
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True))
     except SchemaError as error:
         raise PatternError(str(error).rpartition("rror: ")[2].rstrip(".")) from None
 
 
-_PLACEHOLDER_SCHEMA = {"type": "string", "pattern": f"^{PLACEHOLDER}$", "examples": ["{{expected_count}}"]}
-
-
-def _wrong_kind(expected: str, value: object) -> RefusedError:
-    told = of_wrong_kind(("value",), expected, value)
-    return RefusedError(told.reason, suggestion=told.suggestion)
-
-
-def _is_open(value: object) -> bool:
-    return isinstance(value, str) and is_placeholder(value)
-
-
-def _expect_count(value: object) -> object:
-    if _is_open(value):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong_kind("an integer", value)
-    if value < 0:
-        raise RefusedError(f"must be at least 0, not {value}")
-    return value
-
-
-def _expect_number(value: object) -> object:
-    if not _is_open(value) and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise _wrong_kind("a number", value)
-    return value
-
-
-def _expect_primitive(value: object) -> object:
-    if isinstance(value, dict | list | tuple):
-        kind = "an object" if isinstance(value, dict) else "a list"
-        raise RefusedError(
-            f"expected a string, a number, true, false or null, got {kind}",
-            suggestion="compare its parts, each with a path of its own, or look into a list with 'contains_item'",
-        )
-    return value
-
-
-CountValue = Annotated[
-    int | str,
-    BeforeValidator(_expect_count),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, _PLACEHOLDER_SCHEMA]}),
-]
-"""How many, or the `{{variable}}` that says it."""
-
-NumberValue = Annotated[
-    int | float | str,
-    BeforeValidator(_expect_number),
-    WithJsonSchema({"anyOf": [{"type": "number"}, _PLACEHOLDER_SCHEMA]}),
-]
-"""A number, or the `{{variable}}` that stands for one."""
-
-Primitive = Annotated[str | bool | int | float | None, BeforeValidator(_expect_primitive)]
-"""A value that is neither a list nor an object."""
-
-FieldPath = Annotated[
-    Text,
-    Field(
-        description="The dotted path to the field; an integer indexes a list, `length` is the length of a list.",
-        examples=["items.0.comments.length"],
-    ),
-]
-
-
-class _Condition(TaggedModel, extra="forbid"):
-    """What a condition is gets written also where Python code left it to the class; other keys are refused."""
-
-    type: Any  # each kind says which
-
-
-class NonEmpty(_Condition):
+@final
+class NonEmpty(Condition):
     """The list, or the object's `items`, has an item; anything else is not null."""
 
     type: Literal["non_empty"] = "non_empty"
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        items = items_of(data)
+        return data is not None if items is None else len(items) > 0
 
-class Empty(_Condition):
+    def describe(self) -> str:
+        return "non-empty result"
+
+
+@final
+class Empty(Condition):
     """The list, or the object's `items`, has no item; anything else is null."""
 
     type: Literal["empty"] = "empty"
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        items = items_of(data)
+        return data is None if items is None else len(items) == 0
 
-class CountGte(_Condition):
+    def describe(self) -> str:
+        return "empty result"
+
+
+@final
+class CountGte(Condition):
     """The list, or the object's `items`, has at least `value` items."""
 
     type: Literal["count_gte"] = "count_gte"
     value: CountValue = Field(description="How many items there must be at least.", examples=[2])
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        least, items = _require_bound(self.value), items_of(data)
+        return items is not None and len(items) >= least
 
-class CountEq(_Condition):
+    def describe(self) -> str:
+        return f"count >= {as_text(self.value)}"
+
+
+@final
+class CountEq(Condition):
     """The list, or the object's `items`, has exactly `value` items."""
 
     type: Literal["count_eq"] = "count_eq"
     value: CountValue = Field(description="How many items there must be.", examples=[3])
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        wanted, items = _require_bound(self.value), items_of(data)
+        return items is not None and len(items) == wanted
 
-class FieldEquals(_Condition):
+    def describe(self) -> str:
+        return f"count == {as_text(self.value)}"
+
+
+@final
+class FieldEquals(Condition):
     """The field is there and equals `value`: as JSON does, so `true` is not `1` and `"1"` is not `1`."""
 
     type: Literal["field_equals"] = "field_equals"
     path: FieldPath
     value: Primitive = Field(description="What the field must equal.", examples=["CLOSED"])
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        field = look_up(data, self.path)
+        return field is not MISSING and is_same(field, self.value)
 
-class FieldContains(_Condition):
+    def describe(self) -> str:
+        return f"{self.path} == {_quote(self.value)}"
+
+
+@final
+class FieldContains(Condition):
     """The field is a string that contains `value`; upper and lower case differ."""
 
     type: Literal["field_contains"] = "field_contains"
     path: FieldPath
-    value: Annotated[str, Field(strict=True)] = Field(
+    value: Annotated[str, Role.TEXT, Field(strict=True)] = Field(
         description="The text that the field must contain.", examples=["Fixes #{{issue_number}}"]
     )
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        field = look_up(data, self.path)
+        return isinstance(field, str) and self.value in field
 
-class FieldGte(_Condition):
+    def describe(self) -> str:
+        return f"{self.path} contains {_quote(self.value)}"
+
+
+@final
+class FieldGte(Condition):
     """The field is a number of at least `value`."""
 
     type: Literal["field_gte"] = "field_gte"
     path: FieldPath
     value: NumberValue = Field(description="The least number that will do.", examples=[1])
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        least, field = _require_bound(self.value), look_up(data, self.path)
+        return isinstance(field, int | float) and not isinstance(field, bool) and field >= least
 
-class ContainsItem(_Condition):
+    def describe(self) -> str:
+        return f"{self.path} >= {as_text(self.value)}"
+
+
+@final
+class ContainsItem(Condition):
     """The list has an item, at whatever place, that is like `value`, or of which the condition `where` is true.
 
     The list is the one at `path`; without a path it is the output itself, or its `items`.
@@ -181,6 +169,7 @@ class ContainsItem(_Condition):
     type: Literal["contains_item"] = "contains_item"
     path: Annotated[
         Text | None,
+        Role.PATH,
         OMITTABLE,
         Field(description="The dotted path to the list; without one, the output itself.", examples=["labels"]),
     ] = None
@@ -204,58 +193,125 @@ class ContainsItem(_Condition):
             raise RefusedError("missing key 'value' or 'where'", suggestion="say which item the list must contain")
         return self
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        items = items_of(data if self.path is None else look_up(data, self.path)) or []
+        if self.where is None:
+            return any(is_like(item, self.value) for item in items)
+        return any(self.where.holds(item, scorers) for item in items)
 
-class Matches(_Condition):
+    def describe(self) -> str:
+        what = _quote(self.value) if self.where is None else f"with {self.where.describe_inside()}"
+        return f"{self.path or 'result'} contains item {what}"
+
+    def way_to_parts(self) -> Way:
+        return (*(() if self.path is None else steps_of(self.path)), None)
+
+
+@final
+class Matches(Condition):
     """The field is a string in which the regular expression `pattern` is found."""
 
     type: Literal["matches"] = "matches"
     path: FieldPath
-    pattern: Text = Field(
+    pattern: Annotated[Text, Role.PATTERN] = Field(
         description="A regular expression, found anywhere unless anchored with ^ and $; no look-around.",
         examples=[r"^v\d+\.\d+\.\d+$"],
     )
 
     @field_validator("pattern")
     @classmethod
-    def _can_be_compiled(cls, pattern: str) -> str:
+    def _can_be_compile(cls, pattern: str) -> str:
         try:
-            compiled(fill_text(pattern, lambda _: "x"))
+            _compile(fill_text(pattern, lambda _: "x"))
         except PatternError as error:
             raise RefusedError(f"this is no regular expression that can be used: {error}") from None
         return pattern
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        field = look_up(data, self.path)
+        return isinstance(field, str) and _compile(self.pattern).isinstance_python(field)
 
-class AllOf(_Condition):
+    def describe(self) -> str:
+        return f"{self.path} matches /{self.pattern}/"
+
+
+@final
+class AllOf(Condition):
     """Every one of `conditions` is true."""
 
     type: Literal["all"] = "all"
-    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
+    conditions: Bounded[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions that must all be true."
     )
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        return all(each.holds(data, scorers) for each in self.conditions)
 
-class AnyOf(_Condition):
+    def describe(self) -> str:
+        return " and ".join(each.describe_inside() for each in self.conditions)
+
+    def describe_inside(self) -> str:
+        return f"({self.describe()})"
+
+
+@final
+class AnyOf(Condition):
     """At least one of `conditions` is true."""
 
     type: Literal["any"] = "any"
-    conditions: Some[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
+    conditions: Bounded[Annotated[tuple["CheckpointCondition", ...], Field(min_length=1)]] = Field(
         description="The conditions of which one must be true."
     )
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        return any(each.holds(data, scorers) for each in self.conditions)
 
-class Not(_Condition):
+    def describe(self) -> str:
+        return " or ".join(each.describe_inside() for each in self.conditions)
+
+    def describe_inside(self) -> str:
+        return f"({self.describe()})"
+
+
+@final
+class Not(Condition):
     """`condition` is false."""
 
     type: Literal["not"] = "not"
     condition: "CheckpointCondition" = Field(description="The condition that must be false.")
 
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        return not self.condition.holds(data, scorers)
 
-class Custom(_Condition):
+    def describe(self) -> str:
+        return f"not ({self.condition.describe()})"
+
+
+@final
+class Custom(Condition):
     """The scorer registered under this name says so; a scenario file never carries code."""
 
     type: Literal["custom"] = "custom"
-    scorer: Text = Field(description="The name of a registered scorer.", examples=["mentions-every-file"])
+    scorer: Annotated[Text, Role.NAME] = Field(
+        description="The name of a registered scorer.", examples=["mentions-every-file"]
+    )
     params: JsonObject = Field(default={}, description="What the scorer is told besides the output.")
+
+    def holds(self, data: JsonValue, scorers: Scorers) -> bool:
+        scorer = scorers.get(self.scorer)
+        if scorer is None:
+            raise UnknownNameError("custom scorer", self.scorer, known=scorers)
+        try:
+            verdict = cast("object", scorer(data, self.params))
+        except Exception as error:  # plugin call: a project's own code may raise anything
+            raise BadConditionError(f"custom scorer {self.scorer!r} failed: {describe_error(error)}") from error
+        if not isinstance(verdict, bool):
+            said = f"custom scorer {self.scorer!r} returned {verdict!r}"
+            raise BadConditionError(f"{said}; it must return True or False")
+        return verdict
+
+    def describe(self) -> str:
+        return f"custom scorer: {self.scorer}" + (f" with {as_text(self.params)}" if self.params else "")
 
 
 CheckpointCondition = Annotated[
@@ -278,3 +334,59 @@ CheckpointCondition = Annotated[
 
 for _each in (ContainsItem, AllOf, AnyOf, Not):
     _each.model_rebuild()
+
+
+def evaluate_condition(condition: Condition, data: JsonValue, *, scorers: Scorers = NO_SCORERS) -> bool:
+    """Return whether `condition` is true of a capability's output; `scorers` are those that `custom` may name."""
+    return condition.holds(data, scorers)
+
+
+def describe_condition(condition: Condition) -> str:
+    """Return what a condition expects, as the rows' `expected` has it: `items.length == 3`."""
+    return condition.describe()
+
+
+def look_up(data: JsonValue, path: str) -> Found:
+    """Return what a path leads to: a key of an object, an item of a list by its index, or a list's `length`."""
+    return follow(data, steps_of(path))
+
+
+ITEMS = "items"
+
+
+def items_of(data: Found) -> list[JsonValue] | None:
+    """Return a list itself, or the list that an object has as its `items`; `None` where there is neither."""
+    inner = data.get(ITEMS) if isinstance(data, dict) else data
+    return inner if isinstance(inner, list) else None
+
+
+def is_same(left: Found, right: Found) -> bool:
+    """Return whether two values are equal as JSON, all the way down."""
+    match left, right:
+        case dict(), dict():
+            return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
+        case list(), list():
+            return len(left) == len(right) and all(map(is_same, left, right))
+        case bool(), _:
+            return left is right  # to Python, `True == 1`
+        case _, bool():
+            return False
+        case _:
+            return left == right
+
+
+def is_like(value: Found, wanted: JsonValue) -> bool:
+    """Return whether a value is what was wanted; an object may have more keys than those wanted of it."""
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return all(is_like(value.get(key, MISSING), each) for key, each in wanted.items())
+    return is_same(value, wanted)
+
+
+def _require_bound(value: float | str) -> float:
+    if isinstance(value, str):
+        raise BadConditionError(f"the condition still has {value}; bind its variables before evaluating it")
+    return value
+
+
+def _quote(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else as_text(value)

@@ -8,11 +8,12 @@ from typing import Annotated, Literal, NamedTuple, Self, cast
 from pydantic import Field, JsonValue, PrivateAttr, Strict, StringConstraints, field_validator
 
 from ghx_bench._base.problems import shortened
+from ghx_bench._base.templates import VARIABLE
 from ghx_bench._base.wire import OMITTABLE, Count, StrictInt, WireModel
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag
-from ghx_bench.eval.scenario.conditions import REFUSE_MORE, CheckpointCondition, Some
-from ghx_bench.eval.scenario.templates import VARIABLE
+from ghx_bench.eval.scenario.condition_base import LIMIT_ITEMS, Bounded
+from ghx_bench.eval.scenario.conditions import CheckpointCondition
 from ghx_bench.profiler.scenario import BaseScenario, Text
 
 LONGEST_ID = 128
@@ -38,11 +39,11 @@ class FixtureRequirements(WireModel):
         description="The repository of the fixtures as owner/repo, or {{fixture_repo}} for the configured one.",
         examples=["{{fixture_repo}}"],
     )
-    requires: Some[tuple[Text, ...]] = Field(
+    requires: Bounded[tuple[Text, ...]] = Field(
         description="The names of the fixtures this scenario depends on, as in the manifest.",
         examples=[["pr_with_changes"]],
     )
-    bindings: Annotated[dict[VariableName, Text], REFUSE_MORE] = Field(
+    bindings: Annotated[dict[VariableName, Text], LIMIT_ITEMS] = Field(
         description="For each {{variable}}, the path into the manifest's fixtures where its value is.",
         examples=[{"pr_number": "pr_with_changes.number"}],
     )
@@ -54,6 +55,7 @@ class FixtureRequirements(WireModel):
     @field_validator("bindings", mode="before")
     @classmethod
     def _name_variables(cls, bindings: object) -> object:
+        # Before the type's own check, which could only quote the pattern; here a name that would do is suggested.
         for name in cast("dict[object, object]", bindings) if isinstance(bindings, dict) else ():
             if isinstance(name, str) and not re.fullmatch(VARIABLE, name):
                 meant = re.sub(r"[^A-Za-z0-9_]+", "_", name[:LONGEST_ID]).strip("_") or "pr_number"
@@ -90,6 +92,7 @@ class Checkpoint(WireModel):
     condition: CheckpointCondition = Field(
         description="What the capability's output must satisfy.", examples=[{"type": "non_empty"}]
     )
+    # Private, so that a bound checkpoint is written like any other.
     _origin: Origin | None = PrivateAttr(default=None)
 
     @property
@@ -97,8 +100,8 @@ class Checkpoint(WireModel):
         """Where this checkpoint comes from, if it was bound and still has something that looks like a reference."""
         return self._origin
 
-    def coming_from(self, origin: Origin) -> Self:
-        """Let this checkpoint know where it comes from; what it says and how it is written stay the same."""
+    def with_origin(self, origin: Origin) -> Self:
+        """Remember where this checkpoint comes from, which changes neither what it says nor how it is written."""
         self._origin = origin
         return self
 
@@ -114,15 +117,15 @@ class Checkpoint(WireModel):
 class Assertions(WireModel):
     """What is verified after the session, and what is expected of the way there without being enforced."""
 
-    checkpoints: Some[tuple[Checkpoint, ...]] = Field(
+    checkpoints: Bounded[tuple[Checkpoint, ...]] = Field(
         description="The checks, in the order in which they are made; all must pass."
     )
-    expected_tool_sequence: Annotated[Some[tuple[Text, ...]] | None, OMITTABLE] = Field(
+    expected_tool_sequence: Annotated[Bounded[tuple[Text, ...]] | None, OMITTABLE] = Field(
         default=None,
         description="The tools expected in this order, * standing for anything; reported, never enforced.",
         examples=[["pr.view", "bash:git push*"]],
     )
-    expected_capabilities: Annotated[Some[tuple[Text, ...]] | None, OMITTABLE] = Field(
+    expected_capabilities: Annotated[Bounded[tuple[Text, ...]] | None, OMITTABLE] = Field(
         default=None,
         description="The capabilities the agent is expected to use; reported, never enforced.",
         examples=[["pr.view", "pr.reviews.submit"]],
@@ -162,7 +165,7 @@ class EvalScenario(BaseScenario):
     allowed_retries: Annotated[Count, Field(le=MOST_RETRIES)] = Field(
         default=0, description="Additional attempts after a transient failure."
     )
-    tags: Some[tuple[Text, ...]] = Field(default=(), description="Words to filter by.")
+    tags: Bounded[tuple[Text, ...]] = Field(default=(), description="Words to filter by.")
     category: Category = Field(description="The part of GitHub it is about: pr, issue, workflow, release or repo.")
     difficulty: Difficulty = Field(description="How hard it is: basic, intermediate or advanced.")
     fixture: Annotated[FixtureRequirements | None, OMITTABLE] = Field(

@@ -40,6 +40,7 @@ def expectation_findings(
 
 def _longest_followed(expected: Sequence[str], used: Sequence[str]) -> set[int]:
     """Return which of the expected tools were used in order, as many as possible."""
+    # The longest common subsequence, tool by tool: `best[n]` is the longest within the first `n` tools that were used.
     best: list[tuple[int, ...]] = [()] * (len(used) + 1)
     for index, pattern in enumerate(expected):
         before = best

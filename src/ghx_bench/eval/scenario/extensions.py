@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import JsonValue
 
-from ghx_bench._base.problems import did_you_mean, in_words, listed, shortened
+from ghx_bench._base.problems import Tokens, did_you_mean, in_words, listed, shortened
+from ghx_bench._base.templates import MISSING, fill_text, follow
 from ghx_bench.documents import Finding
+from ghx_bench.eval.scenario.binding import misspelt, unbound
 from ghx_bench.eval.scenario.checkpoint_references import reference_of, unknown_checkpoint
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
-from ghx_bench.eval.scenario.paths import MISSING, follow
-from ghx_bench.eval.scenario.templates import CHECKPOINTS, Tokens, fill_text, names_in, near_misses_in
-from ghx_bench.eval.scenario.variables import misspelt, unbound
+from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, names_in, near_misses_in
 from ghx_bench.twin.state.records import RECORDS
 
 INDEPENDENT = "independent"

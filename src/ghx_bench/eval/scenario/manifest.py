@@ -21,7 +21,7 @@ RepositoryName = Annotated[str, Strict(), StringConstraints(pattern=_PATTERN), F
 
 
 def is_repository(value: object) -> bool:
-    """Say whether this is the full name of a repository."""
+    """Return whether this is the full name of a repository."""
     return isinstance(value, str) and re.fullmatch(_PATTERN, value) is not None
 
 

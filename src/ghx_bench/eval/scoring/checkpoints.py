@@ -9,19 +9,13 @@ from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope, Failure
 from ghx_bench.capabilities.errors import ErrorCode
 from ghx_bench.capabilities.execution import execute_task
-from ghx_bench.eval.scenario.binding import BindingError
+from ghx_bench.eval.scenario.binding import BindingError, changing_task
 from ghx_bench.eval.scenario.checkpoint_references import bind_references
-from ghx_bench.eval.scenario.checkpoint_tasks import changing_task
+from ghx_bench.eval.scenario.condition_base import NO_SCORERS, CustomScorer
+from ghx_bench.eval.scenario.conditions import BadConditionError, describe_condition, evaluate_condition
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
-from ghx_bench.eval.scenario.evaluation import (
-    NO_SCORERS,
-    BadConditionError,
-    CustomScorer,
-    describe_condition,
-    evaluate_condition,
-)
 from ghx_bench.eval.scenario.extensions import REFS, allowed_changes, fits
-from ghx_bench.eval.scenario.slots import CHECKPOINT_LIST
+from ghx_bench.eval.scenario.placeholders import CHECKPOINT_LIST
 from ghx_bench.eval.stages.twin_stage import StageHandles
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Evidence

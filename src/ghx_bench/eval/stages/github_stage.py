@@ -20,11 +20,10 @@ from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.project.config import FixtureChoice
-from ghx_bench.eval.scenario.binding import bind
+from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
 from ghx_bench.eval.scenario.extensions import is_independent
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
-from ghx_bench.eval.scenario.variables import RUN_ID
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.eval.stages.turns import Turns
 from ghx_bench.eval.stages.twin_stage import Scenarios, StageHandles, keep_path, private_folder, required_fixtures

@@ -14,10 +14,9 @@ from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
 from ghx_bench.eval.fixtures.library import FixtureLibrary
-from ghx_bench.eval.scenario.binding import bind
+from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.scenario.variables import RUN_ID
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.journal import Entry

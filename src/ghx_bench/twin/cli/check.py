@@ -1,4 +1,4 @@
-"""`ghx-twin check`: is this seed a world?"""
+"""`ghx-twin check`: what is wrong with a seed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 
 def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")], /) -> int:
-    """Tell the mistakes of form in a seed all at once, then the first thing that GitHub would refuse in its world."""
+    """Report the mistakes of form in a seed all at once, then the first thing that GitHub would refuse in its world."""
     from ghx_bench.twin.seed.loading import load_seed
     from ghx_bench.twin.seed.mistakes import within
     from ghx_bench.twin.seed.planting import plant

@@ -1,19 +1,27 @@
 """`ghx-twin exec`: run a command that sees a world of its own as GitHub."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from ghx_bench._base.commandline import complain
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench.twin.state.clock import ClockPolicy
+
+if TYPE_CHECKING:  # loads git and the database, which the command does when it runs
+    from ghx_bench.twin.world import Snapshot, World
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
@@ -29,30 +37,28 @@ def execute(
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
-    from ghx_bench._base.errors import InputError
-    from ghx_bench.twin.cli.findings import require_writable, write_findings
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
 
     if not command:
         raise InputError("name the command to run after `--`: ghx-twin exec -- gh repo list")
-    require_writable(journal=journal, diff=diff)
-    _end_tidily()
+    _require_writable(journal=journal, diff=diff)
+    _exit_on_signals()
     with open_world(seed, clock=clock) as world, Server() as server:
         before = world.snapshot()
         server.add(world)
-        somebody = person(world, user)
-        token = own_token(server.hosting, world, somebody)
-        environment = server.client_environment(world, somebody, token=token).over(os.environ)
+        client = person(world, user)
+        token = own_token(server.hosting, world, client)
+        environment = server.client_environment(world, client, token=token).over(os.environ)
         environment["PATH"] = _path_with_gh(environment.get("PATH", os.defpath))
         code = _run(command, environment)
-        write_findings(world, before, journal=journal, diff=diff)
+        _write_findings(world, before, journal=journal, diff=diff)
         return code
 
 
-def _end_tidily() -> None:
-    """Let the signals that end a process unwind this one, so that it removes what it has made."""
+def _exit_on_signals() -> None:
+    """Turn the signals that end a process into `SystemExit`, so that the world's folders are removed."""
 
     def end(number: int, _: FrameType | None) -> None:
         sys.exit(128 + number)
@@ -66,9 +72,9 @@ def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
     program = shutil.which(command[0], path=environment["PATH"])
     if program is None:
         return complain(f"{command[0]}: command not found", NOT_FOUND)
-    came: list[int] = []  # signals from before the child was there
+    early: list[int] = []  # signals that come before there is a child to pass them on to
     for number in _ENDING:
-        signal.signal(number, lambda received, _: came.append(received))
+        signal.signal(number, lambda received, _: early.append(received))
     try:
         child = subprocess.Popen([program, *command[1:]], env=environment)
     except OSError as error:
@@ -76,7 +82,7 @@ def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child as well, and the child decides
     for number in _ENDING:
         signal.signal(number, lambda received, _: child.send_signal(received))
-    for number in came:
+    for number in early:
         child.send_signal(number)
     code = child.wait()
     return code if code >= 0 else 128 - code
@@ -87,3 +93,38 @@ def _path_with_gh(path: str) -> str:
     if shutil.which("gh", path=path):
         return path
     return os.pathsep.join((path, sysconfig.get_path("scripts")))
+
+
+def _require_writable(*, journal: Path | None, diff: Path | None) -> None:
+    """Refuse files that cannot be written before the command has run: its findings would be lost."""
+    for flag, path in (("--journal", journal), ("--diff", diff)):
+        if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
+            continue  # opening and closing a pipe would be its end for the reader
+        is_new = not path.exists()
+        with _naming_flag(flag, path):
+            path.open("ab").close()
+            if is_new:
+                path.unlink()
+
+
+def _write_findings(world: "World", before: "Snapshot", *, journal: Path | None, diff: Path | None) -> None:
+    """Write the journal as lines of JSON and the difference as one array, where files were named."""
+    from ghx_bench.twin.difference import diff as find_differences
+
+    if journal is not None:
+        with _naming_flag("--journal", journal):
+            lines = (f"{json.dumps(asdict(entry))}\n" for entry in world.journal)
+            journal.write_text("".join(lines), encoding="utf-8")
+    if diff is not None:
+        found = [asdict(difference) for difference in find_differences(before, world)]
+        with _naming_flag("--diff", diff):
+            diff.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _naming_flag(flag: str, path: Path) -> Generator[None]:
+    """Raise what the system says of a file as an error of the flag that named it."""
+    try:
+        yield
+    except OSError as error:
+        raise FlagError(flag, f"{path} cannot be written: {error.strerror or error}") from error

@@ -30,19 +30,19 @@ def serve(
 
     if not 0 <= port <= LAST_PORT:
         raise FlagError("--port", f"{port} is no port; name one from 1 to {LAST_PORT}, or 0 for a free one")
-    stopped = _stopping()
+    stopped = _stop_event()
     with open_world(seed, data_dir, clock=clock) as world, Server(port=port) as server:
-        somebody = person(world, user)
-        token = kept_token(world, somebody)
+        client = person(world, user)
+        token = kept_token(world, client)
         server.add(world)
-        ready = {"url": server.url, "socket": str(server.socket_path), "user": somebody.login, "token": token}
+        ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": token}
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
         stopped.wait()
     return 0
 
 
-def _stopping() -> threading.Event:
-    """Return what is set when the process is told to stop."""
+def _stop_event() -> threading.Event:
+    """Return an event that is set when the process receives a signal to stop."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:

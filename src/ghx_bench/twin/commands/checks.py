@@ -1,8 +1,8 @@
 """Statuses and check runs that tools report on commits."""
 
-from ghx_bench.twin.commands import automerge, events, run_progress, texts
-from ghx_bench.twin.commands.unset import UNSET, Unset
-from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.commands import kernel, merges, texts
+from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.queries import lookup, permissions, workflow_runs
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
 from ghx_bench.twin.world import Act
@@ -47,13 +47,13 @@ def create_status(
         sha=commit,
         context=context,
         state=state,
-        description=description and texts.limited(description, 140, resource="Status", field="description"),
+        description=description and texts.check_length(description, 140, resource="Status", field="description"),
         target_url=target_url,
-        creator_id=events.actor_id(act, repository),
+        creator_id=kernel.actor_id(act, repository),
         created_at=act.now,
         updated_at=act.now,
     )
-    automerge.attempt_head(act, repository.id, commit)
+    merges.attempt_auto_merges(act, repository.id, commit)
     return status
 
 
@@ -95,8 +95,8 @@ def create_check_run(
         started_at=started or act.now,
         completed_at=(completed or act.now) if now == "completed" else None,
     )
-    run_progress.settle(act, run.attempt_id)
-    automerge.attempt_head(act, repository.id, commit)
+    update_attempt(act, run.attempt_id)
+    merges.attempt_auto_merges(act, repository.id, commit)
     return run
 
 
@@ -113,13 +113,14 @@ def update_check_run(
     started_at: str | Unset = UNSET,
     completed_at: str | Unset = UNSET,
 ) -> CheckRun:
-    """Say more about a check run."""
-    current = events.fresh(act, run)
+    """Change fields of a check run."""
+    current = kernel.reload(act, run)
     repository = lookup.repository_by_id(act.world, act.viewer, current.repository_id)
     permissions.require(act, repository, "write")
     started = UNSET if started_at is UNSET else _moment("started_at", started_at)
     given = {"name": name, "details_url": details_url, "title": title, "summary": summary, "started_at": started}
     changes: dict[str, object] = {field: value for field, value in given.items() if value is not UNSET}
+    # A status without a conclusion opens the run again; one that stays completed keeps the conclusion it has.
     if status is not UNSET or conclusion is not UNSET:
         ended = None if conclusion is UNSET else conclusion
         if conclusion is UNSET and status == "completed":
@@ -130,8 +131,8 @@ def update_check_run(
         changes["completed_at"] = finished if changes["status"] == "completed" else None
     _check_texts("CheckRun", **changes)
     changed = act.database.update(current, **changes)
-    run_progress.settle(act, current.attempt_id)
-    automerge.attempt_head(act, current.repository_id, current.head_sha)
+    update_attempt(act, current.attempt_id)
+    merges.attempt_auto_merges(act, current.repository_id, current.head_sha)
     return changed
 
 
@@ -156,10 +157,19 @@ def _status(status: str | None, conclusion: str | None) -> str:
 
 
 def _moment(field: str, text: str | None) -> str | None:
-    return None if text is None else texts.moment(text, resource="CheckRun", field=field)
+    return None if text is None else texts.check_time(text, resource="CheckRun", field=field)
 
 
 def _check_texts(resource: str, **values: object) -> None:
     for field, value in values.items():
         if isinstance(value, str):
-            texts.storable(value, resource=resource, field=field)
+            texts.check_unicode(value, resource=resource, field=field)
+
+
+def update_attempt(act: Act, attempt_id: int | None) -> None:
+    """Sum up the jobs of an attempt after one was added or changed; for a check run that is no job, do nothing."""
+    attempt = act.database.get(RunAttempt, attempt_id)
+    if attempt is None:
+        return
+    status, conclusion = workflow_runs.sum_up_jobs(workflow_runs.jobs(act.world, attempt))
+    act.database.update(attempt, status=status, conclusion=conclusion, updated_at=act.now)

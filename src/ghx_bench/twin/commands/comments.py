@@ -1,7 +1,8 @@
 """The conversation of an issue or pull request."""
 
-from ghx_bench.twin.commands import belongings, events, mentions, texts
+from ghx_bench.twin.commands import cascade, kernel, texts, timeline
 from ghx_bench.twin.commands.texts import invalid
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import may, require
 from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Comment, Issue
@@ -12,51 +13,51 @@ LOCKED = "Unable to create comment because issue is locked."
 
 
 def create(act: Act, issue: Issue, body: str) -> Comment:
-    """Add a comment; where the conversation is locked, only writers may."""
-    current = events.fresh(act, issue)
-    repository = events.home(act, current)
+    """Add a comment; in a locked conversation only writers may."""
+    current = kernel.reload(act, issue)
+    repository = lookup.repository_of(act.world, current)
     require(act, repository, "read")
     if current.locked and not may(act.world, act.viewer, repository, "write"):
         raise ForbiddenRefusal(LOCKED)
     comment = act.database.insert(
         Comment,
         issue_id=current.id,
-        author_id=events.actor_id(act, repository),
-        body=texts.comment(body),
+        author_id=kernel.actor_id(act, repository),
+        body=texts.check_comment(body),
         created_at=act.now,
         updated_at=act.now,
     )
-    events.touch(act, current)
-    mentions.note(act, current, comment.body, comment=comment)
+    kernel.touch(act, current)
+    timeline.record_mentions(act, current, comment.body, comment=comment)
     return comment
 
 
 def update(act: Act, comment: Comment, body: str) -> Comment:
-    """Change what a comment says; its author and writers may."""
-    current = events.fresh(act, comment)
+    """Change the text of a comment; its author and writers may."""
+    current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
-    written = texts.comment(body)
+    written = texts.check_comment(body)
     if written == current.body:
         return current
-    events.touch(act, issue)
-    mentions.note(act, issue, written, before=current.body, comment=current)
-    return events.touch(act, current, body=written)
+    kernel.touch(act, issue)
+    timeline.record_mentions(act, issue, written, before=current.body, comment=current)
+    return kernel.touch(act, current, body=written)
 
 
 def delete(act: Act, comment: Comment) -> None:
-    """Remove a comment; the timeline says that there was one."""
-    current = events.fresh(act, comment)
+    """Delete a comment; the timeline records that there was one."""
+    current = kernel.reload(act, comment)
     issue = _require_author_or_writer(act, current)
-    belongings.remove_all(act.database, belongings.of_comment(act.database, current))
+    cascade.delete_all(act.database, cascade.under_comment(act.database, current))
     act.database.delete(current)
-    events.record(act, issue, "comment_deleted")
-    events.touch(act, issue)
+    timeline.record_event(act, issue, "comment_deleted")
+    kernel.touch(act, issue)
 
 
 def minimize(act: Act, comment: Comment, reason: str) -> Comment:
     """Hide a comment behind a reason."""
-    current = events.fresh(act, comment)
-    require(act, events.home(act, _issue(act, current)), "triage")
+    current = kernel.reload(act, comment)
+    require(act, lookup.repository_of(act.world, _issue(act, current)), "triage")
     if reason not in MINIMIZED_REASONS:
         raise invalid("IssueComment", "classifier", value=reason)
     return act.database.update(current, minimized_reason=reason)
@@ -64,15 +65,15 @@ def minimize(act: Act, comment: Comment, reason: str) -> Comment:
 
 def unminimize(act: Act, comment: Comment) -> Comment:
     """Show a hidden comment again."""
-    current = events.fresh(act, comment)
-    require(act, events.home(act, _issue(act, current)), "triage")
+    current = kernel.reload(act, comment)
+    require(act, lookup.repository_of(act.world, _issue(act, current)), "triage")
     return act.database.update(current, minimized_reason=None)
 
 
 def _require_author_or_writer(act: Act, comment: Comment) -> Issue:
     issue = _issue(act, comment)
     is_author = act.viewer is not None and act.viewer.id == comment.author_id
-    require(act, events.home(act, issue), "read" if is_author else "write")
+    require(act, lookup.repository_of(act.world, issue), "read" if is_author else "write")
     return issue
 
 

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, pushes, signatures, workflow_scope
+from ghx_bench.twin.commands import kernel, refs
 from ghx_bench.twin.git.errors import GitError
+from ghx_bench.twin.git.receiving import WORKFLOW_REFUSED
 from ghx_bench.twin.git.repository import Commit, GitRepository, RefUpdate, Signature, TreeChange, TreeEntry
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import push_obstacle
+from ghx_bench.twin.queries.workflow_runs import FOLDER
 from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal, PlainNotFoundRefusal
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.world import Act
@@ -55,14 +57,14 @@ def put(
     author: Signature | None = None,
     committer: Signature | None = None,
 ) -> ContentChange:
-    """Write a file; to replace one, `sha` must be that of the blob it replaces."""
-    place = _place(act, repository, branch, path)
+    """Write a file; to replace one, `sha` must be that of the blob there is."""
+    place = _find_place(act, repository, branch, path)
     git, before = act.git(repository), place.file
     _check_sha(path, before, sha)
     blob = TreeChange(path=path, mode=before.mode if before else "100644", sha=git.write_blob(content))
-    workflow_scope.require(act, repository, path, blob.sha)
-    told = message if message is not None else f"{'Update' if before else 'Create'} {path}"
-    written = _Writing(place=place, change=blob, message=told, author=author, committer=committer)
+    require_workflow_scope(act, repository, path, blob.sha)
+    text = message if message is not None else f"{'Update' if before else 'Create'} {path}"
+    written = _Writing(place=place, change=blob, message=text, author=author, committer=committer)
     commit = _commit(act, repository, written)
     return ContentChange(commit=commit, entry=git.entry(commit.sha, path), created=before is None)
 
@@ -78,14 +80,14 @@ def delete(
     author: Signature | None = None,
     committer: Signature | None = None,
 ) -> ContentChange:
-    """Remove a file, whose blob must be the one the caller has seen."""
-    place = _place(act, repository, branch, path)
+    """Remove a file; `sha` must be that of the blob there is."""
+    place = _find_place(act, repository, branch, path)
     if place.file is None:
         raise NotFoundRefusal(f"Could not resolve to a file at {path}.")
     _check_sha(path, place.file, sha)
-    told = message if message is not None else f"Delete {path}"
+    text = message if message is not None else f"Delete {path}"
     removal = TreeChange(path=path, sha=None)
-    written = _Writing(place=place, change=removal, message=told, author=author, committer=committer)
+    written = _Writing(place=place, change=removal, message=text, author=author, committer=committer)
     commit = _commit(act, repository, written)
     return ContentChange(commit=commit, entry=None, created=False)
 
@@ -94,25 +96,34 @@ def check_path(path: str) -> None:
     """Refuse paths that lead out of a repository or into git's own folder."""
     if path.startswith("/"):
         raise InvalidRefusal("path cannot start with a slash")
-    parts = path.split("/")
-    if any(part in {"", ".", ".."} or part.lower() == ".git" or not _is_spellable(part) for part in parts):
+    is_text = "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
+    if not is_text or any(part in {"", ".", ".."} or part.lower() == ".git" for part in path.split("/")):
         raise InvalidRefusal("path contains a malformed path component")
 
 
-def _is_spellable(part: str) -> bool:
-    return "\0" not in part and not any("\ud800" <= character <= "\udfff" for character in part)
+def require_workflow_scope(act: Act, repository: Repository, path: str, blob: str | None) -> None:
+    """Refuse a workflow that is on no branch yet to a token without the `workflow` scope; REST says "Not Found"."""
+    if act.viewer is None or act.viewer.unrestricted or blob is None or not path.startswith(FOLDER):
+        return
+    if act.viewer.has_scope("workflow"):
+        return
+    # A file that some branch has already may be carried to others, or no branch could be merged without the scope.
+    git = act.git(repository)
+    found = (git.entry(tip, path) for tip in git.refs("refs/heads/").values())
+    if not any(entry is not None and entry.sha == blob for entry in found):
+        raise NotFoundRefusal(WORKFLOW_REFUSED.format(path=path))
 
 
-def _place(act: Act, repository: Repository, branch: str | None, path: str) -> _Place:
-    """Return where the viewer may change a file."""
+def _find_place(act: Act, repository: Repository, branch: str | None, path: str) -> _Place:
+    """Return where to change a file, if the viewer may."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     check_path(path)
     name = branch or repository.default_branch
-    tip = _tip(act, repository, name)
-    return _Place(branch=name, tip=tip, file=_file(act.git(repository), tip, path))
+    tip = _find_tip(act, repository, name)
+    return _Place(branch=name, tip=tip, file=_find_file(act.git(repository), tip, path))
 
 
-def _tip(act: Act, repository: Repository, branch: str) -> str | None:
+def _find_tip(act: Act, repository: Repository, branch: str) -> str | None:
     """Return the tip of a branch; None for the default branch of a repository without any commit."""
     git = act.git(repository)
     tip = git.ref(f"refs/heads/{branch}")
@@ -121,7 +132,7 @@ def _tip(act: Act, repository: Repository, branch: str) -> str | None:
     return tip
 
 
-def _file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | None:
+def _find_file(git: GitRepository, tip: str | None, path: str) -> TreeEntry | None:
     parts = path.split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts))] if tip else []
     if any((entry := git.entry(tip or "", folder)) and entry.type != "tree" for folder in above):
@@ -140,8 +151,8 @@ def _check_sha(path: str, before: TreeEntry | None, sha: str | None) -> None:
 
 
 def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
-    git, user = act.git(repository), lookup.user_by_id(act.world, events.actor_id(act, repository))
-    own, tip = signatures.of_user(user, act.now), written.place.tip
+    git, user = act.git(repository), lookup.user_by_id(act.world, kernel.actor_id(act, repository))
+    own, tip = kernel.user_signature(user, act.now), written.place.tip
     try:
         sha = git.write_commit(
             tree=git.write_tree(tip, [written.change]),
@@ -153,9 +164,10 @@ def _commit(act: Act, repository: Repository, written: _Writing) -> Commit:
     except GitError as error:
         raise InvalidRefusal(str(error)) from error
     update = RefUpdate(f"refs/heads/{written.place.branch}", tip, sha)
+    # `push` would refuse it too, with a 422: this endpoint answers a protected branch with a conflict.
     if reason := push_obstacle(act.world, act.viewer, repository, update):
         raise ConflictRefusal(f"Could not update file: {reason}")
-    pushes.push(act, repository, [update])
+    refs.push(act, repository, [update])
     commit = git.commit(sha)
     assert commit is not None  # noqa: S101 - just written
     return commit

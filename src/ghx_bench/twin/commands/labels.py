@@ -2,9 +2,9 @@
 
 import re
 
-from ghx_bench.twin.commands.events import fresh, touch
-from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, storable
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.commands.texts import already_exists, check_length, check_unicode, invalid, missing
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import IssueLabel, Label, Repository
@@ -37,10 +37,10 @@ def create(
 def insert(
     act: Act, repository: Repository, *, name: str, color: str | None = None, description: str | None = None
 ) -> Label:
-    """Add a label, past the question whether the viewer may."""
+    """Add a label without a permission check."""
     wanted, painted = _name(name), _color(DEFAULT_COLOR if color is None else color)
     if act.database.one(Label, repository_id=repository.id, name=wanted):
-        raise exists("Label", "name")
+        raise already_exists("Label", "name")
     return act.database.insert(
         Label,
         repository_id=repository.id,
@@ -69,28 +69,28 @@ def update(
 ) -> Label:
     """Rename, recolour or describe a label; issues keep it."""
     repository = _require_write(act, label)
-    current = fresh(act, label)
+    current = kernel.reload(act, label)
     changes: dict[str, object] = {}
     if name is not UNSET:
         changes["name"] = wanted = _name(name)
         taken = act.database.one(Label, repository_id=repository.id, name=wanted)
         if taken and taken.id != current.id:
-            raise exists("Label", "name")
+            raise already_exists("Label", "name")
     if color is not UNSET:
         changes["color"] = _color(color)
     if description is not UNSET:
         changes["description"] = _description(description)
     if all(getattr(current, field) == value for field, value in changes.items()):
         return current
-    return touch(act, current, **changes)
+    return kernel.touch(act, current, **changes)
 
 
 def delete(act: Act, label: Label) -> None:
-    """Remove a label from its repository and from every issue."""
+    """Delete a label, and take it off every issue."""
     _require_write(act, label)
     for placed in act.database.all(IssueLabel, label_id=label.id):
         act.database.delete(placed)
-    act.database.delete(fresh(act, label))
+    act.database.delete(kernel.reload(act, label))
 
 
 def _require_write(act: Act, label: Label) -> Repository:
@@ -102,10 +102,10 @@ def _require_write(act: Act, label: Label) -> Repository:
 
 
 def _name(name: str) -> str:
-    stripped = storable(name, resource="Label", field="name").strip()
+    stripped = check_unicode(name, resource="Label", field="name").strip()
     if not stripped:
         raise missing("Label", "name")
-    return limited(stripped, LONGEST_NAME, resource="Label", field="name")
+    return check_length(stripped, LONGEST_NAME, resource="Label", field="name")
 
 
 def _color(color: str) -> str:
@@ -117,5 +117,5 @@ def _color(color: str) -> str:
 def _description(description: str | None) -> str | None:
     if description is None:
         return None
-    text = storable(description, resource="Label", field="description")
-    return limited(text, LONGEST_DESCRIPTION, resource="Label", field="description") or None
+    text = check_unicode(description, resource="Label", field="description")
+    return check_length(text, LONGEST_DESCRIPTION, resource="Label", field="description") or None

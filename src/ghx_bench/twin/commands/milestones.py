@@ -1,8 +1,8 @@
 """Milestones of a repository: numbered from 1, titles unique."""
 
-from ghx_bench.twin.commands import events, numbering
-from ghx_bench.twin.commands.texts import exists, invalid, limited, missing, moment, storable
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands import kernel, timeline
+from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.commands.texts import already_exists, check_length, check_time, check_unicode, invalid, missing
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Issue, Milestone, Repository
@@ -26,12 +26,12 @@ def create(
     return act.database.insert(
         Milestone,
         repository_id=repository.id,
-        number=numbering.next_milestone_number(act, repository),
+        number=kernel.take_milestone_number(act, repository),
         title=wanted,
         description=_description(description),
         state=_state(state),
         due_on=_due_on(due_on),
-        creator_id=events.actor_id(act, repository),
+        creator_id=kernel.actor_id(act, repository),
         created_at=act.now,
         updated_at=act.now,
         closed_at=act.now if state == "closed" else None,
@@ -47,8 +47,8 @@ def update(
     due_on: str | Unset | None = UNSET,
     state: str | Unset = UNSET,
 ) -> Milestone:
-    """Change a milestone, close it or open it again."""
-    current = events.fresh(act, milestone)
+    """Change, close or reopen a milestone."""
+    current = kernel.reload(act, milestone)
     repository = _require_write(act, current)
     changes: dict[str, object] = {}
     if title is not UNSET:
@@ -61,16 +61,16 @@ def update(
         changes |= {"state": state, "closed_at": act.now if state == "closed" else None}
     if all(getattr(current, field) == value for field, value in changes.items()):
         return current
-    return events.touch(act, current, **changes)
+    return kernel.touch(act, current, **changes)
 
 
 def delete(act: Act, milestone: Milestone) -> None:
-    """Remove a milestone; its issues have none afterwards."""
-    current = events.fresh(act, milestone)
+    """Delete a milestone, and take it off its issues."""
+    current = kernel.reload(act, milestone)
     _require_write(act, current)
     for issue in act.database.all(Issue, milestone_id=current.id):
-        events.record(act, issue, "demilestoned", milestone={"id": current.id, "title": current.title})
-        events.touch(act, issue, milestone_id=None)
+        timeline.record_event(act, issue, "demilestoned", {"milestone": {"id": current.id, "title": current.title}})
+        kernel.touch(act, issue, milestone_id=None)
     act.database.delete(current)
 
 
@@ -83,18 +83,18 @@ def _require_write(act: Act, milestone: Milestone) -> Repository:
 
 
 def _free_title(act: Act, repository: Repository, title: str, *, except_for: Milestone | None = None) -> str:
-    wanted = storable(title, resource="Milestone", field="title").strip()
+    wanted = check_unicode(title, resource="Milestone", field="title").strip()
     if not wanted:
         raise missing("Milestone", "title")
-    limited(wanted, LONGEST_TITLE, resource="Milestone", field="title")
+    check_length(wanted, LONGEST_TITLE, resource="Milestone", field="title")
     taken = act.database.one(Milestone, repository_id=repository.id, title=wanted)
     if taken and (except_for is None or taken.id != except_for.id):
-        raise exists("Milestone", "title")
+        raise already_exists("Milestone", "title")
     return wanted
 
 
 def _description(description: str | None) -> str | None:
-    return None if description is None else storable(description, resource="Milestone", field="description")
+    return None if description is None else check_unicode(description, resource="Milestone", field="description")
 
 
 def _state(state: str) -> str:
@@ -104,4 +104,4 @@ def _state(state: str) -> str:
 
 
 def _due_on(due_on: str | None) -> str | None:
-    return None if due_on is None else moment(due_on, resource="Milestone", field="due_on")
+    return None if due_on is None else check_time(due_on, resource="Milestone", field="due_on")

@@ -1,9 +1,9 @@
-"""Git objects written one by one, as tools do that build commits themselves."""
+"""Git objects written one by one, for tools that build commits themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghx_bench.twin.commands import events, signatures, workflow_scope
+from ghx_bench.twin.commands import contents, kernel
 from ghx_bench.twin.commands.contents import check_path
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
@@ -35,7 +35,7 @@ def create_blob(act: Act, repository: Repository, content: bytes) -> str:
 
 
 def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry], base: str | None = None) -> str:
-    """Write a tree of entries, over a base where one is given; the base may be named by a commit."""
+    """Write a tree of entries, over a base (a tree or a commit) where one is given."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     _require_history(act, repository)
     git = act.git(repository)
@@ -45,7 +45,7 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
         raise InvalidRefusal("Invalid tree info")
     changes = [_change(act, repository, entry) for entry in entries]
     for change in changes:
-        workflow_scope.require(act, repository, change.path, change.sha)
+        contents.require_workflow_scope(act, repository, change.path, change.sha)
     if base is None:
         changes = [change for change in changes if change.sha is not None]
     try:
@@ -72,7 +72,7 @@ def create_commit(
         raise InvalidRefusal("Tree SHA does not exist")
     if any(git.kind(parent) != "commit" for parent in parents):
         raise InvalidRefusal("Parent SHA does not exist or is not a commit object")
-    own = signatures.of_user(lookup.user_by_id(act.world, events.actor_id(act, repository)), act.now)
+    own = kernel.user_signature(lookup.user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     written_by = author or own
     try:
         sha = git.write_commit(
@@ -94,14 +94,14 @@ def create_tag(
     message: str,
     tagger: Signature | None = None,
 ) -> AnnotatedTag:
-    """Write an annotated tag; the ref that makes it known is created apart from it."""
+    """Write an annotated tag; its ref is created separately."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     git = act.git(repository)
     if not git.is_ref_name(f"refs/tags/{name}"):
         raise InvalidRefusal(f"{name} is not a valid tag name.")
     if git.kind(target) is None:
         raise InvalidRefusal("Object does not exist")
-    own = signatures.of_user(lookup.user_by_id(act.world, events.actor_id(act, repository)), act.now)
+    own = kernel.user_signature(lookup.user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     try:
         tag = git.tag(git.write_tag(name=name, target=target, message=message, tagger=tagger or own))
     except GitError as error:
@@ -125,6 +125,6 @@ def _change(act: Act, repository: Repository, entry: NewEntry) -> TreeChange:
 
 
 def _require_history(act: Act, repository: Repository) -> None:
-    """Refuse objects in a repository that has no commit yet, as GitHub does."""
+    """Refuse objects in a repository without any commit, as GitHub does."""
     if act.viewer is not None and not act.git(repository).refs("refs/heads/"):
         raise ConflictRefusal("Git Repository is empty.")

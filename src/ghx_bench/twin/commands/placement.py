@@ -1,4 +1,4 @@
-"""Where a thread stands in a pull request's diff, when it is written and after every push."""
+"""The place of a review thread in a pull request's diff, when it is written and after every push."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from ghx_bench.twin.commands import texts
 from ghx_bench.twin.queries.comparison import base_tip, files, files_at, git_of, hunks_of, side_of
-from ghx_bench.twin.queries.hunks import Hunk, PatchLine, Side, find_line, line_at, moved_line, parse_patch
+from ghx_bench.twin.queries.hunks import Hunk, PatchLine, Side, find_line, find_moved_line, line_at, parse_patch
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
 from ghx_bench.twin.world import Act, World
@@ -66,10 +66,10 @@ _NOT_BEFORE = _Fault("start_line", "custom", "must precede the end line.")
 _NO_POSITION = _Fault("position", "invalid", "is invalid")
 
 
-def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment:
-    """Begin a thread with its first comment, on the commit that its review is of."""
-    body = texts.comment(new.body, resource=_RESOURCE)
-    spot = _locate(files_hunks(act.world, pull, review.commit_sha, new.path), new)
+def create_thread(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment:
+    """Create a thread with its first comment, on the commit that its review is of, without a permission check."""
+    body = texts.check_comment(new.body, resource=_RESOURCE)
+    spot = _locate(find_hunks(act.world, pull, review.commit_sha, new.path), new)
     thread = act.database.insert(
         Thread,
         pull_id=pull.id,
@@ -86,8 +86,8 @@ def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment
         commit_sha=review.commit_sha,
         diff_hunk=spot.diff_hunk,
     )
-    if review.commit_sha != pull.head_sha:
-        follow(act, pull, thread)
+    if review.commit_sha != pull.head_sha:  # written on an older commit: its line may be elsewhere by now
+        move_thread(act, pull, thread)
     return act.database.insert(
         ReviewComment,
         thread_id=thread.id,
@@ -100,31 +100,32 @@ def place(act: Act, pull: Pull, review: Review, new: NewThread) -> ReviewComment
     )
 
 
-def follow_all(act: Act, pull: Pull) -> None:
-    """Find every thread's place again after the head or the base of a pull request has changed."""
+def move_threads(act: Act, pull: Pull) -> None:
+    """Find the place of every thread again after the head or the base of a pull request has changed."""
     for thread in act.database.all(Thread, pull_id=pull.id):
-        follow(act, pull, thread)
+        move_thread(act, pull, thread)
 
 
-def follow(act: Act, pull: Pull, thread: Thread) -> None:
-    """Find a thread's line in the present diff; where it was changed or is not shown, the thread is outdated."""
+def move_thread(act: Act, pull: Pull, thread: Thread) -> None:
+    """Find a thread's line in the present diff; mark it outdated where the line was changed or is not shown."""
     hunks = hunks_of(files(act.world, pull), thread.path)
     if thread.subject_type == "file":
         act.database.update(thread, commit_sha=pull.head_sha, outdated=hunks is None)
         return
-    line = _moved(act.world, pull, thread, side_of(thread), thread.original_line)
-    start = _moved(act.world, pull, thread, _start_side(thread), thread.original_start_line)
+    line = _find_moved_line(act.world, pull, thread, side_of(thread), thread.original_line)
+    start_side = cast("Side", thread.start_side or thread.side)
+    start = _find_moved_line(act.world, pull, thread, start_side, thread.original_start_line)
     if line is None or find_line(hunks or (), side_of(thread), line) is None:
         act.database.update(thread, line=None, start_line=None, outdated=True)
         return
     act.database.update(thread, line=line, start_line=start, commit_sha=pull.head_sha, outdated=False)
 
 
-def files_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
-    """Return the hunks of a file in the diff of one of the commits; refuses a file that is not in it."""
+def find_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...]:
+    """Return the hunks of a file in the diff of a commit; refuse a file that is not in it."""
     found = hunks_of(files_at(world, pull, sha), path)
     if found is None:
-        raise _refusal((_NO_PATH, _NO_HUNK))
+        raise _thread_refusal((_NO_PATH, _NO_HUNK))
     return found
 
 
@@ -135,7 +136,7 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
         return _locate_position(hunks, new)
     found = find_line(hunks, new.side, new.line)
     if found is None:
-        raise _refusal((_OUTSIDE, *(() if new.start_line is None else (_OTHER_HUNK,)), _NO_HUNK))
+        raise _thread_refusal((_OUTSIDE, *(() if new.start_line is None else (_OTHER_HUNK,)), _NO_HUNK))
     hunk, line = found
     start_side = new.start_side or new.side
     if new.start_line is not None:
@@ -152,10 +153,10 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 
 def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
     if new.position is None:
-        raise _refusal((_NO_LINE,))
+        raise _thread_refusal((_NO_LINE,))
     line = line_at(hunks, new.position)
     if line is None or (line.left is None and line.right is None):
-        raise _refusal((_NO_POSITION, _NO_HUNK))
+        raise _thread_refusal((_NO_POSITION, _NO_HUNK))
     hunk = next(hunk for hunk in hunks if line in hunk.lines)
     side: Side = "LEFT" if line.right is None else "RIGHT"
     return _Spot(side=side, line=line.number(side), position=line.position, diff_hunk=hunk.until(line))
@@ -164,16 +165,17 @@ def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 def _check_start(hunk: Hunk, line: PatchLine, side: Side, number: int) -> None:
     start = hunk.find(side, number)
     if start is None:
-        raise _refusal((_OTHER_HUNK,))
+        raise _thread_refusal((_OTHER_HUNK,))
     if start.position >= line.position:
-        raise _refusal((_NOT_BEFORE,))
+        raise _thread_refusal((_NOT_BEFORE,))
 
 
-def _moved(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
-    """Follow a line from the commit it was written on: its file on the right, that of the merge base on the left."""
+def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
+    """Return where a line of the commit that a thread was written on is now; None where it was changed."""
     if number is None:
         return None
     git = git_of(world, pull)
+    # The right side of the diff shows the head. The left shows the merge base, which moves when the base is merged in.
     old, new = thread.original_commit_sha, pull.head_sha
     if side == "LEFT":
         base = base_tip(world, pull)
@@ -188,21 +190,10 @@ def _moved(world: World, pull: Pull, thread: Thread, side: Side, number: int | N
         return number
     if changed.path != thread.path or changed.patch is None:
         return None
-    return moved_line(parse_patch(changed.patch), number)
+    return find_moved_line(parse_patch(changed.patch), number)
 
 
-def _start_side(thread: Thread) -> Side:
-    return cast("Side", thread.start_side or thread.side)
-
-
-def _refusal(faults: Sequence[_Fault]) -> InvalidRefusal:
-    return InvalidRefusal(
-        errors=tuple(fault.as_error() for fault in faults),
-        graphql=_sentence([fault.as_phrase() for fault in faults]),
-    )
-
-
-def _sentence(phrases: list[str]) -> str:
-    if len(phrases) < 3:  # noqa: PLR2004 - two need no comma
-        return " and ".join(phrases)
-    return f"{', '.join(phrases[:-1])}, and {phrases[-1]}"
+def _thread_refusal(faults: Sequence[_Fault]) -> InvalidRefusal:
+    *others, last = [fault.as_phrase() for fault in faults]
+    sentence = f"{', '.join(others)}, and {last}" if len(others) > 1 else " and ".join((*others, last))
+    return InvalidRefusal(errors=tuple(fault.as_error() for fault in faults), graphql=sentence)

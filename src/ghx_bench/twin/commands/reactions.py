@@ -1,6 +1,6 @@
 """Emoji under issues, comments and reviews."""
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.nodes import repository_id
 from ghx_bench.twin.queries.permissions import NEEDS_ADMIN, may, require
@@ -23,25 +23,25 @@ Subject = Issue | Comment | Review | ReviewComment
 
 
 def add(act: Act, subject: Subject, content: str) -> Reaction:
-    """React to something; the same reaction twice is one."""
-    current = events.fresh(act, subject)
+    """Add a reaction, or return the same one that the user has there already."""
+    current = kernel.reload(act, subject)
     repository = _require_read(act, current)
     if content not in CONTENTS:
         raise invalid("Reaction", "content", value=content)
     known = {
         "subject_kind": current.table,
         "subject_id": current.id,
-        "user_id": events.actor_id(act, repository),
+        "user_id": kernel.actor_id(act, repository),
         "content": content,
     }
     return act.database.one(Reaction, **known) or act.database.insert(Reaction, **known, created_at=act.now)
 
 
 def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
-    """Take one's own reaction back; returns the one there was."""
-    current = events.fresh(act, subject)
+    """Remove the viewer's own reaction, and return it if there was one."""
+    current = kernel.reload(act, subject)
     repository = _require_read(act, current)
-    who = events.actor_id(act, repository)
+    who = kernel.actor_id(act, repository)
     known = act.database.one(Reaction, subject_kind=current.table, subject_id=current.id, user_id=who, content=content)
     if known:
         act.database.delete(known)
@@ -49,9 +49,9 @@ def remove(act: Act, subject: Subject, content: str) -> Reaction | None:
 
 
 def delete(act: Act, subject: Subject, reaction: Reaction) -> None:
-    """Take back a reaction by its record; only whoever reacted may."""
-    current = events.fresh(act, reaction)
-    _require_read(act, events.fresh(act, subject))
+    """Remove a reaction by its record; only the user who reacted may."""
+    current = kernel.reload(act, reaction)
+    _require_read(act, kernel.reload(act, subject))
     if (current.subject_kind, current.subject_id) != (subject.table, subject.id):
         raise NotFoundRefusal(f"Could not resolve to a Reaction with the id of {reaction.id}.")
     if act.viewer is not None and current.user_id != act.viewer.id:

@@ -1,46 +1,89 @@
-"""Branches and tags, changed by name."""
+"""Branches and tags, changed by name or by a push, and the end of every change of refs."""
 
-from ghx_bench.twin.commands import pushes
+from collections.abc import Sequence
+
+from ghx_bench.twin.commands import kernel, merges, workflows
+from ghx_bench.twin.commands.synchronization import BRANCHES, open_pulls_of_base, open_pulls_of_head, synchronize
+from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.queries import permissions
+from ghx_bench.twin.queries.protections import push_obstacle
 from ghx_bench.twin.refusals import InvalidRefusal
-from ghx_bench.twin.state.records import Repository
+from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
 _NEEDS_WRITE = "Must have push access to repository"
 
 
 def create(act: Act, repository: Repository, *, ref: str, sha: str) -> str:
-    """Create a ref by its full name and return where it points."""
+    """Create a ref by its full name and return its target."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     git = act.git(repository)
     _check_name(git, ref)
     if git.ref(ref) is not None:
         raise InvalidRefusal("Reference already exists")
     _check_object(git, ref, sha)
-    pushes.push(act, repository, [RefUpdate(ref, None, sha)])
+    push(act, repository, [RefUpdate(ref, None, sha)])
     return sha
 
 
 def update(act: Act, repository: Repository, *, ref: str, sha: str, force: bool = False) -> str:
-    """Move a ref and return where it points; only with `force` to where it does not lead."""
+    """Move a ref and return its target; only with `force` where that is no fast-forward."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     git = act.git(repository)
     current = _current(git, ref)
     _check_object(git, ref, sha)
-    if not force and not _is_forward(git, current, sha):
+    kinds = {git.kind(current), git.kind(sha)}  # a tag may point at anything, which has no ancestors
+    if not force and current != sha and not (kinds == {"commit"} and git.is_ancestor(current, sha)):
         raise InvalidRefusal("Update is not a fast forward")
-    pushes.push(act, repository, [RefUpdate(ref, current, sha)])
+    push(act, repository, [RefUpdate(ref, current, sha)])
     return sha
 
 
 def delete(act: Act, repository: Repository, *, ref: str) -> None:
-    """Remove a ref; the default branch stays."""
+    """Delete a ref; the default branch cannot be deleted."""
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     current = _current(act.git(repository), ref)
     if ref == f"refs/heads/{repository.default_branch}":
         raise InvalidRefusal("Cannot delete the default branch")
-    pushes.push(act, repository, [RefUpdate(ref, current, None)])
+    push(act, repository, [RefUpdate(ref, current, None)])
+
+
+def push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
+    """Change refs as the viewer, who may write to the repository, and bring what depends on them up to date."""
+    git = act.git(repository)
+    for update in updates:
+        if reason := push_obstacle(act.world, act.viewer, repository, update):
+            raise InvalidRefusal(reason)
+        try:
+            git.set_ref(update.ref, update.new)
+        except GitError as error:
+            raise InvalidRefusal("Reference update failed") from error
+    record_push(act, repository, updates)
+
+
+def record_push(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> None:
+    """Bring pull requests, issues and workflows up to date with refs that have moved, and attempt auto-merges.
+
+    For a push by git, whose refs have moved already when git answers.
+    """
+    current = kernel.reload(act, repository)
+    synchronize(act, current, updates)
+    for update in updates:
+        if update.ref == f"{BRANCHES}{current.default_branch}":
+            workflows.discover(act, current, update.old, update.new)
+    for pull in _auto_merging_pulls(act, current, updates):
+        merges.attempt_auto_merge(act, pull)
+
+
+def _auto_merging_pulls(act: Act, repository: Repository, updates: Sequence[RefUpdate]) -> list[Pull]:
+    found: dict[int, Pull] = {}
+    for update in updates:
+        branch = update.ref.removeprefix(BRANCHES)
+        if branch != update.ref:
+            pulls = open_pulls_of_head(act, repository, branch) + open_pulls_of_base(act, repository, branch)
+            found |= {pull.id: pull for pull in pulls if pull.auto_merge}
+    return list(found.values())
 
 
 def _current(git: GitRepository, ref: str) -> str:
@@ -63,8 +106,3 @@ def _check_object(git: GitRepository, ref: str, sha: str) -> None:
         raise InvalidRefusal("Object does not exist")
     if ref.startswith("refs/heads/") and kind != "commit":
         raise InvalidRefusal("Object is not a commit")
-
-
-def _is_forward(git: GitRepository, old: str, new: str) -> bool:
-    kinds = {git.kind(old), git.kind(new)}
-    return old == new or (kinds == {"commit"} and git.is_ancestor(old, new))

@@ -1,9 +1,12 @@
-"""Putting back what an exported world held, past the rules of today: roles and branches may have changed since."""
+"""Records of an exported world, put back without permission checks.
+
+The rules of GitHub would refuse many of them now: roles and branches may have changed since they were made.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ghx_bench.twin.commands import events, issues, texts
+from ghx_bench.twin.commands import issues, kernel, texts, timeline
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import (
@@ -41,10 +44,10 @@ class OldThread:
 
 
 def restore_assignees(act: Act, issue: Issue, users: Sequence[User]) -> None:
-    """Assign people who need not be assignable any more."""
+    """Assign users, who need not be assignable any more."""
     for user in users:
         act.database.insert(Assignee, issue_id=issue.id, user_id=user.id)
-        events.record(act, issue, "assigned", assignee_id=user.id)
+        timeline.record_event(act, issue, "assigned", {"assignee_id": user.id})
 
 
 def restore_pull(
@@ -61,7 +64,7 @@ def restore_pull(
     base_sha: str,
     maintainer_can_modify: bool,
 ) -> Pull:
-    """Enter an open pull request whose branches may be gone; its commits must be in the repository."""
+    """Add an open pull request whose branches may be gone; its commits must be in the repository."""
     _require_commits(act, repository, head_sha, base_sha)
     issue = issues.insert(act, repository, title=title, body=body, is_pull=True)
     pull = act.database.insert(
@@ -91,42 +94,42 @@ def restore_outcome(act: Act, pull: Pull, *, merge_commit_sha: str | None) -> No
         act.database.update(
             pull,
             merged_at=act.now,
-            merged_by_id=events.actor_id(act, repository),
+            merged_by_id=kernel.actor_id(act, repository),
             merge_commit_sha=merge_commit_sha,
         )
-        events.record(act, issue, "merged", commit_sha=merge_commit_sha)
-    issues.put_closed(act, issue)
+        timeline.record_event(act, issue, "merged", {"commit_sha": merge_commit_sha})
+    issues.mark_closed(act, issue)
 
 
 def restore_auto_merge(act: Act, pull: Pull, *, method: str, title: str | None, message: str | None) -> None:
-    """Renew the promise to merge a pull request once nothing stands against it."""
-    who = events.actor_id(act, lookup.repository_of(act.world, pull))
-    promise: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
-    act.database.update(pull, auto_merge=promise | {"commit_title": title, "commit_message": message})
+    """Enable auto-merge as it was, without an event or an attempt to merge."""
+    who = kernel.actor_id(act, lookup.repository_of(act.world, pull))
+    request: dict[str, object] = {"enabled_at": act.now, "enabled_by_id": who, "merge_method": method}
+    act.database.update(pull, auto_merge=request | {"commit_title": title, "commit_message": message})
 
 
 def restore_review_requests(act: Act, pull: Pull, users: Sequence[User], teams: Sequence[Team]) -> None:
-    """Ask people and teams for a review who need not be collaborators any more."""
+    """Request reviews of users and teams, who need not be collaborators any more."""
     issue = lookup.issue_of(act.world, pull)
     for user in users:
         act.database.insert(ReviewRequest, pull_id=pull.id, user_id=user.id)
-        events.record(act, issue, "review_requested", reviewer_id=user.id)
+        timeline.record_event(act, issue, "review_requested", {"reviewer_id": user.id})
     for team in teams:
         act.database.insert(ReviewRequest, pull_id=pull.id, team_id=team.id)
-        events.record(act, issue, "review_requested", team_id=team.id)
+        timeline.record_event(act, issue, "review_requested", {"team_id": team.id})
 
 
 def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: str | None) -> Review:
-    """Enter a review in the state it had."""
+    """Add a review in the state it had."""
     repository = lookup.repository_of(act.world, pull)
     reviewed = commit_sha or pull.head_sha
     _require_commits(act, repository, reviewed)
     return act.database.insert(
         Review,
         pull_id=pull.id,
-        author_id=events.actor_id(act, repository),
+        author_id=kernel.actor_id(act, repository),
         state=state,
-        body=texts.body(body, resource="PullRequestReview") or "",
+        body=texts.check_body(body, resource="PullRequestReview") or "",
         commit_sha=reviewed,
         created_at=act.now,
         updated_at=act.now,
@@ -135,20 +138,20 @@ def restore_review(act: Act, pull: Pull, *, state: str, body: str, commit_sha: s
 
 
 def restore_thread(act: Act, pull: Pull, place: OldThread) -> Thread:
-    """Enter a thread, without comments yet, whose lines may no longer be in the diff."""
+    """Add a thread without comments, whose lines may no longer be in the diff."""
     _require_commits(act, lookup.repository_of(act.world, pull), place.commit_sha, place.original_commit_sha)
     return act.database.insert(Thread, pull_id=pull.id, **asdict(place))
 
 
 def restore_comment(act: Act, thread: Thread, review: Review, body: str) -> ReviewComment:
-    """Enter a comment in a thread, as part of a review."""
+    """Add a comment to a thread, as part of a review."""
     first = act.database.one(ReviewComment, thread_id=thread.id)
     return act.database.insert(
         ReviewComment,
         thread_id=thread.id,
         review_id=review.id,
         author_id=review.author_id,
-        body=texts.comment(body, resource="PullRequestReviewComment"),
+        body=texts.check_comment(body, resource="PullRequestReviewComment"),
         in_reply_to_id=None if first is None else first.id,
         commit_sha=thread.original_commit_sha,
         created_at=act.now,

@@ -1,4 +1,4 @@
-"""What people write: titles, bodies and names within GitHub's limits."""
+"""Checks of what users write: titles, bodies, names and times within GitHub's limits."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,51 +9,64 @@ LONGEST_TITLE = 256
 LONGEST_BODY = 65536
 
 
-def storable(text: str, *, resource: str, field: str) -> str:
-    """Return text that is valid Unicode; halves of surrogate pairs are not."""
+def check_unicode(text: str, *, resource: str, field: str) -> str:
+    """Return a text, or refuse one that is no valid Unicode."""
+    # JSON can spell half of a surrogate pair, which neither SQLite nor an answer in UTF-8 can hold.
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise _invalid(resource, field, f"{field} contains characters that are not valid Unicode")
     return text
 
 
-def storable_all(values: Mapping[str, object], *, resource: str) -> dict[str, object]:
-    """Return values whose texts, alone or in tuples, are all valid Unicode."""
+def check_unicode_all(values: Mapping[str, object], *, resource: str) -> dict[str, object]:
+    """Return values, or refuse them where a text, alone or in a tuple, is no valid Unicode."""
     for field, value in values.items():
         for text in value if isinstance(value, tuple) else (value,):  # pyright: ignore[reportUnknownVariableType] - of anything
             if isinstance(text, str):
-                storable(text, resource=resource, field=field)
+                check_unicode(text, resource=resource, field=field)
     return dict(values)
 
 
-def title(text: str, *, resource: str = "Issue") -> str:
-    """Return a title without the blanks around it."""
-    stripped = storable(text, resource=resource, field="title").strip()
+def check_title(text: str, *, resource: str = "Issue") -> str:
+    """Return a title without the blanks around it, or refuse one that is empty or too long."""
+    stripped = check_unicode(text, resource=resource, field="title").strip()
     if not stripped:
         raise missing(resource, "title")
-    return limited(stripped, LONGEST_TITLE, resource=resource, field="title")
+    return check_length(stripped, LONGEST_TITLE, resource=resource, field="title")
 
 
-def body(text: str | None, *, resource: str = "Issue") -> str | None:
-    """Return the description of something; None where nothing was written."""
+def check_body(text: str | None, *, resource: str = "Issue") -> str | None:
+    """Return a body, None where there is none, or refuse one that is too long."""
     if text is None:
         return None
-    return limited(storable(text, resource=resource, field="body"), LONGEST_BODY, resource=resource, field="body")
+    return check_length(
+        check_unicode(text, resource=resource, field="body"), LONGEST_BODY, resource=resource, field="body"
+    )
 
 
-def comment(text: str, *, resource: str = "IssueComment") -> str:
-    """Return the text of a comment, which may not be blank."""
-    if not storable(text, resource=resource, field="body").strip():
+def check_comment(text: str, *, resource: str = "IssueComment") -> str:
+    """Return the text of a comment, or refuse one that is blank or too long."""
+    if not check_unicode(text, resource=resource, field="body").strip():
         raise _unprocessable(resource, "Body cannot be blank")
     if len(text) > LONGEST_BODY:
         raise _unprocessable(resource, f"Body is too long (maximum is {LONGEST_BODY} characters)")
     return text
 
 
-def limited(text: str, longest: int, *, resource: str, field: str) -> str:
-    """Return text that is not too long."""
+def check_length(text: str, longest: int, *, resource: str, field: str) -> str:
+    """Return a text, or refuse one that is too long."""
     if len(text) > longest:
         raise _invalid(resource, field, f"{field} is too long (maximum is {longest} characters)")
     return text
+
+
+def check_time(text: str, *, resource: str, field: str) -> str:
+    """Return a time in GitHub's spelling, or refuse a text that is none; one without a zone is UTC."""
+    try:
+        given = datetime.fromisoformat(text)
+        utc = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise invalid(resource, field, value=text) from None
+    return f"{utc.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def missing(resource: str, field: str) -> InvalidRefusal:
@@ -62,14 +75,14 @@ def missing(resource: str, field: str) -> InvalidRefusal:
 
 
 def invalid(resource: str, field: str, *, value: object = None, message: str | None = None) -> InvalidRefusal:
-    """Return the refusal of a value that cannot be meant."""
+    """Return the refusal of a value that is not valid."""
     return InvalidRefusal(
         errors=(FieldError(resource=resource, field=field, code="invalid", value=value, message=message),)
     )
 
 
-def exists(resource: str, field: str) -> InvalidRefusal:
-    """Return the refusal of a value that another one has already."""
+def already_exists(resource: str, field: str) -> InvalidRefusal:
+    """Return the refusal of a value that must be unique and is taken."""
     return InvalidRefusal(errors=(FieldError(resource=resource, field=field, code="already_exists"),))
 
 
@@ -80,13 +93,3 @@ def _invalid(resource: str, field: str, message: str) -> InvalidRefusal:
 def _unprocessable(resource: str, message: str) -> InvalidRefusal:
     error = FieldError(resource=resource, field="data", code="unprocessable", message=message)
     return InvalidRefusal(errors=(error,))
-
-
-def moment(text: str, *, resource: str, field: str) -> str:
-    """Return a time in GitHub's spelling, or refuse what is none; one without a zone is UTC."""
-    try:
-        given = datetime.fromisoformat(text)
-        utc = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise invalid(resource, field, value=text) from None
-    return f"{utc.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

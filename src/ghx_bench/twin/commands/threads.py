@@ -1,7 +1,7 @@
 """Conversations on lines of a pull request's diff."""
 
-from ghx_bench.twin.commands import events, reviews, texts
-from ghx_bench.twin.commands.placement import NewThread, place
+from ghx_bench.twin.commands import kernel, reviews, texts, timeline
+from ghx_bench.twin.commands.placement import NewThread, create_thread
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.hunks import Side
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, RoleRefusal
@@ -34,8 +34,8 @@ def create(
     commit: str | None = None,
     review: Review | None = None,
 ) -> ReviewComment:
-    """Begin a thread: in the review that the viewer has begun, or at once, as a review of its own."""
-    current, issue = events.fresh(act, pull), lookup.issue_of(act.world, pull)
+    """Create a thread in the viewer's pending review, or else as a published review of its own."""
+    current, issue = kernel.reload(act, pull), lookup.issue_of(act.world, pull)
     author = reviews.require_reviewer(act, current, issue)
     new = NewThread(
         path=path,
@@ -48,17 +48,17 @@ def create(
         position=position,
     )
     if review is not None:
-        return place(act, current, _open_for(act, review, author), new)
+        return create_thread(act, current, _require_own_review(act, review, author), new)
     _refuse_second_review(act, current, author)
     own = reviews.insert(act, current, author=author, commit=commit)
-    comment = place(act, current, own, new)
+    comment = create_thread(act, current, own, new)
     reviews.publish(act, own, "COMMENT")
     return comment
 
 
 def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) -> ReviewComment:
-    """Answer in a thread, always under its first comment: in a begun review, or at once as a review of its own."""
-    current = events.fresh(act, thread)
+    """Reply in a thread, in the viewer's pending review or else as a published review of its own."""
+    current = kernel.reload(act, thread)
     pull = _pull(act, current)
     author = reviews.require_reviewer(act, pull, lookup.issue_of(act.world, pull))
     first = act.database.one(ReviewComment, thread_id=current.id)
@@ -66,14 +66,14 @@ def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) 
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReviewThread with the id of {thread.id}.")
     if review is None:
         _refuse_second_review(act, pull, author)
-    within = _open_for(act, review, author) if review else reviews.insert(act, pull, author=author)
+    within = _require_own_review(act, review, author) if review else reviews.insert(act, pull, author=author)
     comment = act.database.insert(
         ReviewComment,
         thread_id=current.id,
         review_id=within.id,
         author_id=author,
-        body=texts.comment(body, resource="PullRequestReviewComment"),
-        in_reply_to_id=first.id,
+        body=texts.check_comment(body, resource="PullRequestReviewComment"),
+        in_reply_to_id=first.id,  # GitHub's threads are flat: every reply is to the first comment
         commit_sha=current.original_commit_sha,
         created_at=act.now,
         updated_at=act.now,
@@ -84,30 +84,30 @@ def reply(act: Act, thread: Thread, body: str, *, review: Review | None = None) 
 
 
 def resolve(act: Act, thread: Thread) -> Thread:
-    """Mark a conversation as settled; writers and the author of the pull request may."""
-    current = _settleable(act, thread)
+    """Resolve a thread; writers and the author of the pull request may."""
+    current = _require_resolvable(act, thread)
     if current.resolved_by_id is not None:
         return current
-    return act.database.update(current, resolved_by_id=events.actor_id(act, _home(act, current)))
+    return act.database.update(current, resolved_by_id=kernel.actor_id(act, _home(act, current)))
 
 
 def unresolve(act: Act, thread: Thread) -> Thread:
-    """Open a settled conversation again."""
-    return act.database.update(_settleable(act, thread), resolved_by_id=None)
+    """Mark a resolved thread as unresolved."""
+    return act.database.update(_require_resolvable(act, thread), resolved_by_id=None)
 
 
 def update_comment(act: Act, comment: ReviewComment, body: str) -> ReviewComment:
-    """Change what a comment says; its author and writers may."""
-    current = _writable(act, comment)
-    written = texts.comment(body, resource="PullRequestReviewComment")
+    """Change the text of a comment; its author and writers may."""
+    current = _require_writable(act, comment)
+    written = texts.check_comment(body, resource="PullRequestReviewComment")
     if written == current.body:
         return current
     return act.database.update(current, body=written, updated_at=act.now)
 
 
 def delete_comment(act: Act, comment: ReviewComment) -> None:
-    """Remove a comment; the thread goes with its last one, and so does a review that said nothing else."""
-    current = _writable(act, comment)
+    """Delete a comment, the thread with its last one, and the review where it consisted of nothing else."""
+    current = _require_writable(act, comment)
     thread = act.database.get(Thread, current.thread_id)
     issue = lookup.issue_of(act.world, _pull(act, thread)) if thread else None
     reviews.remove_comment(act, current)
@@ -116,28 +116,28 @@ def delete_comment(act: Act, comment: ReviewComment) -> None:
     if review and said_nothing_else and not act.database.count(ReviewComment, review_id=review.id):
         act.database.delete(review)
     if issue:
-        events.record(act, issue, "comment_deleted")
-        events.touch(act, issue)
+        timeline.record_event(act, issue, "comment_deleted")
+        kernel.touch(act, issue)
 
 
-def can_settle(act: Act, thread: Thread) -> bool:
-    """Tell whether the viewer may resolve or unresolve a conversation."""
+def can_resolve(act: Act, thread: Thread) -> bool:
+    """Return whether the viewer may resolve or unresolve a thread."""
     issue = lookup.issue_of(act.world, _pull(act, thread))
     if act.viewer is not None and act.viewer.id == issue.author_id:
         return permissions.may(act.world, act.viewer, _home(act, thread), "read")
     return permissions.may(act.world, act.viewer, _home(act, thread), "write")
 
 
-def _settleable(act: Act, thread: Thread) -> Thread:
-    current = events.fresh(act, thread)
+def _require_resolvable(act: Act, thread: Thread) -> Thread:
+    current = kernel.reload(act, thread)
     permissions.require(act, _home(act, current), "read")
-    if not can_settle(act, current):
+    if not can_resolve(act, current):
         raise RoleRefusal(permissions.NEEDS_ADMIN)
     return current
 
 
-def _writable(act: Act, comment: ReviewComment) -> ReviewComment:
-    current = events.fresh(act, comment)
+def _require_writable(act: Act, comment: ReviewComment) -> ReviewComment:
+    current = kernel.reload(act, comment)
     thread, review = act.database.get(Thread, current.thread_id), act.database.get(Review, current.review_id)
     mine = act.viewer is not None and act.viewer.id == current.author_id
     hidden = review is not None and review.state == "PENDING" and not mine and act.viewer is not None
@@ -147,8 +147,8 @@ def _writable(act: Act, comment: ReviewComment) -> ReviewComment:
     return current
 
 
-def _open_for(act: Act, review: Review, author: int) -> Review:
-    current = events.fresh(act, review)
+def _require_own_review(act: Act, review: Review, author: int) -> Review:
+    current = kernel.reload(act, review)
     if current.author_id != author:
         raise NotFoundRefusal(f"Could not resolve to a PullRequestReview with the id of {review.id}.")
     if current.state != "PENDING":

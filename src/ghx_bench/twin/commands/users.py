@@ -3,8 +3,8 @@
 import re
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands.events import fresh, touch
-from ghx_bench.twin.commands.texts import exists, invalid, missing, storable_all
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.commands.texts import already_exists, check_unicode_all, invalid, missing
 from ghx_bench.twin.queries.permissions import ROLES, Role
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Membership, Repository, Team, TeamMember, TeamRepository, Token, User
@@ -39,7 +39,7 @@ def create_user(
     if not _LOGIN.fullmatch(login):
         raise invalid("User", "login", value=login, message=f"login {login!r} is not a name an account can have")
     if act.database.one(User, login=login):
-        raise exists("User", "login")
+        raise already_exists("User", "login")
     if type not in {"User", "Organization", "Bot"}:
         raise invalid("User", "type", value=type)
     return act.database.insert(
@@ -48,21 +48,21 @@ def create_user(
 
 
 def create_organization(act: Act, *, login: str, name: str | None = None, **profile: Unpack[Profile]) -> User:
-    """Add an organisation; who belongs to it is said by `add_member`."""
+    """Add an organisation without members."""
     return create_user(act, login=login, type="Organization", name=name, **profile)
 
 
 def update_user(act: Act, user: User, *, name: str | None = None, email: str | None = None) -> User:
-    """Change what one's own profile says; None keeps it."""
+    """Change the viewer's own profile; None keeps a field."""
     if act.viewer is not None and act.viewer.id != user.id:
         raise ForbiddenRefusal("Must have admin rights to the account.")
-    current = fresh(act, user)
+    current = kernel.reload(act, user)
     changes = {key: value for key, value in {"name": name, "email": email}.items() if value is not None}
-    return touch(act, current, **storable_all(changes, resource="User")) if changes else current
+    return kernel.touch(act, current, **check_unicode_all(changes, resource="User")) if changes else current
 
 
 def add_member(act: Act, organization: User, user: User, role: str = "member") -> Membership:
-    """Put a user into an organisation, or change the role they have there."""
+    """Add a user to an organisation, or change the role they have there."""
     _require_organization_admin(act, organization)
     if role not in {"member", "admin"}:
         raise invalid("Membership", "role", value=role)
@@ -85,7 +85,7 @@ def create_team(
 ) -> Team:
     """Add a team to an organisation; its slug follows from its name."""
     _require_organization_admin(act, organization)
-    storable_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
+    check_unicode_all({"name": name, "slug": slug, "description": description, "privacy": privacy}, resource="Team")
     made = slug or _NOT_A_SLUG.sub("-", name.lower()).strip("-")
     if not made:
         raise missing("Team", "name")
@@ -103,7 +103,7 @@ def create_team(
 
 
 def add_team_member(act: Act, team: Team, user: User) -> TeamMember:
-    """Put a user into a team, and into its organisation where they are not in it yet."""
+    """Add a user to a team, and to its organisation where they are no member yet."""
     organization = _organization_of(act, team)
     _require_organization_admin(act, organization)
     if not act.database.one(Membership, organization_id=organization.id, user_id=user.id):
@@ -132,7 +132,7 @@ def create_token(act: Act, user: User, *, token: str, scopes: tuple[str, ...] = 
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise invalid("Token", "token", message="a token is printable ASCII without blanks")
     if act.database.one(Token, token=token):
-        raise exists("Token", "token")
+        raise already_exists("Token", "token")
     return act.database.insert(Token, token=token, user_id=user.id, scopes=tuple(scopes))
 
 

@@ -1,13 +1,13 @@
-"""Runs of workflows: begun, run again, cancelled, removed.
+"""Runs of workflows: started, re-run, cancelled, deleted.
 
-The twin runs nothing: the jobs of an attempt stay queued until somebody says how they ended (`checks.update_check_run`,
-which is `PATCH .../check-runs/{id}`), as where no runner is online.
+The twin runs nothing: as where no runner is online, the jobs of an attempt stay queued until a client reports how they
+ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}`).
 """
 
 from collections.abc import Callable
 from dataclasses import asdict
 
-from ghx_bench.twin.commands import automerge, belongings, checks, events, run_progress, texts
+from ghx_bench.twin.commands import cascade, checks, kernel, merges, texts
 from ghx_bench.twin.queries import permissions, workflow_runs
 from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Issue, Pull, Repository, RunAttempt, Workflow, WorkflowRun
@@ -32,28 +32,29 @@ def create(
     identity: int | None = None,
     conclusion: str | None = None,
 ) -> WorkflowRun:
-    """Enter a run for a commit with its first attempt, and no job yet; one that ended without any has a conclusion.
+    """Add a run for a commit with its first attempt and no job yet; a conclusion ends it without any.
 
     Its title is that of the pull request or of the commit, if left out.
     """
-    home = _home(act, workflow)
+    home = _repository_of(act, workflow)
     permissions.require(act, home, "write")
     commit = checks.commit_of(act, home, sha)
-    texts.storable_all({"event": event, "branch": branch, "title": title}, resource="WorkflowRun")
+    texts.check_unicode_all({"event": event, "branch": branch, "title": title}, resource="WorkflowRun")
     if not event.strip():
         raise texts.missing("WorkflowRun", "event")
     _refuse_taken(act, workflow, number, identity)
+    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
     run = act.database.insert(
         WorkflowRun,
         **({} if identity is None else {"id": identity}),
         repository_id=home.id,
         workflow_id=workflow.id,
-        number=number or _next_number(act, workflow),
+        number=number or 1 + max((one.number for one in newest), default=0),
         event=event,
         head_branch=branch,
         head_sha=commit,
         title=title or _title(act, home, commit, event),
-        actor_id=events.actor_id(act, home),
+        actor_id=kernel.actor_id(act, home),
         created_at=act.now,
     )
     begin_attempt(act, run, conclusion=conclusion)
@@ -61,8 +62,8 @@ def create(
 
 
 def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) -> RunAttempt:
-    """Enter the next attempt at a run, whatever became of the one before, and no job yet."""
-    home = _home(act, run)
+    """Add the next attempt at a run, without jobs yet, whether or not the one before has ended."""
+    home = _repository_of(act, run)
     permissions.require(act, home, "write")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
         raise texts.invalid("WorkflowRun", "conclusion", value=conclusion)
@@ -72,7 +73,7 @@ def begin_attempt(act: Act, run: WorkflowRun, *, conclusion: str | None = None) 
         number=1 + act.database.count(RunAttempt, run_id=run.id),
         status="completed" if conclusion else "queued",
         conclusion=conclusion,
-        actor_id=events.actor_id(act, home),
+        actor_id=kernel.actor_id(act, home),
         started_at=act.now,
         updated_at=act.now,
     )
@@ -90,38 +91,38 @@ def add_job(
     summary: str | None = None,
     completed_at: str | None = None,
 ) -> CheckRun:
-    """Enter a job of the latest attempt; one with a conclusion is completed."""
+    """Add a job to the latest attempt; one with a conclusion is completed."""
     return checks.create_check_run(
-        act, _home(act, run), sha=run.head_sha, name=name, status=status, conclusion=conclusion,
+        act, _repository_of(act, run), sha=run.head_sha, name=name, status=status, conclusion=conclusion,
         details_url=details_url, title=title, summary=summary, completed_at=completed_at,
         attempt=workflow_runs.latest_attempt(act.world, run),
     )  # fmt: skip
 
 
 def rerun(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Run every job again."""
-    return _again(act, run, lambda _: True)
+    """Re-run every job."""
+    return _rerun_jobs(act, run, lambda _: True)
 
 
 def rerun_failed(act: Act, run: WorkflowRun) -> RunAttempt:
-    """Run the jobs that failed or were cancelled again; the new attempt takes the others over as they ended."""
-    return _again(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
+    """Re-run the jobs that failed or were cancelled; the new attempt copies the others as they ended."""
+    return _rerun_jobs(act, run, lambda job: job.conclusion in workflow_runs.FAILED)
 
 
 def rerun_job(act: Act, job: CheckRun) -> RunAttempt:
-    """Run one job again; the new attempt takes the others over as they ended."""
+    """Re-run one job; the new attempt copies the others as they ended."""
     origin = workflow_runs.origin(act.world, job)
     if origin is None:
         raise ForbiddenRefusal(NOT_RETRIED)
-    permissions.require(act, _home(act, origin.run), "write")
+    permissions.require(act, _repository_of(act, origin.run), "write")
     if workflow_runs.latest_attempt(act.world, origin.run) != origin.attempt:
         raise ForbiddenRefusal(_OLD_JOB)
-    return _again(act, origin.run, lambda each: each.id == job.id)
+    return _rerun_jobs(act, origin.run, lambda each: each.id == job.id)
 
 
 def cancel(act: Act, run: WorkflowRun) -> None:
-    """End what has not ended yet."""
-    permissions.require(act, _home(act, run), "write")
+    """Cancel a run: its jobs that have not ended are cancelled."""
+    permissions.require(act, _repository_of(act, run), "write")
     attempt = workflow_runs.latest_attempt(act.world, run)
     if attempt.status == "completed":
         raise ConflictRefusal(_COMPLETED)
@@ -130,23 +131,23 @@ def cancel(act: Act, run: WorkflowRun) -> None:
         if job.status != "completed":
             act.database.update(job, status="completed", conclusion="cancelled", completed_at=act.now)
     if jobs:
-        run_progress.settle(act, attempt.id)
+        checks.update_attempt(act, attempt.id)
     else:
         act.database.update(attempt, status="completed", conclusion="cancelled", updated_at=act.now)
 
 
 def delete(act: Act, run: WorkflowRun) -> None:
-    """Remove a run that has ended, with its jobs."""
-    permissions.require(act, _home(act, run), "write")
+    """Delete a run that has ended, with its jobs."""
+    permissions.require(act, _repository_of(act, run), "write")
     if workflow_runs.latest_attempt(act.world, run).status != "completed":
         raise ForbiddenRefusal(_NOT_COMPLETED)
-    belongings.remove_all(act.database, (*belongings.of_run(act.database, run), run))
-    automerge.attempt_head(act, run.repository_id, run.head_sha)
+    cascade.delete_all(act.database, (*cascade.under_run(act.database, run), run))
+    merges.attempt_auto_merges(act, run.repository_id, run.head_sha)
 
 
-def _again(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
-    current = events.fresh(act, run)
-    permissions.require(act, _home(act, current), "write")
+def _rerun_jobs(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) -> RunAttempt:
+    current = kernel.reload(act, run)
+    permissions.require(act, _repository_of(act, current), "write")
     latest = workflow_runs.latest_attempt(act.world, current)
     if latest.status != "completed":
         raise ForbiddenRefusal(RUNNING)
@@ -156,13 +157,16 @@ def _again(act: Act, run: WorkflowRun, is_wanted: Callable[[CheckRun], bool]) ->
         raise ForbiddenRefusal(NOT_RETRIED)
     attempt = begin_attempt(act, current)
     for job in jobs:
-        enter = _queue if job.id in wanted else _take_over
-        enter(act, attempt, job)
-    run_progress.settle(act, attempt.id)
+        if job.id in wanted:
+            _queue_job(act, attempt, job)
+        else:
+            same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
+            act.database.insert(CheckRun, **same, attempt_id=attempt.id)
+    checks.update_attempt(act, attempt.id)
     return attempt
 
 
-def _queue(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
+def _queue_job(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     act.database.insert(
         CheckRun,
         repository_id=job.repository_id,
@@ -174,20 +178,10 @@ def _queue(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
     )
 
 
-def _take_over(act: Act, attempt: RunAttempt, job: CheckRun) -> None:
-    same = {name: value for name, value in asdict(job).items() if name not in {"id", "attempt_id"}}
-    act.database.insert(CheckRun, **same, attempt_id=attempt.id)
-
-
-def _home(act: Act, record: Workflow | WorkflowRun) -> Repository:
+def _repository_of(act: Act, record: Workflow | WorkflowRun) -> Repository:
     found = act.database.get(Repository, record.repository_id)
     assert found is not None  # noqa: S101 - workflows and runs go with their repository
     return found
-
-
-def _next_number(act: Act, workflow: Workflow) -> int:
-    newest = act.database.all(WorkflowRun, order="number DESC", limit=1, workflow_id=workflow.id)
-    return newest[0].number + 1 if newest else 1
 
 
 def _refuse_taken(act: Act, workflow: Workflow, number: int | None, identity: int | None) -> None:

@@ -1,8 +1,8 @@
-"""The workflows of a repository: entered by a seed, or found in the files of the default branch."""
+"""The workflows of a repository: added by a seed, or found in the files of the default branch."""
 
 import re
 
-from ghx_bench.twin.commands import events, texts
+from ghx_bench.twin.commands import kernel, texts
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.workflow_runs import FOLDER
 from ghx_bench.twin.state.records import Repository, Workflow
@@ -13,31 +13,33 @@ _NAME = re.compile(rb"^name:[ \t]*(?P<quote>[\"']?)(?P<name>[^#\r\n]*?)(?P=quote
 _SUFFIXES = (".yml", ".yaml")
 
 
-def enter(
+def create_or_update(
     act: Act, repository: Repository, *, name: str, path: str | None = None, state: str | None = None
 ) -> Workflow:
-    """Add a workflow by its name, or say more about the one that has its file (or, without a file, its name)."""
+    """Add a workflow, or update the one with the same file (or, without a file, the same name)."""
     permissions.require(act, repository, "write")
-    texts.storable_all({"name": name, "path": path}, resource="Workflow")
+    texts.check_unicode_all({"name": name, "path": path}, resource="Workflow")
     if not name.strip():
         raise texts.missing("Workflow", "name")
     if state is not None and state not in STATES:
         raise texts.invalid("Workflow", "state", value=state)
-    known = _known(act, repository, name, path)
+    same = {"name": name} if path is None else {"path": path}
+    known = act.database.one(Workflow, repository_id=repository.id, **same)
     if known is not None:
         return act.database.update(known, name=name, state=state or known.state)
-    return _insert(act, repository, name, _path(path or f"{FOLDER}{_file_name(name)}.yml"), state or "active")
+    file_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "workflow"
+    return _insert(act, repository, name, _check_path(path or f"{FOLDER}{file_name}.yml"), state or "active")
 
 
-def switch(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
-    """Enable a workflow, or disable it; nothing runs here either way."""
-    current = events.fresh(act, workflow)
+def set_enabled(act: Act, workflow: Workflow, *, on: bool) -> Workflow:
+    """Enable or disable a workflow; nothing runs here either way."""
+    current = kernel.reload(act, workflow)
     permissions.require(act, lookup.repository_by_id(act.world, act.viewer, current.repository_id), "write")
     return act.database.update(current, state="active" if on else "disabled_manually", updated_at=act.now)
 
 
 def discover(act: Act, repository: Repository, before: str | None, after: str | None) -> None:
-    """Enter the workflows whose files a push brought to the default branch; those that left stay known."""
+    """Add the workflows whose files a push brought to the default branch; those whose files are gone stay."""
     git = act.git(repository)
     old, new = (None if tip is None else git.entry(tip, FOLDER.rstrip("/")) for tip in (before, after))
     if new is None or new.type != "tree" or (old is not None and old.sha == new.sha):
@@ -45,17 +47,14 @@ def discover(act: Act, repository: Repository, before: str | None, after: str | 
     for entry in git.tree(new.sha):
         if entry.type == "blob" and entry.path.endswith(_SUFFIXES):
             path = FOLDER + entry.path
-            name = _name_in(git.blob(entry.sha) or b"") or path
+            # Found by its line, not by parsing YAML: a file with mistakes is a workflow too, named by its path.
+            named = _NAME.search(git.blob(entry.sha) or b"")
+            name = (named["name"].decode("utf-8", "replace").strip() if named else "") or path
             known = act.database.one(Workflow, repository_id=repository.id, path=path)
             if known is None:
                 _insert(act, repository, name, path, "active")
             elif known.name != name:
                 act.database.update(known, name=name, updated_at=act.now)
-
-
-def _known(act: Act, repository: Repository, name: str, path: str | None) -> Workflow | None:
-    by = {"name": name} if path is None else {"path": path}
-    return act.database.one(Workflow, repository_id=repository.id, **by)
 
 
 def _insert(act: Act, repository: Repository, name: str, path: str, state: str) -> Workflow:
@@ -70,17 +69,8 @@ def _insert(act: Act, repository: Repository, name: str, path: str, state: str) 
     )
 
 
-def _path(path: str) -> str:
+def _check_path(path: str) -> str:
     file = path.removeprefix(FOLDER)
     if file == path or "/" in file or not file.endswith(_SUFFIXES):
         raise texts.invalid("Workflow", "path", message=f"path must be a .yml or .yaml file in {FOLDER}, not {path!r}")
     return path
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "workflow"
-
-
-def _name_in(content: bytes) -> str | None:
-    found = _NAME.search(content)
-    return found["name"].decode("utf-8", "replace").strip() or None if found else None

@@ -1,7 +1,7 @@
-"""Bare repositories as files: a handful, written directly, so that a copy costs next to nothing."""
+"""Bare repositories as files, written directly instead of by git, so that a copy costs next to nothing."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 HEAD = "HEAD"
@@ -18,10 +18,8 @@ _PACKED = "# pack-refs with: sorted \n"
 
 
 def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (), durable: bool = False) -> None:
-    """Write a repository with these refs, which finds objects in the folders `alternates` name.
-
-    A folder whose repository was deleted is used again: its objects are still there.
-    """
+    """Write a repository with these refs, which finds objects in the folders that `alternates` name."""
+    # The folder may be that of a deleted repository: its objects are still there.
     for folder in ("objects/info", "objects/pack", "refs"):
         (path / folder).mkdir(parents=True, exist_ok=True)
     if alternates:
@@ -29,7 +27,9 @@ def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (
     _write(path / "config", _CONFIG, durable=durable)
     if durable:
         _write(path / LIBGIT2_CONFIG, "[core]\n\tfsyncobjectfiles = true\n", durable=True)
-    _write(path / "packed-refs", _packed(refs), durable=durable)
+    # One file for all refs instead of one for each; git reads it as it is, and wants it sorted by bytes.
+    packed = "".join(f"{refs[name]} {name}\n" for name in sorted(refs, key=str.encode) if name != HEAD)
+    _write(path / "packed-refs", _PACKED + packed, durable=durable)
     _write(path / HEAD, f"{refs[HEAD]}\n", durable=durable)  # last: from here on it is a repository
     if durable:
         for folder in (path / "objects", path / "objects/info", path, path.parent):
@@ -37,7 +37,7 @@ def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (
 
 
 def erase(path: Path, *, durable: bool = False) -> None:
-    """Take the refs away and leave the objects, which snapshots and forks may need."""
+    """Remove the refs of a repository, and leave the objects, which snapshots and forks may need."""
     (path / HEAD).unlink(missing_ok=True)  # first: from here on it is no repository
     (path / "packed-refs").unlink(missing_ok=True)
     for folder, _, files in os.walk(path / "refs", topdown=False):
@@ -49,17 +49,15 @@ def erase(path: Path, *, durable: bool = False) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether there is a repository that was not deleted."""
+    """Return whether there is a repository that was not deleted."""
     return (path / HEAD).is_file()
 
 
 def objects_folders(path: Path) -> list[str]:
-    """Return every folder in which a repository finds objects, oldest first, its own last and only if it has some.
-
-    The list is flat, because git follows only five alternates of alternates.
-    """
+    """Return every folder in which a repository finds objects, oldest first, its own last and only if it has some."""
     objects = path / "objects"
-    found = [str(_resolved(objects, line)) for line in read_alternates(path)]
+    # A flat list for a fork to name: git follows alternates of alternates only five deep.
+    found = [os.path.normpath(objects / line) for line in read_alternates(path)]
     if _has_objects(objects):
         found.append(str(objects))
     return list(dict.fromkeys(found))
@@ -73,21 +71,12 @@ def read_alternates(path: Path) -> list[str]:
         return []
 
 
-def _resolved(objects: Path, line: str) -> Path:
-    return Path(os.path.normpath(objects / line))
-
-
 def _has_objects(objects: Path) -> bool:
     with os.scandir(objects) as found:
         if any(entry.name not in {"info", "pack"} for entry in found):
             return True
     with os.scandir(objects / "pack") as found:
         return next(found, None) is not None
-
-
-def _packed(refs: Mapping[str, str]) -> str:
-    lines: Iterable[str] = (f"{refs[name]} {name}\n" for name in sorted(refs, key=str.encode) if name != HEAD)
-    return _PACKED + "".join(lines)
 
 
 def _write(path: Path, text: str, *, durable: bool) -> None:

@@ -1,4 +1,4 @@
-"""A repository in one piece of bytes, and back."""
+"""A whole repository as bytes, and back."""
 
 import tempfile
 from collections.abc import Collection
@@ -12,7 +12,7 @@ _SAME_BYTES = ("-c", "pack.threads=1", "-c", "pack.window=0")  # the same object
 
 
 def bundle(repository: GitRepository, *, also: Collection[str] = ()) -> bytes:
-    """Return all refs with all they need, and the history of commits that no ref has; nothing without any ref."""
+    """Return a bundle of all refs, and of commits that no ref has; nothing for a repository without refs."""
     refs = repository.refs()
     if not refs:
         return b""
@@ -21,7 +21,7 @@ def bundle(repository: GitRepository, *, also: Collection[str] = ()) -> bytes:
 
 
 def unbundle(repository: GitRepository, content: bytes) -> None:
-    """Make the refs those of a bundle."""
+    """Replace the refs of a repository by those of a bundle."""
     with tempfile.TemporaryDirectory(prefix="ghx-twin-") as folder:
         file = Path(folder) / "bundle"
         file.write_bytes(content)

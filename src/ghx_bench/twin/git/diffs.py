@@ -8,12 +8,12 @@ import pygit2
 from pygit2.enums import DeltaStatus, DiffFlag, DiffOption
 
 from ghx_bench.twin.git import program
-from ghx_bench.twin.git.objects import FileDiff, Status, decoded
+from ghx_bench.twin.git.objects import FileDiff, FileStatus, decode_text
 
 LINES_OF_A_PATCH = 20_000
 BYTES_OF_A_PATCH = 500_000
 BYTES_OF_ALL_PATCHES = 1_000_000
-_STATUSES: dict[DeltaStatus, Status] = {
+_STATUSES: dict[DeltaStatus, FileStatus] = {
     DeltaStatus.ADDED: "added",
     DeltaStatus.DELETED: "removed",
     DeltaStatus.MODIFIED: "modified",
@@ -22,27 +22,30 @@ _STATUSES: dict[DeltaStatus, Status] = {
 
 
 def file_diffs(repository: pygit2.Repository, base: pygit2.Tree | None, head: pygit2.Tree) -> Iterator[FileDiff]:
-    """Yield how each file differs, by path; patches are left out once GitHub would show no more of them."""
+    """Yield the difference of each file, by path; without patches once GitHub would show no more of them."""
     flags = DiffOption.INCLUDE_TYPECHANGE
     difference = head.diff_to_tree(flags=flags, swap=True) if base is None else base.diff_to_tree(head, flags=flags)
     deltas = {delta.new_file.raw_path: (number, delta) for number, delta in enumerate(difference.deltas)}
-    renames = {} if base is None else _renames(repository, base, head, {delta.status for _, delta in deltas.values()})
+    renames = (
+        {} if base is None else _find_renames(repository, base, head, {delta.status for _, delta in deltas.values()})
+    )
     left = BYTES_OF_ALL_PATCHES
     for path in sorted(deltas.keys() - set(renames.values())):
         number, delta = deltas[path]
         source = renames.get(path)
         if source is None:
-            found = _changed(difference[number], delta, left)
+            found = _diff_of_change(difference[number], delta, left)
         else:
-            found = _moved(repository, deltas[source][1].old_file, delta.new_file, left)
+            found = _diff_of_rename(repository, deltas[source][1].old_file, delta.new_file, left)
         left -= len(found.patch or "")
         yield found
 
 
-def _renames(
+def _find_renames(
     repository: pygit2.Repository, base: pygit2.Tree, head: pygit2.Tree, statuses: set[DeltaStatus]
 ) -> dict[bytes, bytes]:
-    """Return the old paths of files that were moved, by the new ones; git itself decides where there may be some."""
+    """Return the old paths of renamed files, by the new ones."""
+    # By git itself, so that the renames are those that `git diff` shows to the same clients.
     if not {DeltaStatus.ADDED, DeltaStatus.DELETED} <= statuses:
         return {}
     options = ("-r", "-z", "-M", "--name-status", "--diff-filter=R")
@@ -50,13 +53,13 @@ def _renames(
     return dict(zip(words[2::3], words[1::3], strict=False))
 
 
-def _changed(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: int) -> FileDiff:
+def _diff_of_change(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: int) -> FileDiff:
     shown = delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file
     _, additions, deletions = (0, 0, 0) if patch is None else patch.line_stats
     binary = patch is not None and bool(patch.delta.is_binary)
     only_mode = delta.status == DeltaStatus.MODIFIED and delta.old_file.id == delta.new_file.id
     return FileDiff(
-        path=decoded(shown.raw_path),
+        path=decode_text(shown.raw_path),
         status="changed" if only_mode else _STATUSES.get(delta.status, "modified"),
         additions=additions,
         deletions=deletions,
@@ -66,10 +69,10 @@ def _changed(patch: pygit2.Patch | None, delta: pygit2.DiffDelta, left: int) -> 
     )
 
 
-def _moved(repository: pygit2.Repository, old: pygit2.DiffFile, new: pygit2.DiffFile, left: int) -> FileDiff:
+def _diff_of_rename(repository: pygit2.Repository, old: pygit2.DiffFile, new: pygit2.DiffFile, left: int) -> FileDiff:
     whole = FileDiff(
-        path=decoded(new.raw_path),
-        previous_path=decoded(old.raw_path),
+        path=decode_text(new.raw_path),
+        previous_path=decode_text(old.raw_path),
         status="renamed",
         additions=0,
         deletions=0,
@@ -92,4 +95,4 @@ def _hunks(patch: pygit2.Patch, lines: int, left: int) -> str | None:
     start = content.find(b"\n@@ ")
     if start < 0 or len(content) - start > min(BYTES_OF_A_PATCH, left):
         return None
-    return decoded(content[start + 1 :]).removesuffix("\n")
+    return decode_text(content[start + 1 :]).removesuffix("\n")

@@ -1,4 +1,4 @@
-"""Histories: which commits led to a commit, in the orders that git and GitHub list them."""
+"""Histories: which commits led to a commit, in the orders that git and GitHub list them; merged and rebased."""
 
 import heapq
 from collections.abc import Iterator
@@ -8,7 +8,15 @@ from itertools import count
 import pygit2
 from pygit2.enums import SortMode
 
-from ghx_bench.twin.git.objects import Commit, commit_record, moment_of
+from ghx_bench.twin.git.objects import (
+    Commit,
+    Signature,
+    author_line,
+    commit_content,
+    commit_record,
+    epoch_seconds,
+    signature_line,
+)
 from ghx_bench.twin.git.trees import lookup
 
 
@@ -22,16 +30,16 @@ class Filter:
     author: frozenset[str] | None = None  # names or addresses, without regard to case
 
     def accepts(self, commit: Commit, time: int) -> bool:
-        """Tell whether a commit has the right time and author."""
-        if self.since is not None and time < moment_of(self.since):
+        """Return whether a commit has the right time and author."""
+        if self.since is not None and time < epoch_seconds(self.since):
             return False
-        if self.until is not None and time > moment_of(self.until):
+        if self.until is not None and time > epoch_seconds(self.until):
             return False
         known = {commit.author.name.casefold(), commit.author.email.casefold()}
         return self.author is None or bool(known & {name.casefold() for name in self.author})
 
 
-def between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2.Oid) -> Iterator[pygit2.Commit]:
+def walk_between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2.Oid) -> Iterator[pygit2.Commit]:
     """Yield the commits that `head` has and `base` has not, parents before children."""
     walker = repository.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE)
     if base is not None:
@@ -39,8 +47,8 @@ def between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2
     return iter(walker)
 
 
-def listed(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
-    """Yield commits as `git log` does: newest first, a path's history followed through the parents that kept it."""
+def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
+    """Yield commits as `git log` does: newest first, those of a path without the commits that left it as it was."""
     order = count()
     waiting = [(-start.commit_time, next(order), start)]
     seen = {start.id}
@@ -56,17 +64,62 @@ def listed(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
 
 
 def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Commit]]:
-    """Tell whether a commit changed a path, and through which parents its history goes on."""
+    """Return whether a commit changed a path, and through which parents its history goes on."""
+    # As git simplifies history: a parent with the same content explains it alone, the others are not followed.
     parents = commit.parents
     if not path:
         return True, parents
-    here = _at(commit, path)
+    here = _entry_at(commit, path)
     for parent in parents:
-        if _at(parent, path) == here:
+        if _entry_at(parent, path) == here:
             return False, [parent]
     return bool(parents) or here is not None, parents
 
 
-def _at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
+def _entry_at(commit: pygit2.Commit, path: str) -> tuple[str, int] | None:
     found = lookup(commit.tree, path)
     return None if found is None else (str(found.id), int(found.filemode or 0))
+
+
+def merge_commits(repository: pygit2.Repository, ours: pygit2.Commit, theirs: pygit2.Commit) -> str | None:
+    """Merge two commits and write the tree; return its sha, None on a conflict."""
+    return _write_index(repository, repository.merge_commits(ours, theirs))
+
+
+def rebase_commits(
+    repository: pygit2.Repository, onto: pygit2.Commit, base: pygit2.Commit, head: pygit2.Commit, committer: Signature
+) -> str | None:
+    """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict.
+
+    Merges are left out, and so is a commit whose change is there already.
+    """
+    tip = onto
+    for commit in walk_between(repository, base.id, head.id):
+        if len(commit.parents) > 1:
+            continue
+        before = commit.parents[0].tree_id if commit.parents else repository.TreeBuilder().write()
+        tree = _write_index(repository, repository.merge_trees(before, tip.tree, commit.tree))
+        if tree is None:
+            return None
+        if tree != str(tip.tree_id) or before == commit.tree_id:
+            tip = _copy_commit(repository, commit, tip, tree, committer)
+    return str(tip.id)
+
+
+def _copy_commit(
+    repository: pygit2.Repository, commit: pygit2.Commit, parent: pygit2.Commit, tree: str, committer: Signature
+) -> pygit2.Commit:
+    content = commit_content(
+        tree=tree,
+        parents=(str(parent.id),),
+        message=commit.raw_message,
+        author=author_line(commit),
+        committer=signature_line(committer),
+        encoding=commit.message_encoding,
+    )
+    copy = repository[repository.write(pygit2.enums.ObjectType.COMMIT, content)]
+    return copy.peel(pygit2.Commit)
+
+
+def _write_index(repository: pygit2.Repository, index: pygit2.Index) -> str | None:
+    return None if index.conflicts is not None else str(index.write_tree(repository))

@@ -1,4 +1,4 @@
-"""What git objects look like to the rest of a world: records with texts that can always be written as UTF-8."""
+"""Git objects as records, whose texts can always be written as UTF-8."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -8,15 +8,15 @@ import pygit2
 
 from ghx_bench.twin.git.errors import GitContentError
 
-Kind = Literal["commit", "tree", "blob", "tag"]
+ObjectKind = Literal["commit", "tree", "blob", "tag"]
 EntryType = Literal["blob", "tree", "commit"]
-Status = Literal["added", "removed", "modified", "renamed", "copied", "changed"]
+FileStatus = Literal["added", "removed", "modified", "renamed", "copied", "changed"]
 AnyObject = pygit2.Commit | pygit2.Tree | pygit2.Blob | pygit2.Tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """Who made an object, and when in the time zone they were in."""
+    """The name and address of who made an object, and the time in their time zone."""
 
     name: str
     email: str
@@ -25,7 +25,7 @@ class Signature:
     @property
     def utc(self) -> str:
         """Return the moment as GitHub spells it, in UTC."""
-        return _spelled(_moment(self.at).astimezone(UTC))
+        return _format_time(_parse_time(self.at).astimezone(UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class AnnotatedTag:
     sha: str
     name: str
     target: str
-    target_type: Kind
+    target_type: ObjectKind
     message: str
     tagger: Signature | None
 
@@ -78,7 +78,7 @@ class FileDiff:
 
     path: str
     previous_path: str | None = None
-    status: Status
+    status: FileStatus
     additions: int
     deletions: int
     sha: str  # the blob after the change, or before it where the file is removed
@@ -95,8 +95,9 @@ class RefUpdate:
     new: str | None
 
 
-def decoded(content: bytes | None, encoding: str | None = None) -> str:
-    """Read text that someone else wrote; what cannot be read is replaced, never an error."""
+def decode_text(content: bytes | None, encoding: str | None = None) -> str:
+    """Return bytes as text; what cannot be decoded is replaced."""
+    # Never an error: anyone may push a commit whose message is not in the encoding it claims.
     if not content:
         return ""
     try:
@@ -105,8 +106,8 @@ def decoded(content: bytes | None, encoding: str | None = None) -> str:
         return content.decode("utf-8", "replace")
 
 
-def encoded(text: str) -> bytes:
-    """Return text as it is stored; half a surrogate pair becomes a question mark."""
+def encode_text(text: str) -> bytes:
+    """Return text as git stores it; half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace")
 
 
@@ -116,7 +117,7 @@ def commit_record(commit: pygit2.Commit) -> Commit:
         sha=str(commit.id),
         tree=str(commit.tree_id),
         parents=tuple(map(str, commit.parent_ids)),
-        message=decoded(commit.raw_message, commit.message_encoding),
+        message=decode_text(commit.raw_message, commit.message_encoding),
         author=_signature(commit.author, commit.message_encoding),
         committer=_signature(commit.committer, commit.message_encoding),
     )
@@ -128,16 +129,16 @@ def tag_record(tag: pygit2.Tag) -> AnnotatedTag:
     tagger = cast("pygit2.Signature | None", tag.tagger)  # old tags have none
     return AnnotatedTag(
         sha=str(tag.id),
-        name=decoded(tag.raw_name),
+        name=decode_text(tag.raw_name),
         target=str(target.id),
         target_type=object_kind(target),
-        message=decoded(tag.raw_message),
+        message=decode_text(tag.raw_message),
         tagger=None if tagger is None else _signature(tagger, None),
     )
 
 
-def object_kind(found: AnyObject) -> Kind:
-    """Return what kind of object this is."""
+def object_kind(found: AnyObject) -> ObjectKind:
+    """Return the kind of an object."""
     match found:
         case pygit2.Commit():
             return "commit"
@@ -152,53 +153,54 @@ def object_kind(found: AnyObject) -> Kind:
 def commit_content(
     *, tree: str, parents: tuple[str, ...], message: bytes, author: bytes, committer: bytes, encoding: str | None = None
 ) -> bytes:
-    """Return the bytes of a commit object; who and when as `signature_line` spells it."""
+    """Return the bytes of a commit object; `author` and `committer` are lines of `signature_line`."""
+    # By hand, not by pygit2, whose signatures are decoded text: a rebased commit keeps the bytes of its author.
     lines = [f"tree {tree}".encode(), *(f"parent {parent}".encode() for parent in parents)]
     lines += [b"author " + author, b"committer " + committer]
     if encoding:
         lines.append(f"encoding {encoding}".encode())
-    return b"\n".join(lines) + b"\n\n" + without_nul(message)
+    return b"\n".join(lines) + b"\n\n" + refuse_nul(message)
 
 
-def tag_content(*, name: str, target: str, kind: Kind, message: str, tagger: Signature | None) -> bytes:
+def tag_content(*, name: str, target: str, kind: ObjectKind, message: str, tagger: Signature | None) -> bytes:
     """Return the bytes of an annotated tag."""
-    lines = [f"object {target}".encode(), f"type {kind}".encode(), b"tag " + encoded(name)]
+    lines = [f"object {target}".encode(), f"type {kind}".encode(), b"tag " + encode_text(name)]
     if tagger is not None:
         lines.append(b"tagger " + signature_line(tagger))
-    return b"\n".join(lines) + b"\n\n" + without_nul(encoded(message))
+    return b"\n".join(lines) + b"\n\n" + refuse_nul(encode_text(message))
 
 
 def signature_line(signature: Signature) -> bytes:
-    """Return who and when as git stores it, without the characters that would end the field."""
-    moment = _moment(signature.at)
+    """Return a signature as git stores it, without the characters that would end the field."""
+    moment = _parse_time(signature.at)
     minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
     sign, distance = ("-", -minutes) if minutes < 0 else ("+", minutes)
     zone = f"{sign}{distance // 60:02}{distance % 60:02}"
     seconds = max(int(moment.timestamp()), 0)
-    return encoded(f"{_plain(signature.name)} <{_plain(signature.email)}> {seconds} {zone}")
+    return encode_text(f"{_strip_reserved(signature.name)} <{_strip_reserved(signature.email)}> {seconds} {zone}")
 
 
 def author_line(commit: pygit2.Commit) -> bytes:
-    """Return the author of a commit as its object holds it."""
+    """Return the author line of a commit, byte for byte: a rebase must not change what it cannot decode."""
     for line in commit.read_raw().split(b"\n"):
         if line.startswith(b"author "):
             return line.removeprefix(b"author ")
     raise GitContentError(f"commit {commit.id} has no author")
 
 
-def without_nul(content: bytes) -> bytes:
-    """Refuse text that git would cut short."""
+def refuse_nul(content: bytes) -> bytes:
+    """Return content, or refuse a NUL, at which git would cut it off."""
     if b"\0" in content:
         raise GitContentError("a message cannot hold a NUL character")
     return content
 
 
-def moment_of(text: str) -> float:
+def epoch_seconds(text: str) -> float:
     """Return an ISO 8601 time as seconds since 1970."""
-    return _moment(text).timestamp()
+    return _parse_time(text).timestamp()
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -206,26 +208,26 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _plain(text: str) -> str:
-    """Leave out what git leaves out of names and addresses."""
+def _strip_reserved(text: str) -> str:
+    """Return a name or address without what git leaves out of them."""
     return "".join(character for character in text if character not in "<>\n\0").strip(" .,:;\"\\'\t\r")
 
 
 def _signature(signature: pygit2.Signature, encoding: str | None) -> Signature:
     return Signature(
-        name=decoded(signature.raw_name, encoding),
-        email=decoded(signature.raw_email, encoding),
-        at=_spelled(_when(signature.time, signature.offset)),
+        name=decode_text(signature.raw_name, encoding),
+        email=decode_text(signature.raw_email, encoding),
+        at=_format_time(_commit_time(signature.time, signature.offset)),
     )
 
 
-def _when(seconds: int, offset_minutes: int) -> datetime:
-    """Return a time as a commit holds it; one that no calendar has becomes the beginning of 1970."""
+def _commit_time(seconds: int, offset_minutes: int) -> datetime:
+    """Return the time of a commit; one that Python's calendar does not have becomes the beginning of 1970."""
     try:
         return datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset_minutes)))
     except (ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(0, UTC)
 
 
-def _spelled(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

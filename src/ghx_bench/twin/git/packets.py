@@ -1,4 +1,4 @@
-"""Git's packets: lines with their length in front, and the three bands that an answer is divided into."""
+"""Git's pkt-lines: lines with their length in front, and the side bands that an answer is divided into."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -22,7 +22,7 @@ def packet(content: bytes) -> bytes:
     return b"%04x" % (len(content) + _HEADER) + content
 
 
-def banded(band: int, content: bytes) -> bytes:
+def pack_band(band: int, content: bytes) -> bytes:
     """Return content as packets of one band."""
     pieces = (content[start : start + _LARGEST] for start in range(0, len(content), _LARGEST))
     return b"".join(packet(bytes([band]) + piece) for piece in pieces)

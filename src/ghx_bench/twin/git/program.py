@@ -1,4 +1,4 @@
-"""Git's own program, run as nobody in particular: no settings, names or paths of the user reach it."""
+"""The `git` program, isolated from the user: none of their settings, names or paths reach it."""
 
 import os
 import subprocess
@@ -10,6 +10,9 @@ from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.receiving import UPDATE_HOOK
 
+# safe.directory: the folder may belong to another user. alternateRefsCommand: a client is not told the refs of other
+# repositories that share objects. gc and maintenance: snapshots need objects that no ref has. hideRefs: on GitHub, too,
+# refs/pull cannot be pushed to. allowAnySHA1InWant: clients fetch commits by sha.
 _SETTINGS = """\
 [safe]
 	directory = *
@@ -47,7 +50,7 @@ class NoGitError(GitError):
 
 
 def home() -> Path:
-    """Return a folder that git takes for a home: our settings in it and nothing else; gone with the process."""
+    """Return a folder that git takes for its home, with our settings alone; it is removed with the process."""
     return _home().path
 
 
@@ -60,7 +63,7 @@ def _home() -> ScratchFolder:
 
 @cache
 def hooks() -> Path:
-    """Return a folder with the hook that refuses updates by rule."""
+    """Return a folder with the update hook, which refuses refs by the rules of a push."""
     folder = home() / "hooks"
     folder.mkdir()
     hook = folder / "update"
@@ -72,7 +75,7 @@ def hooks() -> Path:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment git runs in: the same for everyone."""
+    """Return the environment that git runs in, the same on every machine."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home()),

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from ghx_bench.twin.git.objects import RefUpdate, decoded
-from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, banded, packet, read_packets
+from ghx_bench.twin.git.objects import RefUpdate, decode_text
+from ghx_bench.twin.git.packets import DATA, FLUSH, PROGRESS, GitProtocolError, pack_band, packet, read_packets
 
 PROTECTED = "protected branch hook declined"
 # A hook and not a filter in front of git: only git, once it has the objects, knows what is a fast-forward and which
@@ -110,9 +110,9 @@ def read_push(request: BinaryIO) -> Push:
     for line in read_packets(request):
         command, _, said = line.rstrip(b"\n").partition(b"\0")
         if said:
-            capabilities = frozenset(decoded(said).split())
+            capabilities = frozenset(decode_text(said).split())
         if not command.startswith((b"shallow ", b"push-cert")):  # lines that are no commands
-            updates.append(_parse_update(decoded(command)))
+            updates.append(_parse_update(decode_text(command)))
     request.seek(0)
     return Push(updates=tuple(updates), capabilities=capabilities)
 
@@ -157,9 +157,9 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[byte
         return said, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
         # GitHub shows its own lines, where git would say that a hook declined.
-        progress = progress.replace(banded(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
-        progress += banded(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
-    return progress + banded(DATA, said) + FLUSH, done
+        progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
+        progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
+    return progress + pack_band(DATA, said) + FLUSH, done
 
 
 def _parse_update(command: str) -> RefUpdate:
@@ -190,7 +190,7 @@ def _split_bands(output: bytes) -> tuple[bytes, bytes]:
 
 def _declined_ref(line: bytes) -> str | None:
     parts = line.rstrip(b"\n").split(b" ", 2)
-    return decoded(parts[1]) if parts[0] == b"ng" and parts[2:] == [_HOOK_DECLINED] else None
+    return decode_text(parts[1]) if parts[0] == b"ng" and parts[2:] == [_HOOK_DECLINED] else None
 
 
 def _reword_line(line: bytes, decisions: Decisions) -> bytes:

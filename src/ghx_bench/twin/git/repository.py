@@ -8,22 +8,22 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag
 
-from ghx_bench.twin.git import bare, diffs, history, merges, program, references, trees
+from ghx_bench.twin.git import bare, diffs, history, program, refs, trees
 from ghx_bench.twin.git.errors import GitContentError, GitLookupError, GitRefError
 from ghx_bench.twin.git.objects import (
     AnnotatedTag,
     AnyObject,
     Commit,
     FileDiff,
-    Kind,
+    ObjectKind,
     RefUpdate,
     Signature,
     TreeChange,
     TreeEntry,
     commit_content,
     commit_record,
-    decoded,
-    encoded,
+    decode_text,
+    encode_text,
     object_kind,
     signature_line,
     tag_content,
@@ -45,28 +45,27 @@ Undo = Callable[[], None]
 _opening = threading.Lock()
 
 
-def _forget(undo: Undo) -> None:
-    """Take note of nothing: for repositories outside a storage."""
-
-
 class GitRepository:
     """One bare repository.
 
     Every sha is 40 hexadecimal digits. What is not there is None where the return type says so, and otherwise a
-    `GitLookupError`; every error is a `GitError`. Objects are never removed. `remember` is told how to undo each
-    change of a ref, before the change.
+    `GitLookupError`; every error is a `GitError`. Objects are never removed. `remember` gets a function that undoes
+    each change of a ref.
     """
 
-    def __init__(self, path: Path, *, durable: bool = False, remember: Callable[[Undo], None] = _forget) -> None:
+    def __init__(
+        self, path: Path, *, durable: bool = False, remember: Callable[[Undo], None] = lambda _undo: None
+    ) -> None:
         self.path, self.durable = path, durable
         self._remember = remember
         self._opened: pygit2.Repository | None = None
+        # A sha names content that never changes, so these caches need no invalidation.
         self._diff = lru_cache(maxsize=256)(self._find_diff)
         self._merge = lru_cache(maxsize=1024)(self._find_merge)
         self._text = lru_cache(maxsize=16)(self._print)
 
     def close(self) -> None:
-        """Let go of files held open; the next use opens them again."""
+        """Close the files held open; the next use opens them again."""
         if self._opened is not None:
             self._opened.free()
             self._opened = None
@@ -75,15 +74,15 @@ class GitRepository:
 
     def refs(self, prefix: str = "refs/") -> dict[str, str]:
         """Return the refs whose full name starts with `prefix`, by name; an annotated tag's is the tag object."""
-        return references.listed(self._repository, prefix)
+        return refs.list_refs(self._repository, prefix)
 
     def is_ref_name(self, name: str) -> bool:
-        """Tell whether a ref can have a full name: `refs/`, a kind, and what git allows after it."""
-        return name.startswith("refs/") and name.count("/") > 1 and references.is_name(name)
+        """Return whether a ref can have a full name: `refs/`, a kind, and what git allows after it."""
+        return name.startswith("refs/") and name.count("/") > 1 and refs.is_ref_name(name)
 
     def ref(self, name: str) -> str | None:
-        """Return where a ref points, by its full name."""
-        return references.target(self._repository, name)
+        """Return the target of a ref, by its full name."""
+        return refs.read_ref(self._repository, name)
 
     def set_ref(self, name: str, sha: str | None) -> None:
         """Create, move or (with None) delete a ref."""
@@ -93,24 +92,24 @@ class GitRepository:
             self._check_target(name, sha)
         before = self.ref(name)
         if before != sha:
-            references.write(self._repository, name, sha)
-            self._remember(lambda: references.write(self._repository, name, before))
+            refs.write_ref(self._repository, name, sha)
+            self._remember(lambda: refs.write_ref(self._repository, name, before))
 
     def head(self) -> str:
-        """Return the full name of the branch that HEAD names, whether it is there or not."""
+        """Return the full name of the branch that HEAD points at, whether it exists or not."""
         return self.path.joinpath("HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: ")
 
     def set_head(self, branch: str) -> None:
-        """Let HEAD name a branch, which need not be there yet."""
-        name, before = references.branch_ref(branch), self.head()
+        """Point HEAD at a branch, which need not exist yet."""
+        name, before = refs.branch_ref(branch), self.head()
         if before != name:
             self._repository.set_head(name)
             self._remember(lambda: self._repository.set_head(before))
 
     # Objects
 
-    def kind(self, sha: str) -> Kind | None:
-        """Return what kind of object has this sha."""
+    def kind(self, sha: str) -> ObjectKind | None:
+        """Return the kind of the object with this sha."""
         found = self._get(sha)
         return None if found is None else object_kind(found)
 
@@ -120,7 +119,7 @@ class GitRepository:
 
     def resolve(self, expression: str, default_branch: str) -> str | None:
         """Return the commit that a sha (four digits or more), branch, tag or ref names, with `~1` or `^2` after it."""
-        commit = references.resolved(self._repository, expression, default_branch)
+        commit = refs.resolve_commit(self._repository, expression, default_branch)
         return None if commit is None else str(commit.id)
 
     def commit(self, sha: str) -> Commit | None:
@@ -140,7 +139,7 @@ class GitRepository:
         content = commit_content(
             tree=tree,
             parents=tuple(parents),
-            message=encoded(message),
+            message=encode_text(message),
             author=signature_line(author),
             committer=signature_line(committer),
         )
@@ -161,8 +160,8 @@ class GitRepository:
         return tag_record(found) if isinstance(found, pygit2.Tag) else None
 
     def write_tag(self, *, name: str, target: str, message: str, tagger: Signature | None) -> str:
-        """Write an annotated tag; its ref is set apart from it."""
-        if not references.is_name(f"refs/tags/{name}"):
+        """Write an annotated tag; its ref is set separately."""
+        if not refs.is_ref_name(f"refs/tags/{name}"):
             raise GitContentError(f"{name!r} is no name a tag can have")
         kind = self.kind(target)
         if kind is None:
@@ -173,7 +172,7 @@ class GitRepository:
     # Trees
 
     def tree(self, sha: str, *, recursive: bool = False) -> list[TreeEntry]:
-        """Return what the tree, or the tree of the commit, with this sha holds."""
+        """Return the entries of the tree, or of the tree of the commit, with this sha."""
         return list(trees.entries(self._repository, self._tree(sha), recursive=recursive))
 
     def write_tree(self, base: str | None, changes: Sequence[TreeChange]) -> str:
@@ -181,13 +180,13 @@ class GitRepository:
         return trees.write(self._repository, None if base is None else self._tree(base), changes)
 
     def entry(self, commit_or_tree: str, path: str) -> TreeEntry | None:
-        """Return what is at a path; the tree itself at the empty one."""
+        """Return the entry at a path; the tree itself at the empty one."""
         return trees.find(self._repository, self._tree(commit_or_tree), path)
 
     # Histories
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Tell whether a commit is another one or led to it."""
+        """Return whether a commit is another one or an ancestor of it."""
         old, new = self._commit(ancestor).id, self._commit(descendant).id
         return old == new or self._repository.descendant_of(new, old)
 
@@ -203,7 +202,9 @@ class GitRepository:
     def commits_between(self, base: str | None, head: str) -> list[Commit]:
         """Return the commits that `head` has and `base` has not (all of them without a base), oldest first."""
         hidden = None if base is None else self._commit(base).id
-        return [commit_record(commit) for commit in history.between(self._repository, hidden, self._commit(head).id)]
+        return [
+            commit_record(commit) for commit in history.walk_between(self._repository, hidden, self._commit(head).id)
+        ]
 
     def log(
         self,
@@ -217,16 +218,16 @@ class GitRepository:
         """Yield the history of a commit, newest first; `author` is one name or address, or several."""
         names = None if author is None else frozenset([author] if isinstance(author, str) else author)
         chosen = history.Filter(path=path, since=since, until=until, author=names)
-        return history.listed(self._commit(start), chosen)
+        return history.list_commits(self._commit(start), chosen)
 
     # Differences
 
     def diff(self, base: str | None, head: str, *, from_merge_base: bool = True) -> tuple[FileDiff, ...]:
-        """Return how each file differs, renames found, since the merge base or since `base` (None: since nothing)."""
+        """Return the difference of each file, renames found, since the merge base or `base` (None: an empty tree)."""
         return self._diff(self._since(base, head, from_merge_base=from_merge_base), head)
 
     def diff_text(self, base: str | None, head: str, *, from_merge_base: bool = True) -> str:
-        """Return what `git diff` prints."""
+        """Return the output of `git diff`."""
         since = self._since(base, head, from_merge_base=from_merge_base)
         return self._text("diff", "--no-color", "--no-ext-diff", since or self.write_tree(None, ()), head)
 
@@ -238,16 +239,18 @@ class GitRepository:
     # Merges
 
     def merge(self, ours: str, theirs: str) -> str | None:
-        """Merge two commits and return the tree; None where they contradict each other."""
+        """Merge two commits and return the tree; None on a conflict."""
         return self._merge(ours, theirs)
 
     def rebase(self, onto: str, base: str, head: str, committer: Signature) -> str | None:
         """Copy the commits that `head` has and `base` has not onto a commit; return the last, None on a conflict."""
-        return merges.replayed(self._repository, self._commit(onto), self._commit(base), self._commit(head), committer)
+        return history.rebase_commits(
+            self._repository, self._commit(onto), self._commit(base), self._commit(head), committer
+        )
 
     def fetch(self, other: "GitRepository", sha: str, ref: str) -> None:
-        """Bring in a commit of another repository, with everything it needs, and let a ref point to it."""
-        if self.kind(sha) is None:
+        """Bring in a commit of another repository with all its objects, and point a ref at it."""
+        if self.kind(sha) is None:  # else it is here already, and no process is needed
             if other.kind(sha) is None:
                 raise GitLookupError(f"there is no object {sha}")
             options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
@@ -263,10 +266,10 @@ class GitRepository:
         return self._opened
 
     def _get(self, sha: str) -> AnyObject | None:
-        return references.get(self._repository, sha)
+        return refs.get_object(self._repository, sha)
 
     def _commit(self, sha: str) -> pygit2.Commit:
-        found = references.peeled(self._get(sha))
+        found = refs.peel_to_commit(self._get(sha))
         if found is None:
             raise GitLookupError(f"there is no commit {sha}")
         return found
@@ -290,14 +293,15 @@ class GitRepository:
         return tuple(diffs.file_diffs(self._repository, before, self._tree(head)))
 
     def _find_merge(self, ours: str, theirs: str) -> str | None:
-        return merges.merged_tree(self._repository, self._commit(ours), self._commit(theirs))
+        return history.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
 
     def _print(self, *arguments: str) -> str:
-        return decoded(program.run(self.path, arguments))
+        return decode_text(program.run(self.path, arguments))
 
 
 def _open(path: Path, *, durable: bool) -> pygit2.Repository:
-    """Open a repository, whoever the folder belongs to; where it must be durable, every write reaches the disk."""
+    """Open a repository, whichever user its folder belongs to."""
+    # The check of the owner is an option of the process, hence the lock: it is off only while we open our own folder.
     with _opening:
         checked = pygit2.option(Option.GET_OWNER_VALIDATION)
         pygit2.option(Option.SET_OWNER_VALIDATION, False)
@@ -305,6 +309,6 @@ def _open(path: Path, *, durable: bool) -> pygit2.Repository:
             opened = pygit2.Repository(str(path), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT)
         finally:
             pygit2.option(Option.SET_OWNER_VALIDATION, checked)
-    if durable:
+    if durable:  # every object reaches the disk before its ref does
         opened.config.add_file(str(path / bare.LIBGIT2_CONFIG), ConfigLevel.APP)  # pyright: ignore[reportUnknownMemberType] - PathLike of anything
     return opened

@@ -1,4 +1,4 @@
-"""Where the repositories of a world are: in a folder that lasts, or in a temporary one that goes with the world."""
+"""The repositories of a world: in a folder that lasts, or in a temporary one that is removed with the world."""
 
 import threading
 from collections.abc import Generator, Iterable
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from ghx_bench._base.scratch import ScratchFolder
-from ghx_bench.twin.git import bare, references
+from ghx_bench.twin.git import bare
 from ghx_bench.twin.git.errors import GitLookupError, GitRefError
+from ghx_bench.twin.git.refs import branch_ref
 from ghx_bench.twin.git.repository import GitRepository, Undo
 
 _counting = threading.Lock()  # worlds are forked and closed in any thread
@@ -17,7 +18,10 @@ Refs = dict[str, str]  # by full name; "HEAD" is "ref: refs/heads/..."
 
 
 class _Folder:
-    """A folder with repositories, kept as long as any storage needs the objects in it."""
+    """A folder with repositories, kept as long as any storage needs the objects in it.
+
+    Forks name the folders of their parents as git alternates, so a folder must outlive every fork made from it.
+    """
 
     def __init__(self, path: Path, *, temporary: ScratchFolder | None = None, needs: "_Folder | None" = None) -> None:
         self.path, self._temporary, self._needs = path, temporary, needs
@@ -40,7 +44,7 @@ class _Folder:
         with _counting:
             self._users -= 1
             last = self._users == 0
-        if last:
+        if last:  # outside the lock: removing files takes time, and releasing a parent takes the lock again
             if self._temporary is not None:
                 self._temporary.remove()
             if self._needs is not None:
@@ -49,7 +53,7 @@ class _Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Promise:
-    """A repository of a fork that nobody has used yet: what its files will say."""
+    """A repository of a fork that was not used yet: what its files will contain."""
 
     refs: Refs
     alternates: tuple[str, ...]
@@ -58,7 +62,7 @@ class _Promise:
 class GitStorage:
     """The bare repositories of one world, by the ids of their records.
 
-    Objects are never removed, not even with their repository, so the refs alone tell what there was at any moment.
+    Objects are never removed, not even with their repository, so the refs alone describe any moment.
     A fork finds the objects of its parent where they are; the parent's folder stays until the last fork is closed.
     The files of a fork's repository are written when it is first used.
     """
@@ -67,13 +71,13 @@ class GitStorage:
         self._folder, self._durable = folder, durable
         self._repositories: dict[int, GitRepository] = {}
         self._promises: dict[int, _Promise] = {}
-        self._keeping = threading.Lock()  # of promises
+        self._promise_lock = threading.Lock()
         self._undo: list[Undo] | None = None
         self._closed = False
 
     @classmethod
     def temporary(cls) -> Self:
-        """Create an empty storage that is gone when it and its forks are closed."""
+        """Create an empty storage, which is removed when it and its forks are closed."""
         return cls(_Folder.fresh(), durable=False)
 
     @classmethod
@@ -88,7 +92,7 @@ class GitStorage:
 
     def repository(self, identity: int) -> GitRepository:
         """Return the repository with this id."""
-        with self._keeping:
+        with self._promise_lock:  # two threads may be the first to use it
             if identity in self._promises:
                 promise = self._promises.pop(identity)
                 bare.create(self._path(identity), promise.refs, alternates=promise.alternates)
@@ -99,11 +103,12 @@ class GitStorage:
             raise GitLookupError(f"there is no git repository {identity}") from None
 
     def create(self, identity: int, default_branch: str) -> GitRepository:
-        """Create an empty repository, whose HEAD names a branch that is not there yet."""
-        return self._create(identity, {bare.HEAD: f"ref: {references.branch_ref(default_branch)}"})
+        """Create an empty repository, whose HEAD points at a branch that does not exist yet."""
+        return self._create(identity, {bare.HEAD: f"ref: {branch_ref(default_branch)}"})
 
     def create_fork(self, identity: int, parent: int) -> GitRepository:
-        """Create a repository with the branches and tags of another, whose objects they share."""
+        """Create a repository with the branches and tags of another, and share its objects."""
+        # Relative, so that the folder of a kept world can be moved.
         source = self.repository(parent)
         refs = {bare.HEAD: f"ref: {source.head()}", **source.refs("refs/heads/"), **source.refs("refs/tags/")}
         shared = [f"../../{source.path.name}/objects", *bare.read_alternates(source.path)]
@@ -116,17 +121,17 @@ class GitStorage:
         self._remember(lambda: self._revive(identity, path, refs))
 
     def set_head(self, identity: int, branch: str) -> None:
-        """Let HEAD of a repository name a branch."""
+        """Point HEAD of a repository at a branch."""
         self.repository(identity).set_head(branch)
 
     def refs(self) -> dict[int, Refs]:
-        """Return all refs of all repositories: with the objects, everything there is to know."""
+        """Return all refs of all repositories; with the objects, that is the whole state."""
         return {identity: self._refs(identity) for identity in sorted(self._identities())}
 
     def restore(self, refs: dict[int, Refs]) -> None:
-        """Go back to what `refs` gave, deleted repositories included."""
+        """Go back to what `refs` returned, deleted repositories included."""
         for identity in self._identities() - refs.keys():
-            self.repository(identity)  # its folder must be there to come back to
+            self.repository(identity)  # a promised one must have its folder, or it could not be revived
             self._remove(identity)
         for identity, wanted in refs.items():
             if identity in self._identities():
@@ -138,7 +143,7 @@ class GitStorage:
     def undoing(self) -> Generator[list[Undo]]:
         """Undo what happened to refs and repositories in the block, if it raises; blocks may be nested.
 
-        Yields what would be undone: nothing as long as no ref has changed.
+        Yields the list of what would be undone, empty as long as no ref has changed.
         """
         outermost = self._undo is None
         changes = self._undo = [] if self._undo is None else self._undo
@@ -146,7 +151,7 @@ class GitStorage:
         try:
             yield changes
         except BaseException:
-            self._undo = None  # what undoes a change is none to be undone
+            self._undo = None  # undoing is itself a change of refs, which must not be remembered
             while len(changes) > start:
                 changes.pop()()
             raise
@@ -154,9 +159,10 @@ class GitStorage:
             self._undo = None if outermost else changes
 
     def fork(self) -> "GitStorage":
-        """Return an independent copy in a temporary folder, for which hardly anything is written."""
+        """Return an independent copy in a temporary folder."""
+        # Repositories are only promised: a fork writes the files of those that it uses.
         copy = GitStorage(_Folder.fresh(self._folder.keep()), durable=False)
-        with self._keeping:
+        with self._promise_lock:
             copy._promises.update(self._promises)
             repositories = list(self._repositories.items())
         for identity, repository in repositories:
@@ -165,7 +171,7 @@ class GitStorage:
         return copy
 
     def close(self) -> None:
-        """Let go of the repositories; a temporary folder goes with the last storage that needs it."""
+        """Close the repositories; a temporary folder is removed with the last storage that needs it."""
         if not self._closed:
             self._closed = True
             for repository in self._repositories.values():

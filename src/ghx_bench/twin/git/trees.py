@@ -1,4 +1,4 @@
-"""Trees: read as lists of entries, written as a base with changes."""
+"""Trees: read as lists of entries, written as changes to a base."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ import pygit2
 from pygit2.enums import ObjectType
 
 from ghx_bench.twin.git.errors import GitLookupError, GitPathError
-from ghx_bench.twin.git.objects import EntryType, TreeChange, TreeEntry, decoded
+from ghx_bench.twin.git.objects import EntryType, TreeChange, TreeEntry, decode_text
 
 _TYPES: dict[str, EntryType] = {
     "040000": "tree",
@@ -31,8 +31,8 @@ class _Folder:
     entries: dict[str, "_Folder | TreeChange | None"] = field(default_factory=dict[str, "_Folder | TreeChange | None"])
 
 
-def checked_path(path: str) -> tuple[str, ...]:
-    """Split a path, refusing what git and GitHub never let into a tree."""
+def split_path(path: str) -> tuple[str, ...]:
+    """Return the parts of a path; refuse one that git and GitHub never let into a tree."""
     parts = tuple(path.split("/"))
     if len(path) > _LONGEST_PATH or not _is_text(path) or any(_is_malformed(part) for part in parts):
         raise GitPathError(f"path {path[:100]!r} contains a malformed path component")
@@ -42,16 +42,16 @@ def checked_path(path: str) -> tuple[str, ...]:
 def entries(
     repository: pygit2.Repository, tree: pygit2.Tree, *, recursive: bool, prefix: str = ""
 ) -> Iterator[TreeEntry]:
-    """Yield what a tree holds in git's order, each folder before what is in it where `recursive`."""
+    """Yield the entries of a tree in git's order; with `recursive`, each folder before its content."""
     for item in tree:
-        found = entry_record(repository, item, prefix + decoded(item.raw_name))
+        found = entry_record(repository, item, prefix + decode_text(item.raw_name))
         yield found
         if recursive and isinstance(item, pygit2.Tree):
             yield from entries(repository, item, recursive=True, prefix=f"{found.path}/")
 
 
 def find(repository: pygit2.Repository, tree: pygit2.Tree, path: str) -> TreeEntry | None:
-    """Return what is at a path; the tree itself at the empty one."""
+    """Return the entry at a path; the tree itself at the empty one."""
     if not path:
         return TreeEntry(path="", mode="040000", type="tree", sha=str(tree.id))
     found = lookup(tree, path)
@@ -83,30 +83,33 @@ def write(repository: pygit2.Repository, base: pygit2.Tree | None, changes: Sequ
     """Write the tree that a base becomes by changes, applied in order, and return its sha."""
     root = _Folder(base)
     for change in changes:
-        _place(repository, root, checked_path(change.path), change)
+        _apply_change(repository, root, split_path(change.path), change)
     written = _write(repository, root)
     return str(written if written is not None else repository.TreeBuilder().write())
 
 
 def _is_text(path: str) -> bool:
-    """Tell whether a path can be stored: no NUL in it, and no half of a surrogate pair."""
+    """Return whether a path can be stored: without NUL and halves of surrogate pairs."""
     return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _is_malformed(part: str) -> bool:
-    """Tell whether a file system could take one part of a path for something else than a name."""
+    """Return whether a file system could take one part of a path for something else than a name."""
+    # As git's fsck: case, invisible characters, trailing dots and streams (`.GIT::$INDEX`) all mean `.git` somewhere.
     if part in {"", ".", ".."}:
         return True
     visible = "".join(character for character in part if unicodedata.category(character) != "Cf")
     return any(_LOOKS_LIKE_GIT.fullmatch(name.casefold()) for name in visible.split("\\"))
 
 
-def _place(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str], change: TreeChange) -> None:
+def _apply_change(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str], change: TreeChange) -> None:
     *above, name = parts
     for part in above:
-        folder = _opened(repository, folder, part, change.path)
+        folder = _open_folder(repository, folder, part, change.path)
     if change.sha is None:
-        if not _has(folder, name):
+        in_base = folder.base is not None and lookup(folder.base, name) is not None
+        exists = folder.entries[name] is not None if name in folder.entries else in_base
+        if not exists:
             raise GitPathError(f"{change.path} is not in the tree, so it cannot be removed")
         folder.entries[name] = None
         return
@@ -114,8 +117,8 @@ def _place(repository: pygit2.Repository, folder: _Folder, parts: Sequence[str],
     folder.entries[name] = change
 
 
-def _opened(repository: pygit2.Repository, folder: _Folder, name: str, path: str) -> _Folder:
-    """Return a folder inside a folder, ready to be changed; a file that the base has there gives way."""
+def _open_folder(repository: pygit2.Repository, folder: _Folder, name: str, path: str) -> _Folder:
+    """Return a folder inside a folder, ready to be changed; it replaces a file that the base has there."""
     if name not in folder.entries:
         found = None if folder.base is None else lookup(folder.base, name)
         folder.entries[name] = _Folder(found if isinstance(found, pygit2.Tree) else None)
@@ -131,12 +134,6 @@ def _opened(repository: pygit2.Repository, folder: _Folder, name: str, path: str
             inner = _Folder(None)
     folder.entries[name] = inner
     return inner
-
-
-def _has(folder: _Folder, name: str) -> bool:
-    if name in folder.entries:
-        return folder.entries[name] is not None
-    return folder.base is not None and lookup(folder.base, name) is not None
 
 
 def _check_target(repository: pygit2.Repository, change: TreeChange, sha: str) -> None:
@@ -166,10 +163,6 @@ def _write(repository: pygit2.Repository, folder: _Folder) -> pygit2.Oid | None:
                 sha, mode = None, 0
         if sha is not None:
             builder.insert(name, sha, mode)
-        elif _holds(builder, name):
+        elif cast("pygit2.Object | None", builder.get(name)) is not None:
             builder.remove(name)
-    return builder.write() if len(builder) else None
-
-
-def _holds(builder: pygit2.TreeBuilder, name: str) -> bool:
-    return cast("pygit2.Object | None", builder.get(name)) is not None
+    return builder.write() if len(builder) else None  # git has no empty folders

@@ -1,1 +1,1 @@
-"""Questions to a world that need more than one record to answer."""
+"""Answers about a world that take more than one record."""

@@ -1,4 +1,4 @@
-"""What statuses and check runs say about a commit."""
+"""Statuses and check runs of a commit, and what they add up to."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Rollup:
 
 
 def rollup(world: World, repository: Repository, sha: str) -> Rollup | None:
-    """Return what was reported on a commit; None if nothing was."""
+    """Return the sum of what was reported on a commit; None where nothing was."""
     statuses, runs = latest_statuses(world, repository, sha), latest_check_runs(world, repository, sha)
     states: set[State] = {state_of(context) for context in (*statuses, *runs)}
     if not states:
@@ -45,22 +45,20 @@ def latest_statuses(world: World, repository: Repository, sha: str) -> list[Stat
 
 
 def latest_check_runs(world: World, repository: Repository, sha: str) -> list[CheckRun]:
-    """Return the newest check run of each name, oldest name first; of jobs, those of the attempts that count.
-
-    Jobs are told apart by workflow and event too: a workflow may run for a push and for a pull request.
-    """
+    """Return the newest check run of each name, oldest name first; of jobs, those of the latest attempts."""
     found = world.database.all(CheckRun, repository_id=repository.id, head_sha=sha)
     if all(one.attempt_id is None for one in found):
         return list({one.name: one for one in found}.values())
     runs = world.database.all(WorkflowRun, repository_id=repository.id, head_sha=sha)
     latest = {attempt.id: attempt.run_id for attempt in latest_attempts(world, runs).values()}
     origins = {run.id: (run.workflow_id, run.event) for run in runs}
+    # By workflow and event too: a workflow that runs for a push and for a pull request has two jobs of one name.
     counting = [one for one in found if one.attempt_id is None or one.attempt_id in latest]
     return list({(origins.get(latest.get(one.attempt_id or 0, 0)), one.name): one for one in counting}.values())
 
 
 def combined_state(statuses: list[Status]) -> Literal["failure", "pending", "success"]:
-    """Return what REST's combined status says: nothing reported yet is pending."""
+    """Return REST's combined status of a commit; without any report it is pending."""
     states = {status.state for status in statuses}
     if states & {"error", "failure"}:
         return "failure"
@@ -68,7 +66,7 @@ def combined_state(statuses: list[Status]) -> Literal["failure", "pending", "suc
 
 
 def state_of(context: CheckRun | Status) -> State:
-    """Return the state of one status or check run in the words of statuses."""
+    """Return the state of one status or check run, in the terms of statuses."""
     if isinstance(context, Status):
         return _STATES[context.state]
     if context.status != "completed":
@@ -85,7 +83,7 @@ def state_of_required(world: World, repository: Repository, sha: str, name: str)
 
 
 def name_of(context: CheckRun | Status) -> str:
-    """Return the name that branch protection asks for."""
+    """Return the name by which branch protection requires a status or check run."""
     return context.context if isinstance(context, Status) else context.name
 
 

@@ -1,4 +1,4 @@
-"""What a pull request brings: its base, commits and files, and the lines its threads stand on."""
+"""What a pull request changes: its base, commits and files, and the lines its threads are on."""
 
 from ghx_bench.twin.git.repository import Commit, FileDiff, GitRepository
 from ghx_bench.twin.queries import lookup
@@ -8,14 +8,14 @@ from ghx_bench.twin.world import World
 
 
 def git_of(world: World, pull: Pull) -> GitRepository:
-    """Return the git repository that a pull request was opened in; it has the objects of both sides."""
+    """Return the git repository that a pull request was opened in, which has the objects of both sides."""
     return world.git(lookup.repository_of(world, pull))
 
 
 def base_tip(world: World, pull: Pull) -> str:
-    """Return the commit a pull request would be merged into; once it is closed, the one it had then."""
+    """Return the tip of a pull request's base; for a closed one, the tip it had then."""
     if lookup.issue_of(world, pull).state != "open":
-        return pull.base_sha
+        return pull.base_sha  # else the diff of a merged pull request would become empty
     return git_of(world, pull).ref(f"refs/heads/{pull.base_ref}") or pull.base_sha
 
 
@@ -25,7 +25,7 @@ def commits(world: World, pull: Pull) -> list[Commit]:
 
 
 def files(world: World, pull: Pull) -> tuple[FileDiff, ...]:
-    """Return the files that a pull request changes, against where it left its base."""
+    """Return the files that a pull request changes since the merge base."""
     return files_at(world, pull, pull.head_sha)
 
 
@@ -41,7 +41,7 @@ def hunks_of(found: tuple[FileDiff, ...], path: str) -> tuple[Hunk, ...] | None:
 
 
 def position(world: World, pull: Pull, thread: Thread) -> int | None:
-    """Return how far below the first hunk header of its file a thread stands now; None where it is outdated."""
+    """Return how many lines below the first hunk header of its file a thread is now; None where it is outdated."""
     if thread.outdated:
         return None
     if thread.subject_type == "file" or thread.line is None:
@@ -51,11 +51,11 @@ def position(world: World, pull: Pull, thread: Thread) -> int | None:
 
 
 def side_of(thread: Thread) -> Side:
-    """Return the side of the diff a thread stands on."""
+    """Return the side of the diff that a thread is on."""
     return "LEFT" if thread.side == "LEFT" else "RIGHT"
 
 
-def potential_merge_commit(world: World, pull: Pull) -> str | None:
+def trial_merge_commit(world: World, pull: Pull) -> str | None:
     """Return the trial merge that `refs/pull/N/merge` points at while an open pull request can be merged."""
     number = lookup.issue_of(world, pull).number
     return git_of(world, pull).ref(f"refs/pull/{number}/merge")

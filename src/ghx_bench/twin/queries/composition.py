@@ -1,12 +1,24 @@
-"""What a repository is made of: its languages, its size and its licence, read from the default branch."""
+"""What a repository consists of: languages, size and licence, read from the default branch."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import GitRepository
-from ghx_bench.twin.queries.languages import languages
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.world import World
 
+_LANGUAGES = {
+    "C": ("c",), "C#": ("cs",), "C++": ("cc", "cpp", "cxx", "hpp"), "CSS": ("css",), "Dart": ("dart",),
+    "Elixir": ("ex", "exs"), "Go": ("go",), "HTML": ("htm", "html"), "Haskell": ("hs",), "Java": ("java",),
+    "JavaScript": ("cjs", "js", "jsx", "mjs"), "Kotlin": ("kt", "kts"), "Lua": ("lua",), "PHP": ("php",),
+    "Perl": ("pl", "pm"), "Python": ("py", "pyi"), "R": ("r",), "Ruby": ("rb",), "Rust": ("rs",), "Scala": ("scala",),
+    "Shell": ("bash", "sh", "zsh"), "Swift": ("swift",), "TypeScript": ("cts", "mts", "ts", "tsx"),
+}  # fmt: skip
+_TEXTS = {
+    "INI": ("ini",), "JSON": ("json",), "Markdown": ("markdown", "md"), "TOML": ("toml",), "Text": ("txt",),
+    "XML": ("xml",), "YAML": ("yaml", "yml"),
+}  # fmt: skip
+_BY_EXTENSION = {extension: name for name, found in {**_LANGUAGES, **_TEXTS}.items() for extension in found}
 _LICENSE_SIGNS = (
     ("mit license", "mit"),
     ("apache license", "apache-2.0"),
@@ -34,13 +46,13 @@ LICENSES = {
     "unlicense": ("The Unlicense", "Unlicense"),
 }
 _KEPT = 256
-_known: "dict[str, Composition]" = {}  # by tree: what is in a tree never changes, in whichever world it is
+_known: "dict[str, Composition]" = {}  # by the sha of a tree, which means the same in every world
 _LICENSE_NAMES = ("license", "licence", "copying", "unlicense")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """What the files of a branch add up to."""
+    """Languages, size and licence of the files of a branch."""
 
     languages: tuple[tuple[str, int], ...] = ()  # with their bytes, the largest first
     kilobytes: int = 0
@@ -49,12 +61,12 @@ class Composition:
 
     @property
     def language(self) -> str | None:
-        """Return the language that most of it is written in."""
+        """Return the language with the most bytes."""
         return self.languages[0][0] if self.languages else None
 
 
 def composition(world: World, repository: Repository) -> Composition:
-    """Read what the default branch is made of; nothing where it does not exist yet."""
+    """Return the composition of the default branch; an empty one where it does not exist yet."""
     git = world.git(repository)
     tip = git.ref(f"refs/heads/{repository.default_branch}")
     root = git.entry(tip, "") if tip else None
@@ -69,19 +81,38 @@ def composition(world: World, repository: Repository) -> Composition:
 
 def _read(world: World, repository: Repository, git: GitRepository, tree: str) -> Composition:
     blobs = [entry for entry in git.tree(tree, recursive=True) if entry.type == "blob"]
-    license_file = next((entry for entry in blobs if _is_license(entry.path)), None)
+    top = (entry for entry in blobs if "/" not in entry.path)
+    license_file = next((entry for entry in top if entry.path.lower().split(".")[0] in _LICENSE_NAMES), None)
+    license_key = None
+    if license_file:
+        text = " ".join((git.blob(license_file.sha) or b"")[:4000].decode(errors="replace").lower().split())
+        license_key = next((key for sign, key in _LICENSE_SIGNS if sign in text), "other")
     return Composition(
         languages=tuple(languages(world, repository).items()),
         kilobytes=-(-sum(entry.size or 0 for entry in blobs) // 1024),
-        license=_license_key(git, license_file.sha) if license_file else None,
+        license=license_key,
         license_path=license_file.path if license_file else None,
     )
 
 
-def _is_license(path: str) -> bool:
-    return "/" not in path and path.lower().split(".")[0] in _LICENSE_NAMES
+def language_of(path: str) -> str | None:
+    """Return the language of a file by its name; prose and data have one too."""
+    name, dot, extension = path.rpartition("/")[2].rpartition(".")
+    return _BY_EXTENSION.get(extension.lower()) if dot and name else None
 
 
-def _license_key(git: GitRepository, sha: str) -> str:
-    text = " ".join((git.blob(sha) or b"")[:4000].decode(errors="replace").lower().split())
-    return next((key for sign, key in _LICENSE_SIGNS if sign in text), "other")
+def languages(world: World, repository: Repository) -> dict[str, int]:
+    """Return the bytes of each programming language on the default branch, most first."""
+    git = world.git(repository)
+    tip = git.ref(f"refs/heads/{repository.default_branch}")
+    sizes: Counter[str] = Counter()
+    for entry in git.tree(tip, recursive=True) if tip else ():
+        language = language_of(entry.path)
+        if entry.type == "blob" and language in _LANGUAGES:
+            sizes[language] += entry.size or 0
+    return dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
+
+
+def primary_language(world: World, repository: Repository) -> str | None:
+    """Return the programming language with the most bytes."""
+    return next(iter(languages(world, repository)), None)

@@ -1,4 +1,4 @@
-"""The lines of a file's patch: which may be commented on, and where a line went."""
+"""The lines of a file's patch: which can be commented on, and where a line has moved."""
 
 import re
 from collections.abc import Iterator
@@ -41,14 +41,14 @@ class Hunk:
         return next((line for line in self.lines if line.number(side) == number), None)
 
     def until(self, last: PatchLine) -> str:
-        """Return the text from the header to a line of this hunk: what a comment shows above itself."""
+        """Return the text from the header to a line of this hunk, which GitHub shows above a comment."""
         shown = [line.text for line in self.lines if line.position <= last.position]
         return "\n".join((self.header, *shown))
 
 
 @lru_cache(maxsize=512)
 def parse_patch(patch: str) -> tuple[Hunk, ...]:
-    """Read the hunks of one file's patch, as they stand in `FileDiff.patch`."""
+    """Return the hunks of one file's patch, as `FileDiff.patch` has it."""
     hunks: list[Hunk] = []
     rows = patch.removesuffix("\n").split("\n")
     starts = list(_headers(rows))
@@ -70,7 +70,7 @@ def line_at(hunks: tuple[Hunk, ...], position: int) -> PatchLine | None:
     return next((line for hunk in hunks for line in hunk.lines if line.position == position), None)
 
 
-def moved_line(hunks: tuple[Hunk, ...], number: int) -> int | None:
+def find_moved_line(hunks: tuple[Hunk, ...], number: int) -> int | None:
     """Return where line `number` of the old file is in the new one; None if it was changed or removed."""
     shift = 0
     for hunk in hunks:
@@ -83,7 +83,8 @@ def moved_line(hunks: tuple[Hunk, ...], number: int) -> int | None:
 
 
 def _headers(rows: list[str]) -> Iterator[int]:
-    """Yield where hunks begin; counted through, since a removed line may look like a header."""
+    """Yield the indices of the hunk headers."""
+    # The lines of a hunk are counted off, since a removed line can look like a header.
     index = 0
     while index < len(rows):
         match = _HEADER.match(rows[index])

@@ -1,6 +1,6 @@
-"""Finds things by the names that requests use, or says what it could not resolve.
+"""Records by the names that requests use.
 
-Messages are GraphQL's; REST says "Not Found" whatever was missing.
+Refusals have GraphQL's wording; REST says "Not Found" whatever was missing.
 """
 
 from ghx_bench.twin.queries.permissions import is_visible
@@ -22,12 +22,10 @@ from ghx_bench.twin.state.records import (
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
-_LARGEST = 2**63 - 1  # what a column can hold: a larger number belongs to nothing
-
 
 def account(world: World, login: str) -> User:
     """Return the user, bot or organisation with a login."""
-    found = world.database.one(User, login=login) if _spellable(login) else None
+    found = world.database.one(User, login=login)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a User with the login of '{login}'.")
     return found
@@ -43,7 +41,7 @@ def user(world: World, login: str) -> User:
 
 def organization(world: World, login: str) -> User:
     """Return the organisation with a login."""
-    found = world.database.one(User, login=login, type="Organization") if _spellable(login) else None
+    found = world.database.one(User, login=login, type="Organization")
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to an Organization with the login of '{login}'.")
     return found
@@ -51,15 +49,15 @@ def organization(world: World, login: str) -> User:
 
 def team(world: World, owner: User, slug: str) -> Team:
     """Return a team of an organisation."""
-    found = world.database.one(Team, organization_id=owner.id, slug=slug) if _spellable(slug) else None
+    found = world.database.one(Team, organization_id=owner.id, slug=slug)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a Team with the slug of '{slug}'.")
     return found
 
 
 def repository(world: World, viewer: Viewer | None, owner: str, name: str) -> Repository:
-    """Return a repository by its name, or by one it had before; what the viewer may not see is not there."""
-    found = _named_repository(world, owner, name) if _spellable(owner) and _spellable(name) else None
+    """Return a repository by its name or a former one; one that the viewer may not see is not found."""
+    found = _named_repository(world, owner, name)
     if found is None or not is_visible(world, viewer, found):
         raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{owner}/{name}'.")
     return found
@@ -67,7 +65,7 @@ def repository(world: World, viewer: Viewer | None, owner: str, name: str) -> Re
 
 def repository_by_id(world: World, viewer: Viewer | None, identity: int) -> Repository:
     """Return a repository by its database id."""
-    found = world.database.get(Repository, identity) if _storable(identity) else None
+    found = world.database.get(Repository, identity)
     if found is None or not is_visible(world, viewer, found):
         raise NotFoundRefusal(f"Could not resolve to a Repository with the id of {identity}.")
     return found
@@ -82,26 +80,26 @@ def repository_of(world: World, record: Issue | Pull | Label | Milestone) -> Rep
 
 
 def owner(world: World, repository: Repository) -> User:
-    """Return whose repository it is."""
+    """Return the owner of a repository."""
     return user_by_id(world, repository.owner_id)
 
 
-def steward(world: World, repository: Repository) -> User:
-    """Return who does what nobody is named for: the owner, and for an organization somebody who may do everything.
+def default_actor(world: World, repository: Repository) -> User:
+    """Return the user whom changes are attributed to where none is named: the owner, unless that is an organization.
 
-    That is its oldest administrator, else the first collaborator who is one; only without either the organization.
+    For an organization it is its oldest administrator, else the first collaborator who is one, else the organization.
     """
     found = owner(world, repository)
     if found.type != "Organization":
         return found
     member = world.database.one(Membership, organization_id=found.id, role="admin")
-    somebody = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
-    return found if somebody is None else user_by_id(world, somebody.user_id)
+    admin = member or world.database.one(Collaborator, repository_id=repository.id, role="admin")
+    return found if admin is None else user_by_id(world, admin.user_id)
 
 
 def user_by_id(world: World, identity: int) -> User:
     """Return the account with a database id."""
-    found = world.database.get(User, identity) if _storable(identity) else None
+    found = world.database.get(User, identity)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a User with the id of {identity}.")
     return found
@@ -113,8 +111,8 @@ def full_name(world: World, repository: Repository) -> str:
 
 
 def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
-    """Return what has a number in a repository; says so where it was deleted or moved."""
-    found = _numbered(world, repository, number)
+    """Return the issue or pull request with a number; refuse a deleted or transferred one as GitHub does."""
+    found = _find_numbered(world, repository, number)
     if found is None:
         _refuse_tombstone(world, repository, number)
         raise NotFoundRefusal(f"Could not resolve to an issue or pull request with the number of {number}.")
@@ -123,7 +121,7 @@ def issue_or_pull(world: World, repository: Repository, number: int) -> Issue:
 
 def issue(world: World, repository: Repository, number: int) -> Issue:
     """Return an issue that is no pull request."""
-    found = _numbered(world, repository, number)
+    found = _find_numbered(world, repository, number)
     if found is None:
         _refuse_tombstone(world, repository, number)
     if found is None or found.is_pull:
@@ -133,7 +131,7 @@ def issue(world: World, repository: Repository, number: int) -> Issue:
 
 def pull(world: World, repository: Repository, number: int) -> Pull:
     """Return a pull request."""
-    found = _numbered(world, repository, number)
+    found = _find_numbered(world, repository, number)
     beside = pull_of(world, found) if found else None
     if beside is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequest with the number of {number}.")
@@ -141,7 +139,7 @@ def pull(world: World, repository: Repository, number: int) -> Pull:
 
 
 def issue_of(world: World, pull: Pull) -> Issue:
-    """Return what a pull request shares with issues: number, title, body, state."""
+    """Return the issue record of a pull request: number, title, body, state."""
     found = world.database.get(Issue, pull.issue_id)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a PullRequest with the id of {pull.id}.")
@@ -149,13 +147,13 @@ def issue_of(world: World, pull: Pull) -> Issue:
 
 
 def pull_of(world: World, issue: Issue) -> Pull | None:
-    """Return the pull request beside an issue record, where it is one."""
+    """Return the pull request of an issue record, where it is one."""
     return world.database.one(Pull, issue_id=issue.id) if issue.is_pull else None
 
 
 def comment(world: World, repository: Repository, identity: int) -> Comment:
     """Return a comment of a repository's conversations."""
-    found = world.database.get(Comment, identity) if _storable(identity) else None
+    found = world.database.get(Comment, identity)
     home = world.database.get(Issue, found.issue_id) if found else None
     if found is None or home is None or home.repository_id != repository.id:
         raise NotFoundRefusal(f"Could not resolve to an IssueComment with the id of {identity}.")
@@ -164,7 +162,7 @@ def comment(world: World, repository: Repository, identity: int) -> Comment:
 
 def label(world: World, repository: Repository, name: str) -> Label:
     """Return a label by its name, in any case."""
-    found = world.database.one(Label, repository_id=repository.id, name=name) if _spellable(name) else None
+    found = world.database.one(Label, repository_id=repository.id, name=name)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a Label with the name '{name}'.")
     return found
@@ -172,9 +170,7 @@ def label(world: World, repository: Repository, name: str) -> Label:
 
 def milestone(world: World, repository: Repository, number: int) -> Milestone:
     """Return a milestone by its number."""
-    found = None
-    if _storable(number):
-        found = world.database.one(Milestone, repository_id=repository.id, number=number)
+    found = world.database.one(Milestone, repository_id=repository.id, number=number)
     if found is None:
         raise NotFoundRefusal(f"Could not resolve to a Milestone with the number of {number}.")
     return found
@@ -190,25 +186,15 @@ def _named_repository(world: World, owner: str, name: str) -> Repository | None:
     return found
 
 
-def _numbered(world: World, repository: Repository, number: int) -> Issue | None:
-    return world.database.one(Issue, repository_id=repository.id, number=number) if _storable(number) else None
+def _find_numbered(world: World, repository: Repository, number: int) -> Issue | None:
+    return world.database.one(Issue, repository_id=repository.id, number=number)
 
 
 def _refuse_tombstone(world: World, repository: Repository, number: int) -> None:
-    found = None
-    if _storable(number):
-        found = world.database.one(Tombstone, repository_id=repository.id, number=number)
+    found = world.database.one(Tombstone, repository_id=repository.id, number=number)
     if found and found.moved_to_id:
         raise MovedRefusal(
             f"Could not resolve to an issue or pull request with the number of {number}.", issue_id=found.moved_to_id
         )
     if found:
         raise GoneRefusal("This issue was deleted")
-
-
-def _storable(number: int) -> bool:
-    return -_LARGEST <= number <= _LARGEST
-
-
-def _spellable(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

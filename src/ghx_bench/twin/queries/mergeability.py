@@ -1,4 +1,4 @@
-"""Whether a pull request can be merged, and what stands against it."""
+"""Whether a pull request can be merged, and what its base branch still requires."""
 
 from collections import Counter
 from typing import Literal
@@ -22,17 +22,19 @@ _MISSING: dict[checks.State, str] = {
 
 
 def mergeable(world: World, pull: Pull) -> Mergeable:
-    """Return whether git can merge it without help; unknown once it is closed."""
+    """Return whether git can merge a pull request without conflicts; unknown once it is closed."""
     if lookup.issue_of(world, pull).state != "open":
         return "UNKNOWN"
     git = git_of(world, pull)
     if git.ref(f"refs/heads/{pull.base_ref}") is None:
         return "UNKNOWN"
+    # GitHub computes this in the background and answers UNKNOWN at first, which makes clients poll. Here it is known at
+    # once: a merge of two trees takes no time, and `GitRepository.merge` remembers it.
     return "MERGEABLE" if git.merge(base_tip(world, pull), pull.head_sha) else "CONFLICTING"
 
 
 def merge_state(world: World, pull: Pull) -> MergeState:
-    """Return what a merge would meet, the gravest first."""
+    """Return GitHub's merge state: the gravest of what stands in the way."""
     merges = mergeable(world, pull)
     if merges == "UNKNOWN":
         return "UNKNOWN"
@@ -50,7 +52,7 @@ def merge_state(world: World, pull: Pull) -> MergeState:
 
 
 def obstacles(world: World, pull: Pull) -> list[str]:
-    """Return what the protection of the base branch still asks for, as GitHub says it when a merge is refused."""
+    """Return what the protection of the base branch still requires, in the words of GitHub's refusal of a merge."""
     rules = _rules(world, pull)
     if rules is None:
         return []
@@ -61,7 +63,7 @@ def obstacles(world: World, pull: Pull) -> list[str]:
 
 
 def check_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
-    """Return what required status checks are missing, in one sentence."""
+    """Return which required status checks are missing, in one sentence."""
     repository = lookup.repository_of(world, pull)
     states = {name: checks.state_of_required(world, repository, pull.head_sha, name) for name in rules.required_checks}
     missing = {name: _MISSING[state] for name, state in states.items() if state in _MISSING}
@@ -78,7 +80,7 @@ def check_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
 
 
 def review_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
-    """Return what reviews are missing, or speak against it, in one sentence."""
+    """Return which reviews are missing or request changes, in one sentence."""
     if rules.required_approvals is None:
         return []
     states = [review.state for review in latest_opinions(world, pull, writers_only=True)]
@@ -92,14 +94,14 @@ def review_obstacles(world: World, pull: Pull, rules: Protection) -> list[str]:
 
 
 def is_behind(world: World, pull: Pull, rules: Protection) -> bool:
-    """Tell whether the branch must take in its base first: strict checks want to have seen the result."""
+    """Return whether the branch must be updated from its base first, as strict checks require."""
     if not (rules.strict_checks and rules.required_checks):
         return False
     return not git_of(world, pull).is_ancestor(base_tip(world, pull), pull.head_sha)
 
 
 def is_required(world: World, pull: Pull, name: str) -> bool:
-    """Tell whether a status or check of this name must pass before a merge."""
+    """Return whether a status or check of this name must pass before a merge."""
     rules = _rules(world, pull)
     return rules is not None and name in rules.required_checks
 

@@ -24,16 +24,20 @@ _RANK = {name: rank for rank, name in enumerate(ROLES)}
 
 
 def at_least(held: str, needed: str) -> bool:
-    """Tell whether one role includes another."""
+    """Return whether one role includes another."""
     return _RANK[cast("Role", held)] >= _RANK[cast("Role", needed)]
 
 
 def role(world: World, viewer: Viewer | None, repository: Repository) -> Role:
-    """Return what a viewer can do in a repository; without a viewer, everything."""
+    """Return the role of a viewer in a repository; without a viewer, admin."""
     if viewer is None or viewer.unrestricted:
         return "admin"
     held = user_role(world, viewer.user, repository)
-    return held if not at_least(held, "read") else _within_scopes(viewer, repository, held)
+    if not at_least(held, "read"):
+        return held
+    if repository.visibility != "public":
+        return held if viewer.has_scope("repo") else "none"
+    return "read" if _only_reads(viewer, repository) else held
 
 
 def user_role(world: World, user: User, repository: Repository) -> Role:
@@ -52,12 +56,12 @@ def user_role(world: World, user: User, repository: Repository) -> Role:
 
 
 def may(world: World, viewer: Viewer | None, repository: Repository, needed: Role) -> bool:
-    """Tell whether a viewer has at least a role in a repository."""
+    """Return whether a viewer has at least a role in a repository."""
     return at_least(role(world, viewer, repository), needed)
 
 
 def is_visible(world: World, viewer: Viewer | None, repository: Repository) -> bool:
-    """Tell whether a viewer may know that a repository exists."""
+    """Return whether a viewer may know that a repository exists."""
     return may(world, viewer, repository, "read")
 
 
@@ -69,15 +73,19 @@ def visible_repositories(world: World, viewer: Viewer | None) -> list[Repository
 def require(
     act: Act, repository: Repository, needed: Role, message: str = NEEDS_ADMIN, *, even_archived: bool = False
 ) -> None:
-    """Refuse a change that the viewer may not make: what they cannot see is not there, an archive is read-only."""
+    """Refuse a change that the viewer may not make; a repository they cannot see is not found."""
     if act.viewer is None or act.viewer.unrestricted:
         return
     held = role(act.world, act.viewer, repository)
     if not at_least(held, "read"):
-        raise NotFoundRefusal(_unknown_repository(act, repository))
+        owner = act.database.get(User, repository.owner_id)
+        name = f"{owner.login if owner else '?'}/{repository.name}"
+        # Not "forbidden": GitHub does not tell that a private repository exists.
+        raise NotFoundRefusal(f"Could not resolve to a Repository with the name '{name}'.")
     if not at_least(held, needed):
         if not at_least(user_role(act.world, act.viewer.user, repository), needed):
             raise RoleRefusal(message)
+        # The user may, and the token may not: GitHub's answer names the scope that is missing.
         scope = "public_repo" if repository.visibility == "public" else "repo"
         raise ForbiddenRefusal(message, needed_scopes=(scope,))
     if repository.archived and not even_archived:
@@ -87,24 +95,28 @@ def require(
 
 
 def assignable(world: World, repository: Repository, user: User, issue: Issue | None = None) -> bool:
-    """Tell whether work can be given to a user: collaborators, members, and whoever takes part in the issue."""
+    """Return whether a user can be assigned: the owner, members, collaborators, and participants of the issue."""
     if user.type == "Organization" or not at_least(user_role(world, user, repository), "read"):
         return False
-    if user.id == repository.owner_id or _belongs(world, repository, user):
+    database = world.database
+    if (
+        user.id == repository.owner_id
+        or database.one(Membership, organization_id=repository.owner_id, user_id=user.id)
+        or database.one(Collaborator, repository_id=repository.id, user_id=user.id)
+    ):
         return True
     if issue is None:
         return False
-    return issue.author_id == user.id or bool(world.database.count(Comment, issue_id=issue.id, author_id=user.id))
+    return issue.author_id == user.id or bool(database.count(Comment, issue_id=issue.id, author_id=user.id))
 
 
 def assignable_users(world: World, repository: Repository) -> list[User]:
-    """Return everyone who can be given work anywhere in a repository, by login."""
-    users = (user for user in world.database.all(User, order="login") if assignable(world, repository, user))
-    return list(users)
+    """Return the users who can be assigned to any issue of a repository, by login."""
+    return [user for user in world.database.all(User, order="login") if assignable(world, repository, user)]
 
 
 def author_association(world: World, repository: Repository, user: User) -> Association:
-    """Return how an author stands to a repository, as both APIs show it beside what they wrote."""
+    """Return the association of an author with a repository, which both APIs show beside what they wrote."""
     if user.id == repository.owner_id:
         return "OWNER"
     if world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id):
@@ -120,11 +132,6 @@ def author_association(world: World, repository: Repository, user: User) -> Asso
     return "CONTRIBUTOR" if merged else "NONE"
 
 
-def _belongs(world: World, repository: Repository, user: User) -> bool:
-    member = world.database.one(Membership, organization_id=repository.owner_id, user_id=user.id)
-    return bool(member or world.database.one(Collaborator, repository_id=repository.id, user_id=user.id))
-
-
 def _team_roles(world: World, user: User, repository: Repository) -> list[TeamRepository]:
     return world.database.select(
         TeamRepository,
@@ -134,16 +141,5 @@ def _team_roles(world: World, user: User, repository: Repository) -> list[TeamRe
     )
 
 
-def _within_scopes(viewer: Viewer, repository: Repository, held: Role) -> Role:
-    if repository.visibility != "public":
-        return held if viewer.has_scope("repo") else "none"
-    return "read" if _only_reads(viewer, repository) else held
-
-
 def _only_reads(viewer: Viewer, repository: Repository) -> bool:
     return repository.visibility == "public" and not viewer.has_scope("public_repo")
-
-
-def _unknown_repository(act: Act, repository: Repository) -> str:
-    owner = act.database.get(User, repository.owner_id)
-    return f"Could not resolve to a Repository with the name '{owner.login if owner else '?'}/{repository.name}'."

@@ -1,6 +1,5 @@
-"""Everything a pull request shows that is computed: its changes, its reviews, its way to a merge."""
+"""Everything about a pull request that is computed: its changes, its reviews, and whether it can be merged."""
 
-from ghx_bench.twin.commands.closing import closing_references
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.comparison import (
     base_tip,
@@ -10,9 +9,10 @@ from ghx_bench.twin.queries.comparison import (
     git_of,
     hunks_of,
     position,
-    potential_merge_commit,
+    trial_merge_commit,
 )
 from ghx_bench.twin.queries.mergeability import is_required, merge_state, mergeable, obstacles
+from ghx_bench.twin.queries.references import closing_references
 from ghx_bench.twin.queries.reviews import (
     latest_opinions,
     latest_reviews,
@@ -44,10 +44,10 @@ __all__ = [
     "obstacles",
     "pending_review",
     "position",
-    "potential_merge_commit",
     "referenced_issues",
     "review_decision",
     "submitted_reviews",
+    "trial_merge_commit",
     "visible_comments",
     "visible_reviews",
     "visible_threads",
@@ -63,12 +63,13 @@ def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> li
 
 
 def referenced_issues(world: World, viewer: Viewer | None, repository: Repository, text: str) -> list[Issue]:
-    """Return the issues that a text written in a repository promises to close, each once."""
+    """Return the issues that a text written in a repository says it closes, each once."""
     found: dict[int, Issue] = {}
-    for owner, name, number in closing_references(text, lookup.full_name(world, repository)):
+    for reference in closing_references(text, lookup.full_name(world, repository)):
         try:
-            issue = lookup.issue(world, lookup.repository(world, viewer, owner, name), number)
+            home = lookup.repository(world, viewer, reference.owner, reference.name)
+            issue = lookup.issue(world, home, reference.number)
         except Refusal:
-            continue  # a number of nothing, or of something the reader may not know of
+            continue  # no such number, or one that the viewer may not know of
         found[issue.id] = issue
     return list(found.values())

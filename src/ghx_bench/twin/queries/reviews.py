@@ -1,10 +1,10 @@
-"""Who reviewed a pull request, what each thinks now, and what that adds up to."""
+"""The reviews of a pull request, the opinion of each reviewer, and the decision they add up to."""
 
 from typing import Literal
 
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.protections import protection_of
-from ghx_bench.twin.state.records import Pull, Repository, Review, ReviewComment, Thread, User
+from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread, User
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -14,20 +14,20 @@ _OPINIONS = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
 
 
 def submitted_reviews(world: World, pull: Pull) -> list[Review]:
-    """Return every review that is out, in the order they were submitted."""
+    """Return the submitted reviews, in the order they were submitted."""
     found = [review for review in world.database.all(Review, pull_id=pull.id) if review.submitted_at]
     return sorted(found, key=lambda review: (review.submitted_at or "", review.id))
 
 
 def visible_reviews(world: World, viewer: Viewer | None, pull: Pull) -> list[Review]:
-    """Return the reviews that a viewer may see: the submitted ones, then the one they are still writing."""
+    """Return the reviews that a viewer may see: the submitted ones, then their own pending one."""
     pending = world.database.all(Review, pull_id=pull.id, state="PENDING")
     own = [review for review in pending if viewer is None or review.author_id == viewer.id]
     return submitted_reviews(world, pull) + own
 
 
 def pending_review(world: World, viewer: Viewer | None, pull: Pull) -> Review | None:
-    """Return the review that a viewer has begun and not submitted."""
+    """Return the pending review of a viewer."""
     if viewer is None:
         return None
     return world.database.one(Review, pull_id=pull.id, author_id=viewer.id, state="PENDING")
@@ -35,6 +35,7 @@ def pending_review(world: World, viewer: Viewer | None, pull: Pull) -> Review | 
 
 def latest_reviews(world: World, pull: Pull) -> list[Review]:
     """Return the last review of each reviewer: their last opinion, or a comment where they gave none."""
+    # A comment does not take back an approval: it replaces only another comment.
     latest: dict[int, Review] = {}
     for review in submitted_reviews(world, pull):
         before = latest.get(review.author_id)
@@ -44,14 +45,22 @@ def latest_reviews(world: World, pull: Pull) -> list[Review]:
 
 
 def latest_opinions(world: World, pull: Pull, *, writers_only: bool = False) -> list[Review]:
-    """Return the approval or request for changes that each reviewer still stands by."""
-    repository = lookup.repository_of(world, pull)
+    """Return the last approval or request for changes of each reviewer that was not dismissed."""
     opinions = [review for review in latest_reviews(world, pull) if review.state in {"APPROVED", "CHANGES_REQUESTED"}]
-    return [review for review in opinions if not writers_only or _writes(world, repository, review.author_id)]
+    if not writers_only:
+        return opinions
+    repository = lookup.repository_of(world, pull)
+    authors = {review.id: world.database.get(User, review.author_id) for review in opinions}
+    return [
+        review
+        for review in opinions
+        if (user := authors[review.id])
+        and permissions.at_least(permissions.user_role(world, user, repository), "write")
+    ]
 
 
 def review_decision(world: World, pull: Pull) -> Decision | None:
-    """Return what the reviews of those with write access add up to; None where nobody is asked for an opinion."""
+    """Return the decision of the reviewers with write access; None where no review is required."""
     states = [review.state for review in latest_opinions(world, pull, writers_only=True)]
     rules = protection_of(world, lookup.repository_of(world, pull), pull.base_ref)
     needed = rules.required_approvals if rules else None
@@ -74,8 +83,3 @@ def visible_comments(world: World, viewer: Viewer | None, thread: Thread) -> lis
     hidden = {review.id for review in pending if viewer is not None and review.author_id != viewer.id}
     comments = world.database.all(ReviewComment, thread_id=thread.id)
     return [comment for comment in comments if comment.review_id not in hidden]
-
-
-def _writes(world: World, repository: Repository, user_id: int) -> bool:
-    user = world.database.get(User, user_id)
-    return user is not None and permissions.at_least(permissions.user_role(world, user, repository), "write")

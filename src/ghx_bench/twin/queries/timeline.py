@@ -1,4 +1,4 @@
-"""What happened to an issue or pull request, in one order: events, comments, reviews and commits."""
+"""The timeline of an issue or pull request in one order: events, comments, reviews and commits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Happening = Event | Comment | Review | Commit
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One thing that happened, and when; many can happen in one second, so `seq` says in which order."""
+    """One entry and its time; many can happen in one second, so `seq` gives the order."""
 
     at: str
     seq: int
@@ -25,33 +25,30 @@ class Moment:
 
 
 def moments(world: World, viewer: Viewer | None, issue: Issue) -> list[Moment]:
-    """Return everything that a viewer may know of what happened, oldest first."""
+    """Return the entries that a viewer may see, oldest first."""
     database = world.database
     events = database.all(Event, issue_id=issue.id)
-    found = _dated(world, [one for one in events if _is_known_to(world, viewer, one)])
-    found += _dated(world, database.all(Comment, issue_id=issue.id))
+    found = _date_records(world, [one for one in events if _is_known_to(world, viewer, one)])
+    found += _date_records(world, database.all(Comment, issue_id=issue.id))
     if pull := lookup.pull_of(world, issue):
-        found += _dated(world, visible_reviews(world, viewer, pull))
-        found += _arrivals(world, issue, pull)
+        found += _date_records(world, visible_reviews(world, viewer, pull))
+        found += _date_commits(world, issue, pull)
     return sorted(found, key=lambda moment: (moment.at, moment.seq))
 
 
-def _dated(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:
+def _date_records(world: World, items: Sequence[Event | Comment | Review]) -> list[Moment]:
     if not items:
         return []
     order = world.database.creations(type(items[0]), {one.id for one in items})
-    return [Moment(_when(one), order.get(one.id, 0), one) for one in items]
+    return [
+        Moment((isinstance(one, Review) and one.submitted_at) or one.created_at, order.get(one.id, 0), one)
+        for one in items
+    ]
 
 
-def _when(item: Event | Comment | Review) -> str:
-    return (item.submitted_at if isinstance(item, Review) else None) or item.created_at
-
-
-def _arrivals(world: World, issue: Issue, pull: Pull) -> list[Moment]:
-    """Return the commits of a pull request by when it got them; what they say of their own time counts for nothing.
-
-    It got them when it was opened, or by the first push after which its head had them.
-    """
+def _date_commits(world: World, issue: Issue, pull: Pull) -> list[Moment]:
+    """Return the commits of a pull request by when it got them: when it was opened, or with a later push."""
+    # Not by the times of the commits themselves, which are whatever their author's clock said.
     git, included = git_of(world, pull), commits(world, pull)
     at, seq = issue.created_at, world.database.creations(Pull, {pull.id}).get(pull.id, 0)
     arrived: dict[str, Moment] = {}
@@ -64,7 +61,7 @@ def _arrivals(world: World, issue: Issue, pull: Pull) -> list[Moment]:
 
 
 def _is_known_to(world: World, viewer: Viewer | None, event: Event) -> bool:
-    """Tell whether the viewer may know where a reference came from."""
+    """Return whether the viewer may know of an event: a cross-reference shows where it came from."""
     source = event.data.get("source_issue_id")
     if not isinstance(source, int):
         return True

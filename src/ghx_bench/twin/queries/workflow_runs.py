@@ -1,4 +1,4 @@
-"""Workflows, their runs and attempts: finding them, and what the jobs of an attempt add up to."""
+"""Workflows, their runs, attempts and jobs: found by id or name, and what the jobs of an attempt add up to."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,12 +60,12 @@ def attempt(world: World, run: WorkflowRun, number: int) -> RunAttempt:
 
 
 def latest_attempt(world: World, run: WorkflowRun) -> RunAttempt:
-    """Return the attempt that counts."""
+    """Return the latest attempt at a run, which is the one that counts."""
     return latest_attempts(world, (run,))[run.id]
 
 
 def latest_attempts(world: World, runs: Iterable[WorkflowRun]) -> dict[int, RunAttempt]:
-    """Return the attempts that count, by the ids of their runs."""
+    """Return the latest attempts, by the ids of their runs."""
     ids = tuple(one.id for one in runs)
     return {one.run_id: one for one in world.database.all(RunAttempt, order="number", run_id=ids)}
 
@@ -78,7 +78,7 @@ def origin(world: World, check: CheckRun) -> Origin | None:
 
 
 def workflow_of(world: World, run: WorkflowRun) -> Workflow:
-    """Return the workflow that a run is of, which goes no earlier than its runs."""
+    """Return the workflow that a run is of."""
     found = world.database.get(Workflow, run.workflow_id)
     assert found is not None  # noqa: S101 - a workflow stays as long as its runs
     return found
@@ -89,7 +89,7 @@ def jobs(world: World, attempt: RunAttempt) -> list[CheckRun]:
     return world.database.all(CheckRun, attempt_id=attempt.id)
 
 
-def summed(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
+def sum_up_jobs(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
     """Return the status and the conclusion that jobs add up to: the worst of them, once all have ended."""
     open_jobs = [one for one in jobs if one.status != "completed"]
     if not open_jobs:
@@ -101,5 +101,5 @@ def summed(jobs: Sequence[CheckRun]) -> tuple[str, str | None]:
 
 
 def job_path(run: WorkflowRun, job: CheckRun) -> str:
-    """Return where the page of a job is in its repository."""
+    """Return the path of a job's page in its repository."""
     return f"/actions/runs/{run.id}/job/{job.id}"

@@ -179,7 +179,7 @@ async def _answer_api(exchange: _Exchange) -> Reply:
     request, access = exchange.request, exchange.access
     if access is None:
         return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
-    if request.door.surface == "web":  # pages of github.com, which the twin has not
+    if request.door.host_kind == "web":  # pages of github.com, which the twin has not
         return error_reply(404, "Not Found")
     body = await request.body()
     if exchange.surface == "graphql":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from ghx_bench.twin.commands import pushes
+from ghx_bench.twin.commands import refs
 from ghx_bench.twin.git import http
 from ghx_bench.twin.git.repository import RefUpdate
 from ghx_bench.twin.queries import lookup
@@ -80,7 +80,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
 
     def record(updates: Sequence[RefUpdate]) -> None:
         with world.acting(viewer) as act:
-            pushes.record(act, repository, updates)
+            refs.record_push(act, repository, updates)
 
     return await http.receive_pack(
         world.git(repository),

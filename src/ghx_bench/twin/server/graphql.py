@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from ghx_bench.twin.reply import Reply
 from ghx_bench.twin.server.rates import Allowance
-from ghx_bench.twin.state.clock import spelled
+from ghx_bench.twin.state.clock import format_time
 from ghx_bench.twin.urls import BaseUrls
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -53,7 +53,7 @@ def _load_once() -> Execute:
     from ghx_bench.twin.graphql.schema import schema  # noqa: PLC0415 - see above
 
     def answer(world: World, viewer: Viewer, body: bytes, base: BaseUrls, left: Allowance) -> Reply:
-        budget = Budget(limit=left.limit, used=left.used, reset_at=spelled(left.reset))
+        budget = Budget(limit=left.limit, used=left.used, reset_at=format_time(left.reset))
         return execute(world, viewer, body, base, budget=budget)
 
     schema()

@@ -9,7 +9,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import Receive, Scope
 
 from ghx_bench.twin.reply import Reply, error_reply
-from ghx_bench.twin.urls import Door, door
+from ghx_bench.twin.urls import Door, find_door
 
 MOST_BYTES = 64 * 1024 * 1024  # of a JSON body; pushes are streamed and have a limit of their own
 MOST_IGNORED_BYTES = 1024 * 1024 * 1024  # read and dropped, so that a client that sends first reads why it is refused
@@ -43,7 +43,7 @@ class Request:
     @cached_property
     def door(self) -> Door:
         """Return which part of GitHub the host and the path name."""
-        return door(self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path)
+        return find_door(self.headers.get("host", "localhost"), self.http.scope.get("scheme", "http"), self.raw_path)
 
     @property
     def path(self) -> str:

@@ -11,7 +11,7 @@ WallClock = Callable[[], float]  # seconds since 1970
 
 
 class WorldClock:
-    """What time it is in a world; it is stored with the records and never goes backwards.
+    """The clock of a world, which is stored with the records and never goes backwards.
 
     A `ticking` clock moves one second with each change. A `wall` clock shows the real time, or that of the last change
     where a seed has put that into the future.
@@ -24,38 +24,38 @@ class WorldClock:
     @property
     def policy(self) -> ClockPolicy:
         """Return what moves the clock."""
-        return self._stored()[1]
+        return self._read()[1]
 
     def set_policy(self, policy: ClockPolicy) -> None:
-        """Let something else move the clock from now on."""
+        """Set what moves the clock from now on."""
         if policy not in get_args(ClockPolicy):
             raise ValueError(f"a clock is {' or '.join(get_args(ClockPolicy))}, not {policy!r}")
         self._connection.execute("UPDATE world SET clock = ?", (policy,))
 
     def now(self) -> int:
         """Return the present moment."""
-        last, policy = self._stored()
+        last, policy = self._read()
         return last if policy == "ticking" else max(last, int(self.wall()))
 
     def next(self) -> int:
         """Return the moment of a change that begins now."""
-        last, policy = self._stored()
+        last, policy = self._read()
         return last + 1 if policy == "ticking" else max(last, int(self.wall()))
 
     def advance(self, moment: int) -> None:
-        """Remember that a change happened at a moment."""
+        """Store that a change happened at a moment."""
         self._connection.execute("UPDATE world SET now = max(now, ?)", (moment,))
 
-    def _stored(self) -> tuple[int, ClockPolicy]:
+    def _read(self) -> tuple[int, ClockPolicy]:
         return self._connection.execute("SELECT now, clock FROM world").fetchone()
 
 
-def spelled(moment: int) -> str:
-    """Write a moment as GitHub does."""
+def format_time(moment: int) -> str:
+    """Return a moment in GitHub's spelling."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def read_moment(text: str) -> int:
-    """Read a time; one without a zone is UTC, as everywhere in a world."""
+def parse_time(text: str) -> int:
+    """Return the moment of a time; one without a zone is UTC, as everywhere in a world."""
     parsed = datetime.fromisoformat(text)
     return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())

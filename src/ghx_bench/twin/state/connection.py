@@ -1,12 +1,19 @@
-"""SQLite as a world uses it: connections in memory and to files, and databases as bytes."""
+"""SQLite as a world uses it: its tables, connections in memory and to files, and databases as bytes."""
 
 import sqlite3
+import zlib
+from collections.abc import Generator
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.twin.state.schema import APPLICATION, creation, fingerprint
+from ghx_bench.twin.state.columns import Column, columns
+from ghx_bench.twin.state.records import RECORDS, Record
 
+_EPOCH = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())  # when the clock of a new world starts
+_APPLICATION = 0x67687874  # "ghxt" in the file's header
 _HEADER = 100  # bytes; the places below are in it
 _FORMAT, _COUNTER, _COOKIE = slice(18, 20), slice(24, 28), slice(40, 44)
 _VALID_FOR, _WRITER = slice(92, 96), slice(96, 100)
@@ -22,10 +29,11 @@ class NotAWorldError(InputError):
 def empty_in_memory() -> sqlite3.Connection:
     """Return a new database with the tables of a world and nothing in them."""
     connection = _connect(":memory:")
-    connection.executescript(creation())
+    connection.executescript(_creation_sql())
     content = image(connection)
     connection.close()
-    return from_image(content)  # SQLite copies what was made from bytes in one piece, and anything else page by page
+    # SQLite serializes a database that was deserialized in one piece, and any other page by page: forks are faster.
+    return from_image(content)
 
 
 def open_file(path: Path) -> sqlite3.Connection:
@@ -43,20 +51,18 @@ def open_file(path: Path) -> sqlite3.Connection:
 
 
 def from_image(content: bytes) -> sqlite3.Connection:
-    """Return a database in memory that holds what `image` gave."""
+    """Return a database in memory that holds what `image` returned."""
     connection = _connect(":memory:")
     connection.deserialize(content)
     return connection
 
 
 def image(connection: sqlite3.Connection) -> bytes:
-    """Return a whole database, the same bytes for the same history.
-
-    SQLite counts in the header how often a file was written and copied, and by which version of it, which says nothing
-    about the content; and a database in memory cannot be in the journal mode of a file.
-    """
+    """Return a whole database, the same bytes for the same history."""
     content = memoryview(connection.serialize())
     header = bytearray(content[:_HEADER])
+    # SQLite counts in the header how often a file was written and copied, and by which version of SQLite: two worlds
+    # with the same history would differ. And a database in memory cannot be in WAL mode, which a file's header says.
     header[_FORMAT] = b"\x01\x01"
     header[_COUNTER] = header[_COOKIE] = header[_VALID_FOR] = _ONE
     header[_WRITER] = bytes(4)
@@ -64,6 +70,7 @@ def image(connection: sqlite3.Connection) -> bytes:
 
 
 def _connect(address: str) -> sqlite3.Connection:
+    # Shared by the threads of a server, behind the lock of `Database`; transactions are begun by hand, not by sqlite3.
     connection = sqlite3.connect(address, check_same_thread=False, cached_statements=512, isolation_level=None)
     connection.execute("PRAGMA page_size = 4096")  # the same in every build: pages are copied from one to another
     return connection
@@ -71,13 +78,50 @@ def _connect(address: str) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
+    # WAL alone may lose the last commits with the power; an answered request must survive it.
     connection.execute("PRAGMA synchronous = FULL")
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        connection.executescript(creation())
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        connection.executescript(_creation_sql())
+    if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
         raise NotAWorldError(f"{path} is a database, but not of a world; name another folder")
-    if connection.execute("PRAGMA user_version").fetchone()[0] != fingerprint():
+    if connection.execute("PRAGMA user_version").fetchone()[0] != _fingerprint():
         raise NotAWorldError(
             f"{path} was written by another version of ghx-bench; `ghx-twin export` it with that version, "
             "and start from the seed with this one"
         )
+
+
+@cache
+def _creation_sql() -> str:
+    marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_fingerprint()}"
+    return f"BEGIN; {'; '.join(_definitions())}; {marks}; COMMIT;"
+
+
+@cache
+def _fingerprint() -> int:
+    """Return a number for these tables and columns: a file with another one was made by another version."""
+    return zlib.crc32(";".join(_definitions()).encode()) >> 1 or 1
+
+
+def _definitions() -> Generator[str]:
+    yield "CREATE TABLE world (now INTEGER NOT NULL, clock TEXT NOT NULL)"
+    yield f"INSERT INTO world VALUES ({_EPOCH}, 'ticking')"  # noqa: S608 - a number of ours
+    yield "CREATE TABLE git_refs (repository_id INTEGER PRIMARY KEY, refs TEXT NOT NULL)"
+    yield (
+        "CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor_id INTEGER, "
+        '"table" TEXT NOT NULL, object_id INTEGER NOT NULL, field TEXT, "before", "after")'
+    )
+    for model in RECORDS:
+        yield f'CREATE TABLE "{model.table}" ({", ".join(_definition(model, column) for column in columns(model))})'
+        for kind, groups in (("UNIQUE INDEX", model.unique), ("INDEX", model.indexed)):
+            for group in groups:
+                name, names = "_".join((model.table, *group)), ", ".join(f'"{column}"' for column in group)
+                yield f'CREATE {kind} "{name}" ON "{model.table}" ({names})'
+
+
+def _definition(model: type[Record], column: Column) -> str:
+    if column.name == "id":
+        # AUTOINCREMENT: the id of a deleted record is not given out again, so an old address leads nowhere.
+        return "id INTEGER PRIMARY KEY AUTOINCREMENT"
+    collation = " COLLATE NOCASE" if column.name in model.caseless else ""
+    return f'"{column.name}" {column.sql_type}{collation}{"" if column.optional else " NOT NULL"}'

@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from ghx_bench.twin.state import connection as connections
-from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, read_moment, spelled
-from ghx_bench.twin.state.columns import Cell, RecordT, columns, defaults, row_to_record, selected
-from ghx_bench.twin.state.conditions import conditions
+from ghx_bench.twin.state.clock import ClockPolicy, WallClock, WorldClock, format_time, parse_time
+from ghx_bench.twin.state.columns import (
+    Cell,
+    RecordT,
+    canonical_json,
+    columns,
+    defaults,
+    row_to_record,
+    select_list,
+    where_clause,
+)
 from ghx_bench.twin.state.records import Record
 
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
@@ -50,7 +58,7 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, *, wall: WallClock = time.time) -> None:
         self._connection = connection
         self._clock = WorldClock(connection, wall)
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
 
     @classmethod
@@ -65,7 +73,7 @@ class Database:
 
     @classmethod
     def from_bytes(cls, content: bytes, *, wall: WallClock = time.time) -> Self:
-        """Create a database in memory that holds what `to_bytes` gave."""
+        """Create a database in memory that holds what `to_bytes` returned."""
         return cls(connections.from_image(content), wall=wall)
 
     def copy(self) -> Self:
@@ -79,15 +87,16 @@ class Database:
             return connections.image(self._connection)
 
     def replace_with(self, content: bytes) -> None:
-        """Go back to what `to_bytes` gave."""
+        """Go back to what `to_bytes` returned."""
         with self._lock:
             self._refuse_while_writing("replaced")
+            # Not by deserialization, which would turn a connection to a file into one in memory.
             source = connections.from_image(content)
             source.backup(self._connection)
             source.close()
 
     def close(self) -> None:
-        """Let go of the file or memory."""
+        """Close the connection."""
         with self._lock:
             self._connection.close()
 
@@ -100,7 +109,7 @@ class Database:
     def now(self) -> str:
         """Return the world's time: that of the transaction, else what its clock shows."""
         with self._lock:
-            return self._writing.at if self._writing else spelled(self._clock.now())
+            return self._writing.at if self._writing else format_time(self._clock.now())
 
     @property
     def clock(self) -> ClockPolicy:
@@ -109,13 +118,13 @@ class Database:
             return self._clock.policy
 
     def set_clock(self, policy: ClockPolicy) -> None:
-        """Let each transaction (`ticking`) or the real time (`wall`) move the clock; copies inherit it."""
+        """Set what moves the clock: each transaction (`ticking`) or the real time (`wall`); copies inherit it."""
         with self._lock:
             self._clock.set_policy(policy)
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a transaction of this thread is open."""
+        """Return whether a transaction of this thread is open."""
         return self._writing is not None and self._writing.thread == threading.get_ident()
 
     @contextmanager
@@ -127,7 +136,7 @@ class Database:
         actor and time are those of the outer one, and if it raises, what it did is undone even where the outer one goes
         on.
         """
-        moment = None if at is None else read_moment(at)
+        moment = None if at is None else parse_time(at)
         with self._lock:
             if self._writing is not None:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
@@ -135,7 +144,7 @@ class Database:
                 return
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                 moment = self._clock.next() if moment is None else moment
-                self._writing = _Writing(actor_id, spelled(moment))
+                self._writing = _Writing(actor_id, format_time(moment))
                 try:
                     self._clock.advance(moment)
                     yield self._writing.at
@@ -155,7 +164,7 @@ class Database:
         self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
     ) -> list[RecordT]:
         """Return the records whose columns have these values (None means null, a tuple any of its values)."""
-        where, values = conditions(model, equals)
+        where, values = where_clause(model, equals)
         bound = "" if limit is None else f" LIMIT {limit}"
         return self.select(model, f"{where} ORDER BY {order}{bound}", values)
 
@@ -164,24 +173,24 @@ class Database:
         return [row_to_record(model, row) for row in self.rows(model, rest, values)]
 
     def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return what `select` finds as rows of the table, for those who look at many and want few."""
+        """Return what `select` finds as rows, for callers who look at many and need few as records."""
         with self._lock:
             return self._connection.execute(
-                f'SELECT {selected(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
+                f'SELECT {select_list(model)} FROM "{model.table}" {rest}',  # noqa: S608 - names are ours
                 tuple(values),
             ).fetchall()
 
     def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
         """Return how many records have these column values, or fit this SQL after the table's name."""
         if equals:
-            rest, values = conditions(model, equals)
+            rest, values = where_clause(model, equals)
         with self._lock:
             row = self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()  # noqa: S608 - the same
         return row[0]
 
     def insert(self, model: type[RecordT], **values: Any) -> RecordT:
         """Add a record under the next free id (or the given one) and return it."""
-        self._held()
+        self._require_transaction()
         complete = {**defaults(model), **values}
         stored = {c.name: c.write(complete[c.name]) for c in columns(model) if c.name != "id" or "id" in complete}
         names, marks = ", ".join(f'"{name}"' for name in stored), ", ".join("?" * len(stored))
@@ -191,7 +200,7 @@ class Database:
         )
         identity = cursor.lastrowid
         assert identity is not None  # noqa: S101 - an INSERT always has one
-        self._remember(model.table, identity, None, (None, _as_json(stored)))
+        self._remember(model.table, identity, None, (None, canonical_json(stored)))
         return model(**{**complete, "id": identity})
 
     def update(self, record: RecordT, **values: Any) -> RecordT:
@@ -203,15 +212,15 @@ class Database:
         changed = {name: value for name, value in values.items() if getattr(current, name) != value}
         if not changed:
             return current
-        spelled = {c.name: c for c in columns(type(record))}
-        after = {name: spelled[name].write(value) for name, value in changed.items()}
+        format_time = {c.name: c for c in columns(type(record))}
+        after = {name: format_time[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
         self._connection.execute(
             f'UPDATE "{record.table}" SET {fields} WHERE id = ?',  # noqa: S608 - the same
             (*after.values(), record.id),
         )
         for name, value in after.items():
-            self._remember(record.table, record.id, name, (spelled[name].write(getattr(current, name)), value))
+            self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
         return replace(current, **changed)
 
     def delete(self, record: Record) -> None:
@@ -219,20 +228,20 @@ class Database:
         current = self._current(record)
         self._connection.execute(f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
         stored = {c.name: c.write(getattr(current, c.name)) for c in columns(type(record))}
-        self._remember(record.table, record.id, None, (_as_json(stored), None))
+        self._remember(record.table, record.id, None, (canonical_json(stored), None))
 
     def note(self, table: str, identity: int, field: str, before: Cell, after: Cell) -> None:
-        """Remember a change of something that lives elsewhere (a git ref), so that a diff knows who made it."""
-        self._held().noted = True
+        """Remember a change outside the tables (of a git ref), so that a diff knows who made it."""
+        self._require_transaction().noted = True
         self._remember(table, identity, field, (before, after))
 
     @property
     def has_notes(self) -> bool:
-        """Tell whether the open transaction has noted a change of something that lives elsewhere."""
-        return self._held().noted
+        """Return whether the open transaction has noted a change outside the tables."""
+        return self._require_transaction().noted
 
     def changes(self, *, after: int = 0) -> list[Change]:
-        """Return what was changed after that sequence number, oldest first."""
+        """Return the changes after a sequence number, oldest first."""
         return [_change(row) for row in self.change_rows(after=after)]
 
     def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
@@ -245,7 +254,7 @@ class Database:
         return {identity: seq for identity, seq in rows if identity in identities}
 
     def changes_of(self, record: Record, field: str) -> list[Change]:
-        """Return how a field of a record was changed, oldest first."""
+        """Return the changes of a field of a record, oldest first."""
         with self._lock:
             rows = self._connection.execute(
                 f'SELECT seq, {_CHANGE} FROM changes WHERE "table" = ? AND object_id = ? AND field = ? ORDER BY seq',  # noqa: S608 - the same
@@ -267,14 +276,14 @@ class Database:
             return self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
-        """Store where git's refs are at the end of a transaction: after a crash they are put back there."""
-        self._held()
+        """Store the refs of git at the end of a transaction: after a crash they are put back."""
+        self._require_transaction()
         stored, wanted = self.kept_refs(), {identity: dict(each) for identity, each in refs.items()}
         for identity in stored.keys() - wanted.keys():
             self._connection.execute("DELETE FROM git_refs WHERE repository_id = ?", (identity,))
         for identity, each in wanted.items():
             if stored.get(identity) != each:
-                self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, _as_json(each)))
+                self._connection.execute("REPLACE INTO git_refs VALUES (?, ?)", (identity, canonical_json(each)))
 
     def kept_refs(self) -> dict[int, dict[str, str]]:
         """Return the refs that were stored last, by repository id."""
@@ -294,24 +303,25 @@ class Database:
                     self._connection.execute(statement)
             raise
 
-    def _held(self) -> _Writing:
+    def _require_transaction(self) -> _Writing:
         if self._writing is None or not self.is_writing:
             raise RuntimeError("writes happen inside Database.transaction(), in the thread that began it")
         return self._writing
 
     def _refuse_while_writing(self, deed: str) -> None:
+        # A copy in the middle of a transaction would hold half an act, and no git refs that fit.
         if self._writing is not None:
             raise RuntimeError(f"a database cannot be {deed} in the middle of a transaction")
 
     def _current(self, record: RecordT) -> RecordT:
-        self._held()
+        self._require_transaction()
         current = self.get(type(record), record.id)
         if current is None:
             raise LookupError(f"{record.table} {record.id} is not there any more")
         return current
 
     def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
-        writing = self._held()
+        writing = self._require_transaction()
         self._connection.execute(
             f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
             (writing.at, writing.actor_id, table, identity, field, *values),
@@ -320,7 +330,3 @@ class Database:
 
 def _change(r: tuple[Any, ...]) -> Change:
     return Change(seq=r[0], at=r[1], actor_id=r[2], table=r[3], object_id=r[4], field=r[5], before=r[6], after=r[7])
-
-
-def _as_json(stored: Mapping[str, Cell]) -> str:
-    return json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,13 +1,12 @@
-"""What a person would call a record."""
+"""Names of records, as a person would say them."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ghx_bench.twin.state import records
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Record
 
-_TARGETS: dict[str, type[Record]] = {
+_REFERENCED: dict[str, type[Record]] = {
     "author_id": records.User,
     "user_id": records.User,
     "actor_id": records.User,
@@ -33,127 +32,73 @@ _TARGETS: dict[str, type[Record]] = {
     "run_id": records.WorkflowRun,
     "attempt_id": records.RunAttempt,
 }
+# A field in braces stands for its value, or for the name of the record that it refers to.
+_TEMPLATES: dict[type[Record], str] = {
+    records.User: "{login}",
+    records.Token: "token {id} of {user_id}",
+    records.Team: "{organization_id}/{slug}",
+    records.TeamMember: "{team_id} member {user_id}",
+    records.Membership: "{organization_id} member {user_id}",
+    records.Repository: "{owner_id}/{name}",
+    records.TeamRepository: "{repository_id} team {team_id}",
+    records.Redirect: "{owner_id}/{name} (former name)",
+    records.Tombstone: "{repository_id}#{number} (gone)",
+    records.Collaborator: "{repository_id} collaborator {user_id}",
+    records.Protection: "{repository_id} protection {pattern}",
+    records.Label: "{repository_id} label {name}",
+    records.Milestone: "{repository_id} milestone {title}",
+    records.Issue: "{repository_id}#{number}",
+    records.Dependency: "{issue_id} blocked by {blocking_id}",
+    records.Pull: "{issue_id}",
+    records.Assignee: "{issue_id} assignee {user_id}",
+    records.Comment: "{issue_id} comment {id}",
+    records.Review: "{pull_id} review {id}",
+    records.ReviewComment: "{thread_id} comment {id}",
+    records.Event: "{issue_id} event {event}",
+    records.Status: "{repository_id} status {context}",
+    records.Workflow: "{repository_id} workflow {name}",
+    records.WorkflowRun: "{repository_id} run {id}",
+    records.RunAttempt: "{run_id} attempt {number}",
+    records.CheckRun: "{repository_id} check {name}",
+}
 
 
-def referenced(database: Database, record: Record, field: str) -> Any:
-    """Return the value of a field, the name of what it refers to where it refers to another record."""
+def display_value(database: Database, record: Record, field: str) -> Any:
+    """Return the value of a field, or the name of the record that it refers to."""
     value = getattr(record, field)
-    model = _target(record, field)
-    if model is None or value is None:
-        return value
-    target = database.get(model, value)
+    model = type(record) if field == "parent_id" else _REFERENCED.get(field)
+    target = None if model is None or value is None else database.get(model, value)
     return value if target is None else object_name(database, target)
 
 
 def object_name(database: Database, record: Record) -> str:
-    """Name a record so that its reader finds it: `octocat`, `acme/widgets#7`, `acme/widgets#7 review 3`."""
-    naming = _NAMES.get(type(record))
-    return naming(database, record) if naming else f"{record.table} {record.id}"
+    """Return a name by which a reader finds a record: `octocat`, `acme/widgets#7`, `acme/widgets#7 review 3`."""
+    values = _Values(database, record)
+    match record:
+        case records.ReviewRequest():
+            return f"{values['pull_id']} review request {values['user_id'] or values['team_id']}"
+        case records.Reaction():
+            model = next((model for model in records.RECORDS if model.table == record.subject_kind), None)
+            subject = database.get(model, record.subject_id) if model else None
+            name = object_name(database, subject) if subject else f"{record.subject_kind} {record.subject_id}"
+            return f"{name} reaction {record.content} of {values['user_id']}"
+        case records.IssueLabel():  # the label's full name would repeat the repository
+            label = database.get(records.Label, record.label_id)
+            return f"{values['issue_id']} label {label.name if label else record.label_id}"
+        case records.Thread():
+            line = record.line or record.original_line
+            return f"{values['pull_id']} thread {record.path}" + (f":{line}" if line else "")
+        case _:
+            template = _TEMPLATES.get(type(record))
+            return f"{record.table} {record.id}" if template is None else template.format_map(values)
 
 
-def _target(record: Record, field: str) -> type[Record] | None:
-    if field == "parent_id":
-        return type(record)
-    return _TARGETS.get(field)
+class _Values(dict[str, Any]):
+    """The display values of a record's fields, looked up when they are asked for."""
 
+    def __init__(self, database: Database, record: Record) -> None:
+        super().__init__()
+        self._database, self._record = database, record
 
-def _login(_database: Database, user: Any) -> str:
-    return user.login
-
-
-def _token(database: Database, token: Any) -> str:
-    return f"token {token.id} of {referenced(database, token, 'user_id')}"
-
-
-def _team(database: Database, team: Any) -> str:
-    return f"{referenced(database, team, 'organization_id')}/{team.slug}"
-
-
-def _repository(database: Database, repository: Any) -> str:
-    return f"{referenced(database, repository, 'owner_id')}/{repository.name}"
-
-
-def _issue(database: Database, issue: Any) -> str:
-    return f"{referenced(database, issue, 'repository_id')}#{issue.number}"
-
-
-def _pull(database: Database, pull: Any) -> str:
-    return referenced(database, pull, "issue_id")
-
-
-def _within(parent: str, kind: str, own: str) -> Callable[[Database, Any], str]:
-    def name(database: Database, record: Any) -> str:
-        return f"{referenced(database, record, parent)} {kind} {referenced(database, record, own)}"
-
-    return name
-
-
-def _review_request(database: Database, request: Any) -> str:
-    asked = referenced(database, request, "user_id") or referenced(database, request, "team_id")
-    return f"{referenced(database, request, 'pull_id')} review request {asked}"
-
-
-def _reaction(database: Database, reaction: Any) -> str:
-    return f"{_subject(database, reaction)} reaction {reaction.content} of {referenced(database, reaction, 'user_id')}"
-
-
-def _subject(database: Database, reaction: Any) -> str:
-    model = next((model for model in records.RECORDS if model.table == reaction.subject_kind), None)
-    subject = database.get(model, reaction.subject_id) if model else None
-    return object_name(database, subject) if subject else f"{reaction.subject_kind} {reaction.subject_id}"
-
-
-def _team_role(database: Database, given: Any) -> str:
-    return f"{referenced(database, given, 'repository_id')} team {referenced(database, given, 'team_id')}"
-
-
-def _redirect(database: Database, redirect: Any) -> str:
-    return f"{referenced(database, redirect, 'owner_id')}/{redirect.name} (former name)"
-
-
-def _tombstone(database: Database, tombstone: Any) -> str:
-    return f"{referenced(database, tombstone, 'repository_id')}#{tombstone.number} (gone)"
-
-
-def _label_on(database: Database, placed: Any) -> str:
-    label = database.get(records.Label, placed.label_id)
-    return f"{referenced(database, placed, 'issue_id')} label {label.name if label else placed.label_id}"
-
-
-def _thread(database: Database, thread: Any) -> str:
-    line = thread.line or thread.original_line
-    return f"{referenced(database, thread, 'pull_id')} thread {thread.path}" + (f":{line}" if line else "")
-
-
-_NAMES: dict[type[Record], Callable[[Database, Any], str]] = {
-    records.User: _login,
-    records.Token: _token,
-    records.Team: _team,
-    records.TeamMember: _within("team_id", "member", "user_id"),
-    records.Membership: _within("organization_id", "member", "user_id"),
-    records.Repository: _repository,
-    records.TeamRepository: _team_role,
-    records.Redirect: _redirect,
-    records.Tombstone: _tombstone,
-    records.Reaction: _reaction,
-    records.Collaborator: _within("repository_id", "collaborator", "user_id"),
-    records.Protection: _within("repository_id", "protection", "pattern"),
-    records.Label: _within("repository_id", "label", "name"),
-    records.Milestone: _within("repository_id", "milestone", "title"),
-    records.Issue: _issue,
-    records.Dependency: _within("issue_id", "blocked by", "blocking_id"),
-    records.Pull: _pull,
-    records.IssueLabel: _label_on,
-    records.Assignee: _within("issue_id", "assignee", "user_id"),
-    records.ReviewRequest: _review_request,
-    records.Comment: _within("issue_id", "comment", "id"),
-    records.Review: _within("pull_id", "review", "id"),
-    records.Thread: _thread,
-    records.ReviewComment: _within("thread_id", "comment", "id"),
-    records.Event: _within("issue_id", "event", "event"),
-    records.Status: _within("repository_id", "status", "context"),
-    records.Workflow: _within("repository_id", "workflow", "name"),
-    records.WorkflowRun: _within("repository_id", "run", "id"),
-    records.RunAttempt: _within("run_id", "attempt", "number"),
-    records.CheckRun: _within("repository_id", "check", "name"),
-}
+    def __missing__(self, field: str) -> Any:
+        return display_value(self._database, self._record, field)

@@ -2,9 +2,9 @@
 
 from ghx_bench.twin.commands.issues.assignment import add_assignees, assignees_of, remove_assignees, set_assignees
 from ghx_bench.twin.commands.issues.creation import ISSUES_DISABLED, create, delete, insert, update
-from ghx_bench.twin.commands.issues.labelling import add_labels, labels_of, named_labels, remove_labels, set_labels
+from ghx_bench.twin.commands.issues.labelling import add_labels, find_labels, labels_of, remove_labels, set_labels
 from ghx_bench.twin.commands.issues.relations import add_blocking, add_child, remove_blocking, remove_child
-from ghx_bench.twin.commands.issues.state import close, lock, pin, put_closed, reopen, unlock, unpin
+from ghx_bench.twin.commands.issues.state import close, lock, mark_closed, pin, reopen, unlock, unpin
 from ghx_bench.twin.commands.issues.transfer import transfer
 
 __all__ = [
@@ -17,12 +17,12 @@ __all__ = [
     "close",
     "create",
     "delete",
+    "find_labels",
     "insert",
     "labels_of",
     "lock",
-    "named_labels",
+    "mark_closed",
     "pin",
-    "put_closed",
     "remove_assignees",
     "remove_blocking",
     "remove_child",

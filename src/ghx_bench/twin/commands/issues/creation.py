@@ -1,12 +1,13 @@
-"""How issues come to be, change their text, and go."""
+"""Issues: opened, changed, deleted."""
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import belongings, events, mentions, numbering, texts
+from ghx_bench.twin.commands import cascade, kernel, texts, timeline
 from ghx_bench.twin.commands.issues.assignment import assign
-from ghx_bench.twin.commands.issues.labelling import put_labels
-from ghx_bench.twin.commands.issues.scheduling import put_milestone
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.issues.labelling import attach_labels
+from ghx_bench.twin.commands.kernel import UNSET, Unset
+from ghx_bench.twin.commands.texts import invalid
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import Role, may, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, Tombstone, User
@@ -25,34 +26,34 @@ def create(
     assignees: Sequence[User] = (),
     milestone: Milestone | None = None,
 ) -> Issue:
-    """Open an issue; labels, assignees and milestone of someone who may not set them are dropped without a word."""
+    """Open an issue; labels, assignees and milestone are dropped silently where the viewer may not set them."""
     require(act, repository, "read")
     if not repository.has_issues:
         raise GoneRefusal(ISSUES_DISABLED)
     issue = insert(act, repository, title=title, body=body)
     if may(act.world, act.viewer, repository, "triage"):
-        put_labels(act, issue, labels)
+        attach_labels(act, issue, labels)
         assign(act, issue, assignees, strict=True)
         if milestone is not None:
-            put_milestone(act, issue, milestone)
-    return events.fresh(act, issue)
+            set_milestone(act, issue, milestone)
+    return kernel.reload(act, issue)
 
 
 def insert(act: Act, repository: Repository, *, title: str, body: str | None, is_pull: bool = False) -> Issue:
-    """Enter what issues and pull requests have in common under the next number, past every question of permission."""
+    """Add what issues and pull requests have in common under the next number, without a permission check."""
     resource = "PullRequest" if is_pull else "Issue"
     issue = act.database.insert(
         Issue,
         repository_id=repository.id,
-        number=numbering.next_number(act, repository),
+        number=kernel.take_number(act, repository),
         is_pull=is_pull,
-        author_id=events.actor_id(act, repository),
-        title=texts.title(title, resource=resource),
-        body=texts.body(body, resource=resource),
+        author_id=kernel.actor_id(act, repository),
+        title=texts.check_title(title, resource=resource),
+        body=texts.check_body(body, resource=resource),
         created_at=act.now,
         updated_at=act.now,
     )
-    mentions.note(act, issue, issue.body)
+    timeline.record_mentions(act, issue, issue.body)
     return issue
 
 
@@ -64,25 +65,25 @@ def update(
     body: str | Unset | None = UNSET,
     milestone: Milestone | Unset | None = UNSET,
 ) -> Issue:
-    """Change the text, which its author and writers may, or the milestone, which takes a triager."""
-    current = events.fresh(act, issue)
+    """Change the text, which the author and writers may, or the milestone, which needs the triage role."""
+    current = kernel.reload(act, issue)
     if title is not UNSET or body is not UNSET:
         require_author_or(act, current, "write")
         current = _rewrite(act, current, title, body)
     if milestone is not UNSET:
-        require(act, events.home(act, current), "triage")
-        current = put_milestone(act, current, milestone)
+        require(act, lookup.repository_of(act.world, current), "triage")
+        current = set_milestone(act, current, milestone)
     return current
 
 
 def delete(act: Act, issue: Issue) -> None:
-    """Remove an issue and everything on it; its number stays taken."""
-    current = events.fresh(act, issue)
-    repository = events.home(act, current)
+    """Delete an issue and everything that belongs to it; its number stays taken."""
+    current = kernel.reload(act, issue)
+    repository = lookup.repository_of(act.world, current)
     require(act, repository, "admin")
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be deleted.")
-    belongings.remove_all(act.database, belongings.of_issue(act.database, current))
+    cascade.delete_all(act.database, cascade.under_issue(act.database, current))
     for child in act.database.all(Issue, parent_id=current.id):
         act.database.update(child, parent_id=None)
     for trace in act.database.all(Tombstone, moved_to_id=current.id):
@@ -91,19 +92,34 @@ def delete(act: Act, issue: Issue) -> None:
     act.database.delete(current)
 
 
+def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
+    """Set or clear the milestone of an issue without a permission check."""
+    current = kernel.reload(act, issue)
+    if milestone is not None and milestone.repository_id != current.repository_id:
+        raise invalid("Issue", "milestone", value=milestone.number)
+    if current.milestone_id == (milestone.id if milestone else None):
+        return current
+    left = act.database.get(Milestone, current.milestone_id)
+    if left:
+        timeline.record_event(act, current, "demilestoned", {"milestone": {"id": left.id, "title": left.title}})
+    if milestone:
+        timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
+    return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)
+
+
 def require_author_or(act: Act, issue: Issue, needed: Role) -> None:
-    """Refuse whoever neither wrote the issue nor has a role."""
+    """Refuse a viewer who is not the author and lacks a role."""
     is_author = act.viewer is not None and act.viewer.id == issue.author_id
-    require(act, events.home(act, issue), "read" if is_author else needed)
+    require(act, lookup.repository_of(act.world, issue), "read" if is_author else needed)
 
 
 def _rewrite(act: Act, issue: Issue, title: str | Unset, body: str | Unset | None) -> Issue:
     resource = "PullRequest" if issue.is_pull else "Issue"
     changes: dict[str, object] = {}
-    if title is not UNSET and (wanted := texts.title(title, resource=resource)) != issue.title:
+    if title is not UNSET and (wanted := texts.check_title(title, resource=resource)) != issue.title:
         changes["title"] = wanted
-        events.write(act, issue, "renamed", {"from": issue.title, "to": wanted})
-    if body is not UNSET and (written := texts.body(body, resource=resource)) != issue.body:
+        timeline.record_event(act, issue, "renamed", {"from": issue.title, "to": wanted})
+    if body is not UNSET and (written := texts.check_body(body, resource=resource)) != issue.body:
         changes["body"] = written
-        mentions.note(act, issue, written, before=issue.body)
-    return events.touch(act, issue, **changes) if changes else issue
+        timeline.record_mentions(act, issue, written, before=issue.body)
+    return kernel.touch(act, issue, **changes) if changes else issue

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ghx_bench.twin.commands import events, labels
+from ghx_bench.twin.commands import kernel, labels, timeline
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import may, require
@@ -14,38 +14,39 @@ MOST_LABELS = 100
 
 
 def add_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Put labels on an issue; those it has stay."""
-    require(act, events.home(act, issue), "triage")
-    return put_labels(act, issue, labels)
+    """Add labels to an issue, beside those it has."""
+    require(act, lookup.repository_of(act.world, issue), "triage")
+    return attach_labels(act, issue, labels)
 
 
 def remove_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Take labels off an issue; those it has not are no error."""
-    require(act, events.home(act, issue), "triage")
-    current = events.fresh(act, issue)
+    """Remove labels from an issue; those it does not have are no error."""
+    require(act, lookup.repository_of(act.world, issue), "triage")
+    current = kernel.reload(act, issue)
     for label in labels:
         placed = act.database.one(IssueLabel, issue_id=current.id, label_id=label.id)
         if placed:
             act.database.delete(placed)
-            current = events.happen(act, current, "unlabeled", label=_as_it_is(label))
+            timeline.record_event(act, current, "unlabeled", {"label": _label_data(label)})
+            current = kernel.touch(act, current)
     return current
 
 
 def set_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Make these the labels of an issue."""
+    """Replace the labels of an issue."""
     wanted = {label.id for label in labels}
     surplus = [label for label in labels_of(act, issue) if label.id not in wanted]
     return add_labels(act, remove_labels(act, issue, surplus), labels)
 
 
-def named_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
-    """Return labels by their names; REST makes those that are missing for whoever may make labels."""
-    return [_named(act, repository, name, create_missing) for name in dict.fromkeys(names)]
+def find_labels(act: Act, repository: Repository, names: Sequence[str], create_missing: bool) -> list[Label]:
+    """Return labels by their names; REST creates missing ones for a viewer with the triage role."""
+    return [_find_label(act, repository, name, create_missing) for name in dict.fromkeys(names)]
 
 
-def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
-    """Put labels on an issue, past the question whether the viewer may."""
-    current = events.fresh(act, issue)
+def attach_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
+    """Add labels to an issue without a permission check."""
+    current = kernel.reload(act, issue)
     for label in labels:
         if label.repository_id != current.repository_id:
             raise NotFoundRefusal(f"Could not resolve to a Label with the name '{label.name}'.")
@@ -54,12 +55,13 @@ def put_labels(act: Act, issue: Issue, labels: Sequence[Label]) -> Issue:
         if act.database.count(IssueLabel, issue_id=current.id) >= MOST_LABELS:
             raise InvalidRefusal(f"An issue can have at most {MOST_LABELS} labels.")
         act.database.insert(IssueLabel, issue_id=current.id, label_id=label.id)
-        current = events.happen(act, current, "labeled", label=_as_it_is(label))
+        timeline.record_event(act, current, "labeled", {"label": _label_data(label)})
+        current = kernel.touch(act, current)
     return current
 
 
 def labels_of(act: Act, issue: Issue) -> list[Label]:
-    """Return the labels of an issue in the order they were put on it."""
+    """Return the labels of an issue in the order they were added."""
     return act.database.select(
         Label,
         "JOIN issue_labels AS placed ON placed.label_id = labels.id WHERE placed.issue_id = ? ORDER BY placed.id",
@@ -67,7 +69,7 @@ def labels_of(act: Act, issue: Issue) -> list[Label]:
     )
 
 
-def _named(act: Act, repository: Repository, name: str, create_missing: bool) -> Label:
+def _find_label(act: Act, repository: Repository, name: str, create_missing: bool) -> Label:
     try:
         return lookup.label(act.world, repository, name)
     except NotFoundRefusal:
@@ -78,5 +80,5 @@ def _named(act: Act, repository: Repository, name: str, create_missing: bool) ->
     return labels.insert(act, repository, name=name)
 
 
-def _as_it_is(label: Label) -> dict[str, object]:
+def _label_data(label: Label) -> dict[str, object]:
     return {"id": label.id, "name": label.name, "color": label.color, "description": label.description}

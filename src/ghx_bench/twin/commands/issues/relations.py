@@ -1,6 +1,7 @@
-"""How issues hang together: sub-issues, and issues that wait for others."""
+"""Relations between issues: sub-issues, and issues that are blocked by others."""
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import Dependency, Issue
@@ -12,32 +13,32 @@ MOST_DEPENDENCIES = 50
 
 
 def add_child(act: Act, parent: Issue, child: Issue, *, replace_parent: bool = False) -> Issue:
-    """Make an issue a sub-issue of another; one that has a parent already is only moved when told to."""
-    above, below = _issue(act, parent), _issue(act, child)
+    """Make an issue a sub-issue of another; move one that has a parent only with `replace_parent`."""
+    above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id == above.id:
         raise InvalidRefusal("Issue may not contain duplicate sub-issues")
     if below.parent_id is not None and not replace_parent:
         raise InvalidRefusal("Sub issue may only have one parent")
-    if below.id in _line(act, above):
+    if below.id in _ancestors(act, above):
         raise InvalidRefusal("Sub issue may not create a circular dependency")
     if act.database.count(Issue, parent_id=above.id) >= MOST_CHILDREN:
         raise InvalidRefusal(f"Parent cannot have more than {MOST_CHILDREN} sub-issues")
-    if len(_line(act, above)) + _depth(act, below) > MOST_LEVELS:
+    if len(_ancestors(act, above)) + _depth(act, below) > MOST_LEVELS:
         raise InvalidRefusal(f"Sub-issues cannot be nested more than {MOST_LEVELS} levels deep")
-    return events.touch(act, below, parent_id=above.id)
+    return kernel.touch(act, below, parent_id=above.id)
 
 
 def remove_child(act: Act, parent: Issue, child: Issue) -> Issue:
-    """Make a sub-issue an issue of its own."""
-    above, below = _issue(act, parent), _issue(act, child)
+    """Remove a sub-issue from its parent."""
+    above, below = _require_issue(act, parent), _require_issue(act, child)
     if below.parent_id != above.id:
         raise InvalidRefusal("The provided sub-issue does not belong to the parent issue")
-    return events.touch(act, below, parent_id=None)
+    return kernel.touch(act, below, parent_id=None)
 
 
 def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
-    """Note that an issue cannot be done before another one is."""
-    waiting, first = _issue(act, issue), _issue(act, blocking)
+    """Mark an issue as blocked by another."""
+    waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     if waiting.id == first.id:
         raise InvalidRefusal("An issue cannot be blocked by itself")
     if act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id):
@@ -50,25 +51,25 @@ def add_blocking(act: Act, issue: Issue, blocking: Issue) -> Dependency:
 
 
 def remove_blocking(act: Act, issue: Issue, blocking: Issue) -> None:
-    """Note that an issue need not wait for another one any more."""
-    waiting, first = _issue(act, issue), _issue(act, blocking)
+    """Remove the mark that an issue is blocked by another."""
+    waiting, first = _require_issue(act, issue), _require_issue(act, blocking)
     found = act.database.one(Dependency, issue_id=waiting.id, blocking_id=first.id)
     if found is None:
         raise InvalidRefusal("This dependency does not exist")
     act.database.delete(found)
 
 
-def _issue(act: Act, issue: Issue) -> Issue:
-    """Return an issue as it is now, if the viewer may arrange it."""
-    current = events.fresh(act, issue)
-    require(act, events.home(act, current), "triage")
+def _require_issue(act: Act, issue: Issue) -> Issue:
+    """Return an issue as it is now; refuse a pull request, and a viewer without the triage role."""
+    current = kernel.reload(act, issue)
+    require(act, lookup.repository_of(act.world, current), "triage")
     if current.is_pull:
         raise InvalidRefusal("Pull requests have no place among issues")
     return current
 
 
-def _line(act: Act, issue: Issue) -> list[int]:
-    """Return an issue and those above it, by id."""
+def _ancestors(act: Act, issue: Issue) -> list[int]:
+    """Return the ids of an issue and of those above it."""
     line: list[int] = []
     above: Issue | None = issue
     while above is not None and above.id not in line:
@@ -78,6 +79,6 @@ def _line(act: Act, issue: Issue) -> list[int]:
 
 
 def _depth(act: Act, issue: Issue) -> int:
-    """Return how many levels there are from an issue downwards, itself included."""
+    """Return how many levels of sub-issues there are, the issue itself included."""
     children = act.database.all(Issue, parent_id=issue.id)
     return 1 + max((_depth(act, child) for child in children), default=0)

@@ -1,8 +1,9 @@
 """Open and closed, locked and unlocked, pinned and unpinned."""
 
-from ghx_bench.twin.commands import events
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.commands.issues.creation import require_author_or
 from ghx_bench.twin.commands.texts import invalid
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.lookup import pull_of
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import InvalidRefusal
@@ -15,93 +16,93 @@ MOST_PINNED = 3
 
 
 def close(act: Act, issue: Issue, *, reason: str | None = None) -> Issue:
-    """Close an issue as completed unless another reason is given; a closed one only changes its reason."""
-    current = events.fresh(act, issue)
+    """Close an issue, as completed unless another reason is given; a closed one only changes its reason."""
+    current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
-    return put_closed(act, current, reason=reason)
+    return mark_closed(act, current, reason=reason)
 
 
-def put_closed(
+def mark_closed(
     act: Act, issue: Issue, *, reason: str | None = None, commit_sha: str | None = None, pull_id: int | None = None
 ) -> Issue:
-    """Close an issue or pull request, past the question whether the viewer may; says what closed it where known."""
-    current = events.fresh(act, issue)
+    """Close an issue or pull request without a permission check, and record the commit or pull that closed it."""
+    current = kernel.reload(act, issue)
     if reason is not None and reason not in CLOSE_REASONS:
         raise invalid("Issue", "state_reason", value=reason)
-    wanted = None if current.is_pull else reason or "completed"
+    wanted = None if current.is_pull else reason or "completed"  # GitHub knows no reason for pull requests
     if current.state == "closed" and (reason is None or wanted == current.state_reason):
         return current
     closer = {"commit_sha": commit_sha, "pull_id": pull_id}
     known = {key: value for key, value in closer.items() if value is not None}
-    events.write(act, current, "closed", {"state_reason": wanted, **known})
-    return events.touch(
+    timeline.record_event(act, current, "closed", {"state_reason": wanted, **known})
+    return kernel.touch(
         act,
         current,
         state="closed",
         state_reason=wanted,
         closed_at=current.closed_at or act.now,
-        closed_by_id=events.actor_id(act, events.home(act, current)),
+        closed_by_id=kernel.actor_id(act, lookup.repository_of(act.world, current)),
     )
 
 
 def reopen(act: Act, issue: Issue) -> Issue:
-    """Open a closed issue again; its author may if they closed it themselves."""
-    current = events.fresh(act, issue)
+    """Reopen a closed issue; its author may only where they closed it themselves."""
+    current = kernel.reload(act, issue)
     require_author_or(act, current, "triage")
     closed_by_other = act.viewer is not None and current.closed_by_id != act.viewer.id
     if current.state == "closed" and closed_by_other:
-        require(act, events.home(act, current), "triage")
+        require(act, lookup.repository_of(act.world, current), "triage")
     pull = pull_of(act.world, current)
     if pull and pull.merged_at:
         raise InvalidRefusal("Could not open the pull request: it was merged.")
     if current.state == "open":
         return current
-    events.record(act, current, "reopened")
+    timeline.record_event(act, current, "reopened")
     reason = None if current.is_pull else "reopened"
-    return events.touch(act, current, state="open", state_reason=reason, closed_at=None, closed_by_id=None)
+    return kernel.touch(act, current, state="open", state_reason=reason, closed_at=None, closed_by_id=None)
 
 
 def lock(act: Act, issue: Issue, reason: str | None = None) -> Issue:
-    """Leave the conversation to those who can write to the repository."""
-    require(act, events.home(act, issue), "write")
-    current = events.fresh(act, issue)
+    """Lock the conversation: only writers can comment."""
+    require(act, lookup.repository_of(act.world, issue), "write")
+    current = kernel.reload(act, issue)
     if reason is not None and reason not in LOCK_REASONS:
         raise invalid("Issue", "lock_reason", value=reason)
     if current.locked and current.lock_reason == reason:
         return current
-    events.record(act, current, "locked", lock_reason=reason)
-    return events.touch(act, current, locked=True, lock_reason=reason)
+    timeline.record_event(act, current, "locked", {"lock_reason": reason})
+    return kernel.touch(act, current, locked=True, lock_reason=reason)
 
 
 def unlock(act: Act, issue: Issue) -> Issue:
-    """Let everyone take part in the conversation again."""
-    require(act, events.home(act, issue), "write")
-    current = events.fresh(act, issue)
+    """Unlock the conversation."""
+    require(act, lookup.repository_of(act.world, issue), "write")
+    current = kernel.reload(act, issue)
     if not current.locked:
         return current
-    events.record(act, current, "unlocked")
-    return events.touch(act, current, locked=False, lock_reason=None)
+    timeline.record_event(act, current, "unlocked")
+    return kernel.touch(act, current, locked=False, lock_reason=None)
 
 
 def pin(act: Act, issue: Issue) -> Issue:
-    """Show an issue above the list; three can be there."""
-    require(act, events.home(act, issue), "write")
-    current = events.fresh(act, issue)
+    """Pin an issue above the list of issues; a repository has room for three."""
+    require(act, lookup.repository_of(act.world, issue), "write")
+    current = kernel.reload(act, issue)
     if current.is_pull:
         raise InvalidRefusal("Pull requests cannot be pinned.")
     if current.pinned:
         return current
     if act.database.count(Issue, repository_id=current.repository_id, pinned=True) >= MOST_PINNED:
         raise InvalidRefusal(f"Maximum {MOST_PINNED} pinned issues per repository")
-    events.record(act, current, "pinned")
-    return events.touch(act, current, pinned=True)
+    timeline.record_event(act, current, "pinned")
+    return kernel.touch(act, current, pinned=True)
 
 
 def unpin(act: Act, issue: Issue) -> Issue:
-    """Put a pinned issue back among the others."""
-    require(act, events.home(act, issue), "write")
-    current = events.fresh(act, issue)
+    """Unpin an issue."""
+    require(act, lookup.repository_of(act.world, issue), "write")
+    current = kernel.reload(act, issue)
     if not current.pinned:
         return current
-    events.record(act, current, "unpinned")
-    return events.touch(act, current, pinned=False)
+    timeline.record_event(act, current, "unpinned")
+    return kernel.touch(act, current, pinned=False)

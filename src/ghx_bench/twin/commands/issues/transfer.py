@@ -1,6 +1,6 @@
 """Moving an issue to another repository of the same owner."""
 
-from ghx_bench.twin.commands import events, numbering
+from ghx_bench.twin.commands import kernel, timeline
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import assignable, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
@@ -9,27 +9,32 @@ from ghx_bench.twin.world import Act
 
 
 def transfer(act: Act, issue: Issue, target: Repository) -> Issue:
-    """Move an issue with its conversation; it gets a number there, and the old number leads to it."""
-    current = events.fresh(act, issue)
-    source = events.home(act, current)
+    """Move an issue with its conversation; it gets a new number, and the old one redirects to it."""
+    current = kernel.reload(act, issue)
+    source = lookup.repository_of(act.world, current)
     require(act, source, "write")
     require(act, target, "write")
     _refuse_impossible(current, source, target)
     number = current.number
-    moved = events.touch(
+    # Milestones and labels belong to a repository: the issue gets those of the same name there, and loses the others.
+    milestone = act.database.get(Milestone, current.milestone_id)
+    like = act.database.one(Milestone, repository_id=target.id, title=milestone.title) if milestone else None
+    moved = kernel.touch(
         act,
         current,
         repository_id=target.id,
-        number=numbering.next_number(act, target),
+        number=kernel.take_number(act, target),
         pinned=False,
-        milestone_id=_like_milestone(act, current, target),
+        milestone_id=like.id if like else None,
     )
     act.database.insert(Tombstone, repository_id=source.id, number=number, moved_to_id=moved.id)
     _move_labels(act, moved, target)
     _drop_strangers(act, moved, target)
     name = lookup.full_name(act.world, source)
-    events.record(act, moved, "transferred", from_repository_id=source.id, from_repository=name, from_number=number)
-    return events.fresh(act, moved)
+    timeline.record_event(
+        act, moved, "transferred", {"from_repository_id": source.id, "from_repository": name, "from_number": number}
+    )
+    return kernel.reload(act, moved)
 
 
 def _refuse_impossible(issue: Issue, source: Repository, target: Repository) -> None:
@@ -43,12 +48,6 @@ def _refuse_impossible(issue: Issue, source: Repository, target: Repository) -> 
         raise InvalidRefusal("Issues cannot be transferred from a private to a public repository.")
     if not target.has_issues:
         raise GoneRefusal("Issues are disabled for this repo")
-
-
-def _like_milestone(act: Act, issue: Issue, target: Repository) -> int | None:
-    milestone = act.database.get(Milestone, issue.milestone_id)
-    like = act.database.one(Milestone, repository_id=target.id, title=milestone.title) if milestone else None
-    return like.id if like else None
 
 
 def _move_labels(act: Act, issue: Issue, target: Repository) -> None:

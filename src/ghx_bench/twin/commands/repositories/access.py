@@ -1,9 +1,9 @@
-"""Who may work in a repository, and what even they may not do to its branches."""
+"""Access to a repository: collaborators, and the protection of branches."""
 
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands.events import fresh
-from ghx_bench.twin.commands.texts import invalid, missing, storable_all
+from ghx_bench.twin.commands import kernel
+from ghx_bench.twin.commands.texts import check_unicode_all, invalid, missing
 from ghx_bench.twin.queries.permissions import ROLES, require
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Collaborator, Protection, Repository, User
@@ -25,7 +25,7 @@ class Rules(TypedDict, total=False):
 
 
 def add_collaborator(act: Act, repository: Repository, user: User, role: str = "write") -> Collaborator:
-    """Give someone a role in a repository, or change the one they have; nobody has to accept an invitation."""
+    """Give a user a role in a repository, or change the one they have; there are no invitations to accept."""
     require(act, repository, "admin")
     if role not in ROLES[1:]:
         raise invalid("Repository", "permission", value=role)
@@ -38,7 +38,7 @@ def add_collaborator(act: Act, repository: Repository, user: User, role: str = "
 
 
 def remove_collaborator(act: Act, repository: Repository, user: User) -> None:
-    """Take someone's role away; everybody may do that to themselves."""
+    """Remove a collaborator; users may remove themselves."""
     is_self = act.viewer is not None and act.viewer.id == user.id
     require(act, repository, "read" if is_self else "admin")
     known = act.database.one(Collaborator, repository_id=repository.id, user_id=user.id)
@@ -51,7 +51,7 @@ def protect(act: Act, repository: Repository, *, pattern: str, **rules: Unpack[R
     require(act, repository, "admin")
     if not pattern:
         raise missing("ProtectedBranch", "pattern")
-    storable_all({**rules, "pattern": pattern}, resource="ProtectedBranch")
+    check_unicode_all({**rules, "pattern": pattern}, resource="ProtectedBranch")
     approvals = rules.get("required_approvals")
     if approvals is not None and not 0 <= approvals <= MOST_APPROVALS:
         raise invalid("ProtectedBranch", "required_approving_review_count", value=approvals)
@@ -62,9 +62,9 @@ def protect(act: Act, repository: Repository, *, pattern: str, **rules: Unpack[R
 
 
 def unprotect(act: Act, protection: Protection) -> None:
-    """Lift a protection."""
+    """Remove a protection."""
     repository = act.database.get(Repository, protection.repository_id)
     if repository is None:
         raise NotFoundRefusal("Branch not protected")
     require(act, repository, "admin")
-    act.database.delete(fresh(act, protection))
+    act.database.delete(kernel.reload(act, protection))

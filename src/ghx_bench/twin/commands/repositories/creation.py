@@ -2,17 +2,17 @@
 
 from typing import Unpack
 
-from ghx_bench.twin.commands import belongings, labels, signatures
-from ghx_bench.twin.commands.events import actor_id, fresh
-from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands import cascade, kernel, labels
 from ghx_bench.twin.commands.repositories.settings import (
     Settings,
-    checked_description,
-    checked_topics,
-    checked_visibility,
-    refuse_unmergeable,
+    check_description,
+    check_free_name,
+    check_topics,
+    check_visibility,
+    remove_redirect,
+    require_merge_method,
 )
-from ghx_bench.twin.commands.texts import invalid, storable_all
+from ghx_bench.twin.commands.texts import check_unicode_all, invalid
 from ghx_bench.twin.git.errors import GitRefError
 from ghx_bench.twin.git.repository import TreeChange
 from ghx_bench.twin.queries.lookup import user_by_id
@@ -40,22 +40,22 @@ def create(
     if gitignore_template or license_template:
         raise NotImplementedRefusal("The twin has no .gitignore and license templates; push the files instead.")
     require_creation(act, owner, visibility)
-    refuse_unmergeable(settings)
-    checked_topics(settings.get("topics", ()))
-    storable_all({**settings, "default_branch": default_branch}, resource="Repository")
+    require_merge_method(settings)
+    check_topics(settings.get("topics", ()))
+    check_unicode_all({**settings, "default_branch": default_branch}, resource="Repository")
     repository = act.database.insert(
         Repository,
         owner_id=owner.id,
-        name=free_name(act, owner, name),
+        name=check_free_name(act, owner, name),
         visibility=visibility,
-        description=checked_description(description),
+        description=check_description(description),
         default_branch=default_branch,
         created_at=act.now,
         updated_at=act.now,
         pushed_at=act.now,
         **settings,
     )
-    forget_redirect(act, owner, repository.name)
+    remove_redirect(act, owner, repository.name)
     _create_git(act, repository)
     if default_labels:
         labels.create_defaults(act, repository)
@@ -65,23 +65,24 @@ def create(
 
 
 def delete(act: Act, repository: Repository) -> None:
-    """Remove a repository with everything in it; its forks live on."""
-    current = fresh(act, repository)
+    """Delete a repository with everything in it; its forks live on."""
+    current = kernel.reload(act, repository)
     require(act, current, "admin", even_archived=True)
     if act.viewer is not None and not act.viewer.has_scope("delete_repo"):
         raise ForbiddenRefusal(NEEDS_ADMIN, needed_scopes=("delete_repo",))
-    belongings.remove_all(act.database, belongings.of_repository(act.database, current))
+    cascade.delete_all(act.database, cascade.under_repository(act.database, current))
     for pull in act.database.all(Pull, head_repository_id=current.id):
         act.database.update(pull, head_repository_id=None)
     for child in act.database.all(Repository, parent_id=current.id):
         act.database.update(child, parent_id=current.parent_id)
     act.database.delete(current)
+    # Takes the refs away and leaves the objects: forks find theirs in this repository's folder.
     act.world.storage.delete(current.id)
 
 
 def require_creation(act: Act, owner: User, visibility: str) -> None:
-    """Refuse whoever may not create a repository for this owner."""
-    checked_visibility(visibility, owner)
+    """Refuse a viewer who may not create a repository for this owner."""
+    check_visibility(visibility, owner)
     if act.viewer is None:
         return
     scope = "public_repo" if visibility == "public" else "repo"
@@ -106,12 +107,12 @@ def _write_readme(act: Act, repository: Repository) -> None:
     git = act.git(repository)
     text = f"# {repository.name}" + (f"\n{repository.description}\n" if repository.description else "")
     tree = git.write_tree(None, [TreeChange(path="README.md", sha=git.write_blob(text.encode()))])
-    author = signatures.of_user(user_by_id(act.world, actor_id(act, repository)), act.now)
+    author = kernel.user_signature(user_by_id(act.world, kernel.actor_id(act, repository)), act.now)
     sha = git.write_commit(
         tree=tree,
         parents=(),
         message="Initial commit",
         author=author,
-        committer=signatures.of_github(act.now),
+        committer=kernel.github_signature(act.now),
     )
     git.set_ref(f"refs/heads/{repository.default_branch}", sha)

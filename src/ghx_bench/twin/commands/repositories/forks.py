@@ -1,11 +1,10 @@
-"""Copies of repositories that remember where they came from."""
+"""Forks of repositories."""
 
 from itertools import chain, count
 
-from ghx_bench.twin.commands import labels
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
-from ghx_bench.twin.commands.repositories.names import forget_redirect, free_name
+from ghx_bench.twin.commands.repositories.settings import check_free_name, remove_redirect
 from ghx_bench.twin.queries.permissions import require
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Repository, User
@@ -17,29 +16,31 @@ EMPTY = "The repository exists, but it contains no Git content. Empty repositori
 def fork(
     act: Act, repository: Repository, *, owner: User, name: str | None = None, default_branch_only: bool = False
 ) -> Repository:
-    """Copy a repository into an account, or return the copy that is there already."""
-    source = fresh(act, repository)
+    """Fork a repository into an account, or return the fork that is there already, as GitHub does."""
+    source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
     known = act.database.one(Repository, owner_id=owner.id, parent_id=source.id)
     if known:
         return known
     _refuse_impossible(act, source, owner)
+    candidates = chain([source.name], (f"{source.name}-{number}" for number in count(1)))
+    free = next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
     copy = act.database.insert(
         Repository,
         owner_id=owner.id,
-        name=free_name(act, owner, name) if name else _free_like(act, owner, source.name),
+        name=check_free_name(act, owner, name) if name else free,
         description=source.description,
         homepage=source.homepage,
         visibility=source.visibility,
         default_branch=source.default_branch,
-        has_issues=False,
+        has_issues=False,  # as on GitHub, where the issues of a fork must be switched on
         parent_id=source.id,
         created_at=act.now,
         updated_at=act.now,
         pushed_at=source.pushed_at,
     )
-    forget_redirect(act, owner, copy.name)
+    remove_redirect(act, owner, copy.name)
     act.world.storage.create_fork(copy.id, source.id)
     if default_branch_only:
         _keep_default_branch(act, copy)
@@ -54,11 +55,6 @@ def _refuse_impossible(act: Act, source: Repository, owner: User) -> None:
         raise ForbiddenRefusal("Forking is disabled for this repository.")
     if not act.git(source).refs("refs/heads/"):
         raise ForbiddenRefusal(EMPTY)
-
-
-def _free_like(act: Act, owner: User, name: str) -> str:
-    candidates = chain([name], (f"{name}-{number}" for number in count(1)))
-    return next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
 
 
 def _keep_default_branch(act: Act, repository: Repository) -> None:

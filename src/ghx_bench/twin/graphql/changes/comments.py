@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_bench.twin.commands import comments, labels, reactions
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
 from ghx_bench.twin.graphql.failures import LACKS
 from ghx_bench.twin.graphql.subjects import ReactionsOf

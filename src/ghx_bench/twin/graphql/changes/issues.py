@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_bench.twin.commands import issues
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal

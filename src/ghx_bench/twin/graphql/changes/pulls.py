@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from ghx_bench.twin.commands import merges, pulls
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands import merges, pulls, reviews
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.changes.issues import account, put_metadata
 from ghx_bench.twin.queries import lookup
@@ -121,14 +121,14 @@ def enable_pull_request_auto_merge(change: Change, *, pull_request_id: str, **wa
     pull, expected = _pull(change, pull_request_id), wanted.get("expected_head_oid")
     if expected and expected != pull.head_sha:
         raise ConflictRefusal("Head branch was modified. Review and try the merge again.")
-    pulls.enable_auto_merge(change.act, pull, **_manner(wanted))
+    merges.enable_auto_merge(change.act, pull, **_manner(wanted))
     return {"pull_request": pull, "actor": change.actor}
 
 
 def disable_pull_request_auto_merge(change: Change, *, pull_request_id: str) -> Outcome:
     """Take the standing request to merge back."""
     pull = _pull(change, pull_request_id)
-    pulls.disable_auto_merge(change.act, pull)
+    merges.disable_auto_merge(change.act, pull)
     return {"pull_request": pull, "actor": change.actor}
 
 
@@ -178,7 +178,7 @@ def request_reviews_by_login(
 
 def _request(change: Change, identity: str, users: list[User], teams: list[Team], *, union: bool | None) -> Outcome:
     pull = _pull(change, identity)
-    pulls.request_reviews(change.act, pull, users=users, teams=teams, replace=not union)
+    reviews.request_reviews(change.act, pull, users=users, teams=teams, replace=not union)
     people = [one for one in users if one.type == "User"]
     edge = AsEdge(people[0]) if people else None
     return {"pull_request": pull, "actor": change.actor, "requested_reviewers_edge": edge}

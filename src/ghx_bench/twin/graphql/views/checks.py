@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from ghx_bench.twin.gitnodes import git_node_id
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
-from ghx_bench.twin.nodes import record_of
+from ghx_bench.twin.nodes import find_record, git_node_id
 from ghx_bench.twin.queries import lookup, pulls, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
@@ -208,7 +207,7 @@ def _is_required(
 
 def _pull(view: RecordView[Any], home: Repository, identity: str | None, number: int | None) -> Pull:
     if identity is not None:
-        found = record_of(view.context.database, identity)
+        found = find_record(view.context.database, identity)
         if not isinstance(found, Pull) or found.repository_id != home.id:
             raise NotFoundRefusal(f"Could not resolve to a node with the global id of '{identity}'")
         return found

@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit
-from ghx_bench.twin.gitnodes import Kind, git_node_id
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.subjects import (
     ActorThing,
@@ -20,7 +19,7 @@ from ghx_bench.twin.graphql.subjects import (
     TreeThing,
 )
 from ghx_bench.twin.graphql.views.base import Linked, View
-from ghx_bench.twin.nodes import record_of
+from ghx_bench.twin.nodes import GitNodeKind, find_record, git_node_id
 from ghx_bench.twin.queries import checks
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, User
@@ -31,7 +30,7 @@ ThingT = TypeVar("ThingT", bound=GitThing)
 class GitObjectView(View[ThingT], Generic[ThingT]):
     """What every git object shows."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[GitNodeKind]
     __slots__ = ()
 
     def id(self) -> str:
@@ -63,7 +62,7 @@ class CommitView(Linked, GitObjectView[CommitThing]):
     """A commit."""
 
     typename: ClassVar[str] = "Commit"
-    kind: ClassVar[Kind] = "commit"
+    kind: ClassVar[GitNodeKind] = "commit"
     __slots__ = ()
 
     def resource_path(self) -> str:
@@ -189,7 +188,7 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         return git.diff(base, self.subject.sha, from_merge_base=False)
 
     def _emails(self, identity: str | None) -> list[str]:
-        user = record_of(self.context.database, identity) if identity else None
+        user = find_record(self.context.database, identity) if identity else None
         if not isinstance(user, User):
             return []
         return [user.email or "", f"{user.id}+{user.login}@users.noreply.github.com"]
@@ -199,7 +198,7 @@ class TreeView(GitObjectView[TreeThing]):
     """A folder."""
 
     typename: ClassVar[str] = "Tree"
-    kind: ClassVar[Kind] = "tree"
+    kind: ClassVar[GitNodeKind] = "tree"
     __slots__ = ()
 
     def entries(self) -> list[Any]:
@@ -270,7 +269,7 @@ class BlobView(GitObjectView[BlobThing]):
     """The content of a file."""
 
     typename: ClassVar[str] = "Blob"
-    kind: ClassVar[Kind] = "blob"
+    kind: ClassVar[GitNodeKind] = "blob"
     __slots__ = ()
 
     def byte_size(self) -> int:
@@ -301,7 +300,7 @@ class TagView(GitObjectView[TagThing]):
     """An annotated tag."""
 
     typename: ClassVar[str] = "Tag"
-    kind: ClassVar[Kind] = "tag"
+    kind: ClassVar[GitNodeKind] = "tag"
     __slots__ = ()
 
     def message(self) -> str:

@@ -7,7 +7,7 @@ from ghx_bench.twin.graphql.subjects import Subissues, TypeOfIssues
 from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
-from ghx_bench.twin.identity import NodeId
+from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import pulls
 from ghx_bench.twin.state.records import Dependency, Issue, Pull
 

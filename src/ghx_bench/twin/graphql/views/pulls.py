@@ -8,7 +8,7 @@ from ghx_bench.twin.graphql.subjects import AutoMerge, PullCommit, PullFile, Rol
 from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
-from ghx_bench.twin.identity import NodeId
+from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import checks, pulls
 from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository, Review, ReviewRequest, Team, Thread
 
@@ -68,7 +68,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def potential_merge_commit(self) -> Any:
         """Return what a merge would make."""
-        return self._commit(pulls.potential_merge_commit(self.context.world, self.subject))
+        return self._commit(pulls.trial_merge_commit(self.context.world, self.subject))
 
     def mergeable(self) -> str:
         """Return whether git can merge it."""

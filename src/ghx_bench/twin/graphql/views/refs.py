@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ghx_bench.twin.git.errors import GitError
-from ghx_bench.twin.gitnodes import git_node_id
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.lists import PullQuery
 from ghx_bench.twin.graphql.subjects import ActorThing, CommitThing, ComparisonThing, RefThing
 from ghx_bench.twin.graphql.views.base import View
+from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.queries.protections import protection_of
 from ghx_bench.twin.state.records import Pull
 

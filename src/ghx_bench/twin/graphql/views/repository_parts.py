@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from ghx_bench.twin.graphql.connections import Edge
 from ghx_bench.twin.graphql.subjects import Member, Pinned, TopicOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
-from ghx_bench.twin.identity import NodeId
+from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.state.records import Protection
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ghx_bench.twin.commands import signatures
+from ghx_bench.twin.commands import kernel
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.queries import permissions
 from ghx_bench.twin.state.records import Repository
@@ -72,7 +72,7 @@ class RepositorySettings(Linked, RecordView[Repository]):
 
     def viewer_default_commit_email(self) -> str:
         """Return the address that the viewer's commits carry."""
-        return signatures.of_user(self.context.viewer.user, self.subject.created_at).email
+        return kernel.user_signature(self.context.viewer.user, self.subject.created_at).email
 
     def viewer_possible_commit_emails(self) -> list[str]:
         """Return the addresses that the viewer's commits can carry."""

@@ -7,11 +7,19 @@ from fnmatch import fnmatch
 from functools import cached_property
 
 from ghx_bench.twin.git.repository import TreeEntry
-from ghx_bench.twin.queries.languages import language_of
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, parse, unsearchable, words
-from ghx_bench.twin.queries.search.ranges import number_question
-from ghx_bench.twin.queries.search.scopes import in_scope, searched_repositories
-from ghx_bench.twin.queries.search.texts import contains, words_of
+from ghx_bench.twin.queries.composition import language_of
+from ghx_bench.twin.queries.search.grammar import (
+    SCOPES,
+    Leaf,
+    Qualifier,
+    Word,
+    compile_query,
+    parse,
+    query_refusal,
+    words,
+)
+from ghx_bench.twin.queries.search.matching import compile_number, contains_words, split_words
+from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -38,22 +46,23 @@ class CodeMatch:
 
     @property
     def path(self) -> str:
-        """Return where it is in its repository."""
+        """Return the path in its repository."""
         return self.entry.path
 
     @cached_property
     def text(self) -> str:
-        """What the file says; nothing where it is binary."""
+        """The text of the file; empty where it is binary."""
         content = self._world.git(self.repository).blob(self.entry.sha) or b""
+        # Git's own test of a binary file: a NUL among the first 8,000 bytes.
         return "" if b"\0" in content[:8000] else content.decode("utf-8", errors="replace")
 
     @cached_property
     def words(self) -> list[str]:
         """The words of the file."""
-        return words_of(self.text)
+        return split_words(self.text)
 
 
-Question = Callable[[CodeMatch], bool]
+Predicate = Callable[[CodeMatch], bool]
 
 
 def search_code(world: World, viewer: Viewer | None, query: str) -> list[CodeMatch]:
@@ -61,9 +70,9 @@ def search_code(world: World, viewer: Viewer | None, query: str) -> list[CodeMat
     parsed = parse(query, _KNOWN)
     needles = [word.text for word in words(parsed.root)]
     if not needles:
-        raise unsearchable("Must include at least one search term.")
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    repositories = searched_repositories(world, viewer, parsed.root)
+        raise query_refusal("Must include at least one search term.")
+    fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
+    repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _files(world, repository) if fits(one)]
     for hit in hits:
         hit.fragments = tuple(_fragments(hit.text, needles))
@@ -78,14 +87,15 @@ def _files(world: World, repository: Repository) -> Iterator[CodeMatch]:
             yield CodeMatch(world, repository, entry)
 
 
-def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Question:
+def _compile_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Predicate:
     match leaf:
         case Word(text, within):
-            needle = words_of(text)
+            needle = split_words(text)
             in_path = within is not None and "path" in within
             in_file = within is None or "file" in within or not in_path
             return lambda match: (
-                (in_file and contains(match.words, needle)) or (in_path and text.casefold() in match.path.casefold())
+                (in_file and contains_words(match.words, needle))
+                or (in_path and text.casefold() in match.path.casefold())
             )
         case Qualifier(_, ()):
             return lambda _: True
@@ -93,15 +103,15 @@ def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Question:
             within_scope = in_scope(world, viewer, leaf)
             return lambda match: within_scope(match.repository)
         case Qualifier(name, values):
-            return _property(name, tuple(value.casefold() for value in values))
+            return _compile_qualifier(name, tuple(value.casefold() for value in values))
 
 
-def _property(name: str, values: tuple[str, ...]) -> Question:
+def _compile_qualifier(name: str, values: tuple[str, ...]) -> Predicate:
     if name == "size":
-        sizes = [number_question(value) for value in values]
+        sizes = [compile_number(value) for value in values]
         return lambda match: any(fits(match.entry.size or 0) for fits in sizes)
     extensions = tuple(f".{value.lstrip('.')}" for value in values)
-    questions: dict[str, Question] = {
+    questions: dict[str, Predicate] = {
         "path": lambda match: any(_on_path(match.path.casefold(), value) for value in values),
         "filename": lambda match: any(value in match.path.casefold().rpartition("/")[2] for value in values),
         "extension": lambda match: match.path.casefold().endswith(extensions),

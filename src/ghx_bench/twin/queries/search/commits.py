@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ghx_bench.twin.git.repository import Commit, Signature
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, parse
-from ghx_bench.twin.queries.search.ranges import time_question
-from ghx_bench.twin.queries.search.scopes import account, in_scope, searched_repositories
-from ghx_bench.twin.queries.search.texts import contains, words_of
+from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse
+from ghx_bench.twin.queries.search.matching import compile_time, contains_words, split_words
+from ghx_bench.twin.queries.search.scopes import account, find_repositories, in_scope
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
@@ -27,7 +26,7 @@ class CommitMatch:
     commit: Commit
 
 
-Question = Callable[[CommitMatch], bool]
+Predicate = Callable[[CommitMatch], bool]
 
 
 def search_commits(
@@ -35,8 +34,8 @@ def search_commits(
 ) -> list[CommitMatch]:
     """Return the commits on default branches that fit a query, newest first unless asked otherwise."""
     parsed = parse(query, _KNOWN)
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    repositories = searched_repositories(world, viewer, parsed.root)
+    fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
+    repositories = find_repositories(world, viewer, parsed.root)
     hits = [one for repository in repositories for one in _commits(world, repository) if fits(one)]
     written = sort or (parsed.sort or "").removesuffix("-asc").removesuffix("-desc")
     upwards = order == "asc" if sort else (parsed.sort or "").endswith("-asc")
@@ -53,23 +52,25 @@ def _commits(world: World, repository: Repository) -> Iterator[CommitMatch]:
         yield CommitMatch(repository=repository, commit=commit)
 
 
-def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Question:
+def _compile_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Predicate:
     match leaf:
         case Word(text):
-            needle = words_of(text)
-            return lambda match: contains(words_of(match.commit.message), needle) or match.commit.sha == text.lower()
+            needle = split_words(text)
+            return lambda match: (
+                contains_words(split_words(match.commit.message), needle) or match.commit.sha == text.lower()
+            )
         case Qualifier(_, ()):
             return lambda _: True
         case Qualifier(name) if name in SCOPES:
             within = in_scope(world, viewer, leaf)
             return lambda match: within(match.repository)
         case Qualifier(name, values) if name.partition("-")[0] in _SIGNATURES:
-            return _signed(world, viewer, name, values)
+            return _compile_signature(world, viewer, name, values)
         case Qualifier(name, values):
-            return _property(name, tuple(value.lower() for value in values))
+            return _compile_qualifier(name, tuple(value.lower() for value in values))
 
 
-def _property(name: str, values: tuple[str, ...]) -> Question:
+def _compile_qualifier(name: str, values: tuple[str, ...]) -> Predicate:
     match name:
         case "is":
             return lambda match: match.repository.visibility in values
@@ -83,10 +84,10 @@ def _property(name: str, values: tuple[str, ...]) -> Question:
             return lambda match: any(parent.startswith(values) for parent in match.commit.parents)
 
 
-def _signed(world: World, viewer: Viewer | None, name: str, values: tuple[str, ...]) -> Question:
+def _compile_signature(world: World, viewer: Viewer | None, name: str, values: tuple[str, ...]) -> Predicate:
     who, _, what = name.partition("-")
     if what == "date":
-        times = [time_question(value, world.database.now()) for value in values]
+        times = [compile_time(value, world.database.now()) for value in values]
         return lambda match: any(fits(_signature(match, who).utc) for fits in times)
     if what == "name":
         return lambda match: any(one.casefold() in _signature(match, who).name.casefold() for one in values)

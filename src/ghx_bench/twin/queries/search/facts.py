@@ -1,14 +1,12 @@
-"""What an issue search may ask about one issue, each looked up once per search."""
+"""Everything that an issue search may ask about one issue, looked up at most once per search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from ghx_bench.twin.commands.closing import closing_references
-from ghx_bench.twin.commands.references import mentions
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
-from ghx_bench.twin.queries.search.texts import words_of
-from ghx_bench.twin.state.columns import RecordT
+from ghx_bench.twin.queries.search.matching import split_words
 from ghx_bench.twin.state.records import (
     Assignee,
     Comment,
@@ -28,14 +26,15 @@ from ghx_bench.twin.world import World
 
 
 class Facts:
-    """One issue and everything around it that a query can name."""
+    """One issue with everything that a query can ask about it."""
 
     def __init__(self, world: World, issue: Issue, repository: Repository) -> None:
         self.world, self.issue, self.repository = world, issue, repository
+        self._words: dict[str, list[list[str]]] = {}
 
     @cached_property
     def pull(self) -> Pull | None:
-        """The pull request beside it."""
+        """The pull request of the issue record."""
         return lookup.pull_of(self.world, self.issue)
 
     @cached_property
@@ -51,12 +50,13 @@ class Facts:
     @cached_property
     def labels(self) -> set[str]:
         """The names of the labels, in lower case."""
-        found = self._joined(Label, "JOIN issue_labels AS j ON j.label_id = labels.id WHERE j.issue_id = ?")
+        placed = "JOIN issue_labels AS j ON j.label_id = labels.id WHERE j.issue_id = ?"
+        found = self.world.database.select(Label, placed, (self.issue.id,))
         return {label.name.casefold() for label in found}
 
     @cached_property
     def assignees(self) -> set[int]:
-        """Who it is assigned to."""
+        """The ids of the assignees."""
         return {held.user_id for held in self.world.database.all(Assignee, issue_id=self.issue.id)}
 
     @cached_property
@@ -67,30 +67,30 @@ class Facts:
 
     @cached_property
     def commenters(self) -> set[int]:
-        """Who wrote in the conversation or reviewed."""
+        """The ids of those who commented or reviewed."""
         return {one.author_id for one in (*self.comments, *self.reviews, *self._review_comments)}
 
     @cached_property
     def mentioned(self) -> set[str]:
-        """The logins that its texts call, in lower case."""
+        """The logins that its texts mention, in lower case."""
         bodies = (self.issue.body, *(one.body for one in (*self.comments, *self.reviews, *self._review_comments)))
         return {login for body in bodies for login in mentions(body)}
 
     @cached_property
     def requested(self) -> list[ReviewRequest]:
-        """Who was asked to review."""
+        """The requests for reviews."""
         return self.world.database.all(ReviewRequest, pull_id=self.pull.id) if self.pull else []
 
     @cached_property
     def requested_users(self) -> set[int]:
-        """Who was asked to review, themselves or as a member of a team."""
+        """The ids of those asked to review, themselves or as members of a team."""
         teams = tuple(one.team_id for one in self.requested if one.team_id)
         members = self.world.database.all(TeamMember, team_id=teams) if teams else []
         return {one.user_id for one in self.requested if one.user_id} | {one.user_id for one in members}
 
     @cached_property
     def reactions(self) -> list[str]:
-        """What people reacted with to the issue itself."""
+        """The reactions to the issue itself."""
         found = self.world.database.all(Reaction, subject_kind="issues", subject_id=self.issue.id)
         return [one.content for one in found]
 
@@ -106,9 +106,9 @@ class Facts:
 
     @cached_property
     def closes(self) -> set[tuple[str, str, int]]:
-        """What a pull request says it closes: owner, name (both in lower case) and number."""
+        """The issues that a pull request says it closes: owner, name (both in lower case) and number."""
         found = closing_references(self.issue.body, self.home) if self.issue.is_pull else []
-        return {(owner.casefold(), name.casefold(), number) for owner, name, number in found}
+        return {(one.owner.casefold(), one.name.casefold(), one.number) for one in found}
 
     @property
     def comment_count(self) -> int:
@@ -117,32 +117,16 @@ class Facts:
 
     def words(self, field: str) -> list[list[str]]:
         """Return the words of each text of a field: title, body or comments."""
-        return self._words[field]() if field in self._words else []
-
-    @cached_property
-    def _words(self) -> dict[str, Callable[[], list[list[str]]]]:
-        return {
-            "title": lambda: [self._title_words],
-            "body": lambda: [self._body_words],
-            "comments": lambda: self._comment_words,
-        }
-
-    @cached_property
-    def _title_words(self) -> list[str]:
-        return words_of(self.issue.title)
-
-    @cached_property
-    def _body_words(self) -> list[str]:
-        return words_of(self.issue.body)
-
-    @cached_property
-    def _comment_words(self) -> list[list[str]]:
-        return [words_of(one.body) for one in (*self.comments, *self.reviews, *self._review_comments)]
+        if field not in self._words:  # read and split when a query asks for them: most ask for few fields
+            texts: dict[str, Callable[[], Iterable[str | None]]] = {
+                "title": lambda: (self.issue.title,),
+                "body": lambda: (self.issue.body,),
+                "comments": lambda: (one.body for one in (*self.comments, *self.reviews, *self._review_comments)),
+            }
+            self._words[field] = [split_words(text) for text in texts[field]()] if field in texts else []
+        return self._words[field]
 
     @cached_property
     def _review_comments(self) -> list[ReviewComment]:
         reviews = tuple(review.id for review in self.reviews)
         return self.world.database.all(ReviewComment, review_id=reviews) if reviews else []
-
-    def _joined(self, model: type[RecordT], rest: str) -> list[RecordT]:
-        return self.world.database.select(model, rest, (self.issue.id,))

@@ -56,14 +56,14 @@ class Qualifier:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What must not be so."""
+    """A part that must not hold."""
 
     part: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What must all be so; nothing is demanded where it is empty."""
+    """Parts that must all hold; an empty one always does."""
 
     parts: tuple["Node", ...]
 
@@ -92,29 +92,29 @@ class Query:
 def parse(text: str, known: Collection[str]) -> Query:
     """Parse a query in which these qualifiers are known; refuses one past GitHub's limits."""
     if len(text) > LONGEST_QUERY:
-        raise unsearchable(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise query_refusal(f"The search is longer than {LONGEST_TEXT} characters.")
     tokens = list(_tokens(text, {*known, "sort", "in"}))
     orders = [token.values[0] for token in tokens if isinstance(token, Qualifier) and token.name == "sort"]
     root = _Parser(tokens).query()
     if sum(len(word.text) for word in words(root)) > LONGEST_TEXT:
-        raise unsearchable(f"The search is longer than {LONGEST_TEXT} characters.")
+        raise query_refusal(f"The search is longer than {LONGEST_TEXT} characters.")
     return Query(root, orders[-1] if orders else None)
 
 
-def compiled(node: Node, leaf: Callable[[Leaf], Callable[[Subject], bool]]) -> Callable[[Subject], bool]:
-    """Turn a query into a question to one subject; `leaf` answers for words and qualifiers."""
+def compile_query(node: Node, leaf: Callable[[Leaf], Callable[[Subject], bool]]) -> Callable[[Subject], bool]:
+    """Return the predicate of a query; `leaf` compiles words and qualifiers."""
     match node:
         case Word() | Qualifier():
             return leaf(node)
         case Not(part):
-            inner = compiled(part, leaf)
+            inner = compile_query(part, leaf)
             return lambda subject: not inner(subject)
         case All(parts):
-            questions = [compiled(part, leaf) for part in parts]
-            return lambda subject: all(question(subject) for question in questions)
+            predicates = [compile_query(part, leaf) for part in parts]
+            return lambda subject: all(holds(subject) for holds in predicates)
         case Either(parts):
-            questions = [compiled(part, leaf) for part in parts]
-            return lambda subject: any(question(subject) for question in questions)
+            predicates = [compile_query(part, leaf) for part in parts]
+            return lambda subject: any(holds(subject) for holds in predicates)
         case _:
             assert_never(node)
 
@@ -135,18 +135,18 @@ def words(node: Node) -> Iterator[Word]:
             assert_never(node)
 
 
-def demanded(node: Node) -> Iterator[Node]:
+def required_parts(node: Node) -> Iterator[Node]:
     """Yield the parts that every result must meet, so that a search can start from fewer candidates."""
     if isinstance(node, All):
         for part in node.parts:
-            yield from demanded(part)
+            yield from required_parts(part)
     elif isinstance(node, Either) and len(node.parts) == 1:
-        yield from demanded(node.parts[0])
+        yield from required_parts(node.parts[0])
     else:
         yield node
 
 
-def unsearchable(message: str) -> InvalidRefusal:
+def query_refusal(message: str) -> InvalidRefusal:
     """Return the refusal of a query."""
     return InvalidRefusal(errors=(FieldError(resource="Search", field="q", code="invalid", message=message),))
 
@@ -162,12 +162,12 @@ def _tokens(text: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
             case "minus":
                 yield "NOT"
             case "qualifier" | "phrase" | "word":
-                yield from _leaf(written, match.lastgroup, known)
+                yield from _leaf_tokens(written, match.lastgroup, known)
             case _:
                 pass
 
 
-def _leaf(written: str, kind: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
+def _leaf_tokens(written: str, kind: str, known: Collection[str]) -> Iterator[Mark | Leaf]:
     if kind == "word" and written in _OPERATORS:
         yield _OPERATORS[written]
         return
@@ -178,7 +178,8 @@ def _leaf(written: str, kind: str, known: Collection[str]) -> Iterator[Mark | Le
     if kind == "qualifier" and name.lower() in known:
         yield Qualifier(name.lower(), tuple(_values(rest)))
     else:
-        yield Word(_unquoted(bare) if kind == "phrase" else bare.replace('"', " "))
+        phrase = _ESCAPED.sub(r"\1", bare.removeprefix('"').removesuffix('"'))
+        yield Word(phrase if kind == "phrase" else bare.replace('"', " "))
 
 
 def _values(text: str) -> Iterator[str]:
@@ -186,10 +187,6 @@ def _values(text: str) -> Iterator[str]:
         value = _ESCAPED.sub(r"\1", match[1]) if match[1] is not None else match[2]
         if value.strip():
             yield value.strip()
-
-
-def _unquoted(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text.removeprefix('"').removesuffix('"'))
 
 
 class _Parser:
@@ -205,7 +202,7 @@ class _Parser:
 
     def _side_by_side(self, depth: int) -> list[Node]:
         if depth > DEEPEST:
-            raise unsearchable("The search has too many levels of parentheses.")
+            raise query_refusal("The search has too many levels of parentheses.")
         parts: list[Node] = []
         while self._peek() not in {None, ")"}:
             parts += self._either(depth)
@@ -250,26 +247,27 @@ class _Parser:
 
 
 def _conjunction(parts: list[Node]) -> Node:
+    # Side by side, `in:` narrows where words are looked for, and several scopes (`repo:a repo:b`) widen the search.
     qualifiers = [part for part in parts if isinstance(part, Qualifier)]
     fields = frozenset(value.lower() for one in qualifiers if one.name == "in" for value in one.values)
     scopes = tuple(one for one in qualifiers if one.name in SCOPES and one.values)
     rest = [part for part in parts if not (isinstance(part, Qualifier) and part.name in {*SCOPES, "in"})]
-    placed = [_placed(part, fields) if fields else part for part in rest]
+    placed = [_within(part, fields) if fields else part for part in rest]
     everything = [*placed, *((Either(scopes),) if scopes else ())]
     return everything[0] if len(everything) == 1 else All(tuple(everything))
 
 
-def _placed(node: Node, fields: frozenset[str]) -> Node:
+def _within(node: Node, fields: frozenset[str]) -> Node:
     match node:
         case Word():
             return node if node.within is not None else replace(node, within=fields)
         case Qualifier():
             return node
         case Not(part):
-            return Not(_placed(part, fields))
+            return Not(_within(part, fields))
         case All(parts):
-            return All(tuple(_placed(part, fields) for part in parts))
+            return All(tuple(_within(part, fields) for part in parts))
         case Either(parts):
-            return Either(tuple(_placed(part, fields) for part in parts))
+            return Either(tuple(_within(part, fields) for part in parts))
         case _:
             assert_never(node)

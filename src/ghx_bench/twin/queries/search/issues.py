@@ -4,12 +4,20 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.grammar import Leaf, Qualifier, Query, Word, compiled, demanded, parse, words
-from ghx_bench.twin.queries.search.people import Question
-from ghx_bench.twin.queries.search.properties import KNOWN, Properties
-from ghx_bench.twin.queries.search.scopes import searched_repositories
-from ghx_bench.twin.queries.search.texts import contains, words_of
-from ghx_bench.twin.state.records import Issue, Repository
+from ghx_bench.twin.queries.search.grammar import (
+    Leaf,
+    Qualifier,
+    Query,
+    Word,
+    compile_query,
+    parse,
+    required_parts,
+    words,
+)
+from ghx_bench.twin.queries.search.matching import contains_words, split_words
+from ghx_bench.twin.queries.search.qualifiers import KNOWN, Predicate, Qualifiers
+from ghx_bench.twin.queries.search.scopes import find_repositories
+from ghx_bench.twin.state.records import Issue
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -33,41 +41,34 @@ def search_issues(
     """
     parsed = parse(query, KNOWN)
     found = _candidates(world, viewer, parsed, kind)
-    properties = Properties(world, viewer, found)
-    fits = compiled(parsed.root, lambda leaf: _question(leaf, properties))
+    qualifiers = Qualifiers(world, viewer, found)
+    fits = compile_query(parsed.root, lambda leaf: _compile_leaf(leaf, qualifiers))
     hits = [facts for facts in found if fits(facts)]
-    return [facts.issue for facts in _ordered(hits, parsed, sort, order)]
+    return [facts.issue for facts in _sort_hits(hits, parsed, sort, order)]
 
 
-def _question(leaf: Leaf, properties: Properties) -> Question:
+def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
     match leaf:
-        case Word():
-            return _word_question(leaf)
+        case Word(text, within):
+            needle = split_words(text)
+            fields = (within or _FIELDS) & _FIELDS or _FIELDS
+            return lambda facts: any(contains_words(words, needle) for field in fields for words in facts.words(field))
         case Qualifier():
-            return properties.question(leaf)
-
-
-def _word_question(word: Word) -> Question:
-    needle = words_of(word.text)
-    fields = (word.within or _FIELDS) & _FIELDS or _FIELDS
-    return lambda facts: any(contains(text, needle) for field in fields for text in facts.words(field))
+            return qualifiers.compile(leaf)
 
 
 def _candidates(world: World, viewer: Viewer | None, parsed: Query, kind: Kind | None) -> list[Facts]:
-    repositories = {one.id: one for one in searched_repositories(world, viewer, parsed.root)}
+    repositories = {one.id: one for one in find_repositories(world, viewer, parsed.root)}
     equals: dict[str, Any] = {"repository_id": tuple(repositories)}
-    for part in demanded(parsed.root):
+    for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
             equals |= _CHEAP.get((part.name, part.values[0].lower()), {})
     found = [one for one in world.database.all(Issue, **equals) if kind is None or one.is_pull == (kind == "pr")]
-    return [Facts(world, issue, repositories[issue.repository_id]) for issue in found if _is_shown(issue, repositories)]
+    homes = ((issue, repositories[issue.repository_id]) for issue in found)
+    return [Facts(world, issue, home) for issue, home in homes if issue.is_pull or home.has_issues]
 
 
-def _is_shown(issue: Issue, repositories: dict[int, Repository]) -> bool:
-    return issue.is_pull or repositories[issue.repository_id].has_issues
-
-
-# What the database can leave out by itself; the full question is asked of the rest.
+# What the database can leave out by an index or a column; the whole query is then asked of the rest.
 _CHEAP: dict[tuple[str, str], dict[str, object]] = {
     ("is", "open"): {"state": "open"},
     ("state", "open"): {"state": "open"},
@@ -78,20 +79,27 @@ _CHEAP: dict[tuple[str, str], dict[str, object]] = {
 }
 
 
-def _ordered(hits: list[Facts], parsed: Query, sort: str | None, order: str) -> list[Facts]:
-    field, direction = _sort(parsed, sort, order)
+def _sort_hits(hits: list[Facts], parsed: Query, sort: str | None, order: str) -> list[Facts]:
+    field, direction = _parse_sort(parsed, sort, order)
     key = _KEYS.get(field)
     if key is None and field.startswith("reactions-"):
         content = field.removeprefix("reactions-")
         meant = {"thumbs_up": "+1", "thumbs_down": "-1", "smile": "laugh", "tada": "hooray"}.get(content, content)
-        return _sorted(hits, lambda facts: facts.reactions.count(meant), direction)
+        return _sort_by(hits, lambda facts: facts.reactions.count(meant), direction)
     if key is None:
-        titles = [words_of(word.text) for word in words(parsed.root)]
-        return _sorted(hits, lambda facts: (_weight(facts, titles), facts.issue.created_at), "desc")
-    return _sorted(hits, key, direction)
+        needles = [split_words(word.text) for word in words(parsed.root)]
+        return _sort_by(
+            hits,
+            lambda facts: (
+                sum(contains_words(title, needle) for needle in needles for title in facts.words("title")),
+                facts.issue.created_at,
+            ),
+            "desc",
+        )
+    return _sort_by(hits, key, direction)
 
 
-def _sort(parsed: Query, sort: str | None, order: str) -> tuple[str, str]:
+def _parse_sort(parsed: Query, sort: str | None, order: str) -> tuple[str, str]:
     if sort or not parsed.sort:
         return (sort or "best-match").lower(), order.lower()
     written = parsed.sort.lower()
@@ -101,15 +109,11 @@ def _sort(parsed: Query, sort: str | None, order: str) -> tuple[str, str]:
     return written, "desc"
 
 
-def _sorted(hits: list[Facts], key: Callable[[Facts], object], direction: str) -> list[Facts]:
+def _sort_by(hits: list[Facts], key: Callable[[Facts], object], direction: str) -> list[Facts]:
     def full(facts: Facts) -> tuple[object, int]:
         return key(facts), facts.issue.id
 
     return sorted(hits, key=full, reverse=direction != "asc")  # pyright: ignore[reportArgumentType] - keys of one field compare
-
-
-def _weight(facts: Facts, needles: list[list[str]]) -> int:
-    return sum(contains(text, needle) for needle in needles for text in facts.words("title"))
 
 
 _KEYS: dict[str, Callable[[Facts], object]] = {

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.languages import primary_language
+from ghx_bench.twin.queries.composition import primary_language
 from ghx_bench.twin.queries.permissions import visible_repositories
-from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compiled, demanded, parse
-from ghx_bench.twin.queries.search.ranges import number_question, time_question
-from ghx_bench.twin.queries.search.scopes import in_scope, searched_repositories
+from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse, required_parts
+from ghx_bench.twin.queries.search.matching import compile_number, compile_time
+from ghx_bench.twin.queries.search.scopes import find_repositories, in_scope
 from ghx_bench.twin.refusals import NotImplementedRefusal
 from ghx_bench.twin.state.records import Issue, Membership, Repository, User
 from ghx_bench.twin.viewer import Viewer
@@ -31,15 +31,15 @@ def search_repositories(
 ) -> list[Repository]:
     """Return the repositories that fit a query; forks only where `fork:` asks for them."""
     parsed = parse(query, _KNOWN)
-    fits = compiled(parsed.root, lambda leaf: _question(world, viewer, leaf))
-    asked = {part.name for part in demanded(parsed.root) if isinstance(part, Qualifier)}
-    found = [one for one in searched_repositories(world, viewer, parsed.root) if fits(one)]
+    fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
+    asked = {part.name for part in required_parts(parsed.root) if isinstance(part, Qualifier)}
+    found = [one for one in find_repositories(world, viewer, parsed.root) if fits(one)]
     shown = [one for one in found if "fork" in asked or one.parent_id is None]
     written, _, direction = (parsed.sort or "").partition("-")
     keys: dict[str, Callable[[Repository], str | int]] = {
         "updated": lambda repository: repository.pushed_at,
         "forks": lambda repository: _forks(world, repository),
-        "help-wanted-issues": lambda repository: _open_issues(world, repository),
+        "help-wanted-issues": lambda one: world.database.count(Issue, repository_id=one.id, state="open"),
     }
     key = keys.get(sort or written, lambda repository: repository.created_at)
     upwards = (order if sort else direction) == "asc"
@@ -49,38 +49,44 @@ def search_repositories(
 def search_users(world: World, viewer: Viewer | None, query: str) -> list[User]:
     """Return the accounts whose login, name or address holds every word of a query, by login."""
     parsed = parse(query, {"type", "user", "org", "repos", "created", "location"})
-    fits = compiled(parsed.root, lambda leaf: _account_question(world, viewer, leaf))
+    fits = compile_query(parsed.root, lambda leaf: _compile_account_leaf(world, viewer, leaf))
     return [user for user in world.database.all(User, order="login") if fits(user)]
 
 
-def _question(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[Repository], bool]:
+def _compile_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[Repository], bool]:
     match leaf:
         case Word(text, within):
-            return _text_question(text, (within or _FIELDS) & _FIELDS or _FIELDS)
+            return _compile_text(text, (within or _FIELDS) & _FIELDS or _FIELDS)
         case Qualifier(_, ()):
             return lambda _: True
         case Qualifier(name) if name in SCOPES:
             return in_scope(world, viewer, leaf)
         case Qualifier(name, values) if name in _TIMES:
-            times, time = [time_question(value, world.database.now()) for value in values], _TIMES[name]
+            times, time = [compile_time(value, world.database.now()) for value in values], _TIMES[name]
             return lambda repository: any(fits(time(repository)) for fits in times)
         case Qualifier(name) if name in _UNSUPPORTED:
             raise NotImplementedRefusal(f"The twin cannot search repositories by `{name}:` yet.")
         case Qualifier(name, values):
-            return _property(world, name, tuple(value.lower() for value in values))
+            return _compile_qualifier(world, name, tuple(value.lower() for value in values))
 
 
-def _property(world: World, name: str, values: tuple[str, ...]) -> Callable[[Repository], bool]:
+def _compile_qualifier(world: World, name: str, values: tuple[str, ...]) -> Callable[[Repository], bool]:
     wanted = set(values)
     numbers: dict[str, Callable[[Repository], int]] = {
         "topics": lambda repository: len(repository.topics),
         "forks": lambda repository: _forks(world, repository),
-        "stars": lambda _: 0,  # nobody has given any
+        "stars": lambda _: 0,  # no world has stars
     }
     if name in numbers:
-        return _counted(values, numbers[name])
+        fitting, number = [compile_number(value) for value in values], numbers[name]
+        return lambda repository: any(fits(number(repository)) for fits in fitting)
     questions: dict[str, Callable[[Repository], bool]] = {
-        "is": lambda repository: bool(wanted & _states(repository)),
+        "is": lambda repository: (
+            repository.visibility in wanted
+            or (repository.archived and "archived" in wanted)
+            or (repository.is_template and "template" in wanted)
+            or (repository.parent_id is not None and "fork" in wanted)
+        ),
         "visibility": lambda repository: repository.visibility in wanted,
         "archived": lambda repository: repository.archived == ("true" in wanted),
         "template": lambda repository: repository.is_template == ("true" in wanted),
@@ -91,12 +97,7 @@ def _property(world: World, name: str, values: tuple[str, ...]) -> Callable[[Rep
     return questions[name]
 
 
-def _counted(values: tuple[str, ...], number: Callable[[Repository], int]) -> Callable[[Repository], bool]:
-    numbers = [number_question(value) for value in values]
-    return lambda repository: any(fits(number(repository)) for fits in numbers)
-
-
-def _text_question(text: str, fields: frozenset[str]) -> Callable[[Repository], bool]:
+def _compile_text(text: str, fields: frozenset[str]) -> Callable[[Repository], bool]:
     wanted = text.casefold()
 
     def holds(repository: Repository) -> bool:
@@ -106,20 +107,11 @@ def _text_question(text: str, fields: frozenset[str]) -> Callable[[Repository], 
     return holds
 
 
-def _states(repository: Repository) -> set[str]:
-    flags = {"archived": repository.archived, "template": repository.is_template, "fork": repository.parent_id}
-    return {repository.visibility, *(name for name, flag in flags.items() if flag)}
-
-
 def _forks(world: World, repository: Repository) -> int:
     return world.database.count(Repository, parent_id=repository.id)
 
 
-def _open_issues(world: World, repository: Repository) -> int:
-    return world.database.count(Issue, repository_id=repository.id, state="open")
-
-
-def _account_question(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[User], bool]:
+def _compile_account_leaf(world: World, viewer: Viewer | None, leaf: Leaf) -> Callable[[User], bool]:
     match leaf:
         case Word(text, within):
             fields = within or frozenset({"login", "name", "email"})
@@ -128,19 +120,20 @@ def _account_question(world: World, viewer: Viewer | None, leaf: Leaf) -> Callab
             kinds = {"Organization" if value.lower() in {"org", "organization"} else "User" for value in values}
             return lambda user: user.type in kinds
         case Qualifier("created", values):
-            times = [time_question(value, world.database.now()) for value in values]
+            times = [compile_time(value, world.database.now()) for value in values]
             return lambda user: any(fits(user.created_at) for fits in times)
         case Qualifier("repos", values):
-            numbers = [number_question(value) for value in values]
+            numbers = [compile_number(value) for value in values]
             visible = [one.owner_id for one in visible_repositories(world, viewer)]
             return lambda user: any(fits(visible.count(user.id)) for fits in numbers)
         case Qualifier("location", values):
             return lambda user: any(value.casefold() in (user.location or "").casefold() for value in values)
         case Qualifier(_, values):
             logins = {value.casefold() for value in values}
-            return lambda user: user.login.casefold() in logins or _is_member(world, user, logins)
 
+            def is_meant(user: User) -> bool:
+                memberships = world.database.all(Membership, user_id=user.id)
+                owners = (lookup.user_by_id(world, one.organization_id) for one in memberships)
+                return any(one.login.casefold() in logins for one in (user, *owners))
 
-def _is_member(world: World, user: User, logins: set[str]) -> bool:
-    memberships = world.database.all(Membership, user_id=user.id)
-    return any(lookup.user_by_id(world, one.organization_id).login.casefold() in logins for one in memberships)
+            return is_meant

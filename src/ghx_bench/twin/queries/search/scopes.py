@@ -1,10 +1,10 @@
-"""Where a search looks: the repositories a viewer may see, narrowed by `repo:`, `user:` and `org:`."""
+"""The scope of a search: the repositories a viewer may see, narrowed by `repo:`, `user:` and `org:`."""
 
 from collections.abc import Callable, Iterable
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.permissions import visible_repositories
-from ghx_bench.twin.queries.search.grammar import SCOPES, Either, Node, Qualifier, demanded
+from ghx_bench.twin.queries.search.grammar import SCOPES, Either, Node, Qualifier, required_parts
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Repository, User
 from ghx_bench.twin.viewer import Viewer
@@ -21,28 +21,35 @@ _UNKNOWN_USER = (
 
 
 class UnknownSubjectRefusal(InvalidRefusal):
-    """A query names users or repositories that are not there; GraphQL answers with no results instead."""
+    """A query names only unknown users or repositories; GraphQL answers with no results instead."""
 
     def __init__(self, message: str) -> None:
         error = FieldError(resource="Search", field="q", code="invalid", message=message)
         super().__init__(errors=(error,))
 
 
-def searched_repositories(world: World, viewer: Viewer | None, root: Node) -> list[Repository]:
-    """Return the repositories that can hold results; refuses a query whose every scope is unknown."""
+def find_repositories(world: World, viewer: Viewer | None, root: Node) -> list[Repository]:
+    """Return the repositories that can hold results; refuse a query whose every scope is unknown."""
     found = visible_repositories(world, viewer)
-    for part in demanded(root):
-        scopes = _scopes(part)
-        if scopes:
-            fits = [one for one in found if any(in_scope(world, viewer, scope)(one) for scope in scopes)]
-            if not fits and not any(_exists(world, viewer, scope) for scope in scopes):
-                raise UnknownSubjectRefusal(_UNKNOWN_SCOPE)
-            found = fits
+    for part in required_parts(root):
+        members = part.parts if isinstance(part, Either) else (part,)
+        scopes = [one for one in members if isinstance(one, Qualifier) and one.name in SCOPES]
+        if not scopes or len(scopes) < len(members):
+            continue  # an alternative that is no scope lets other repositories in
+        fits = [one for one in found if any(in_scope(world, viewer, scope)(one) for scope in scopes)]
+        known = (
+            _repository(world, viewer, value) if scope.name == "repo" else account(world, viewer, value)
+            for scope in scopes
+            for value in scope.values
+        )
+        if not fits and not any(known):
+            raise UnknownSubjectRefusal(_UNKNOWN_SCOPE)
+        found = fits
     return found
 
 
 def in_scope(world: World, viewer: Viewer | None, scope: Qualifier) -> Callable[[Repository], bool]:
-    """Return whether a repository is meant by `repo:`, `user:` or `org:`."""
+    """Return the predicate of `repo:`, `user:` or `org:`."""
     if scope.name == "repo":
         meant = {one.id for value in scope.values if (one := _repository(world, viewer, value))}
         return lambda repository: repository.id in meant
@@ -51,7 +58,7 @@ def in_scope(world: World, viewer: Viewer | None, scope: Qualifier) -> Callable[
 
 
 def account(world: World, viewer: Viewer | None, login: str) -> User | None:
-    """Return who a value means: `@me`, a login, `app/name` for a bot."""
+    """Return the account that a value means: `@me`, a login, `app/name` for a bot."""
     if login.lower() == "@me":
         return viewer.user if viewer else None
     spelled = f"{login[4:]}[bot]" if login.lower().startswith("app/") else login.removeprefix("@")
@@ -61,24 +68,12 @@ def account(world: World, viewer: Viewer | None, login: str) -> User | None:
         return None
 
 
-def known_accounts(world: World, viewer: Viewer | None, logins: Iterable[str]) -> set[int]:
-    """Return the ids of those meant; refuses a query that names only people who are not there."""
+def find_accounts(world: World, viewer: Viewer | None, logins: Iterable[str]) -> set[int]:
+    """Return the ids of accounts; refuse a query that names only unknown ones."""
     found = {one.id for login in logins if (one := account(world, viewer, login))}
     if not found:
         raise UnknownSubjectRefusal(_UNKNOWN_USER)
     return found
-
-
-def _scopes(part: Node) -> list[Qualifier]:
-    members = part.parts if isinstance(part, Either) else (part,)
-    scopes = [one for one in members if isinstance(one, Qualifier) and one.name in SCOPES]
-    return scopes if len(scopes) == len(members) else []
-
-
-def _exists(world: World, viewer: Viewer | None, scope: Qualifier) -> bool:
-    if scope.name == "repo":
-        return any(_repository(world, viewer, value) for value in scope.values)
-    return any(account(world, viewer, value) for value in scope.values)
 
 
 def _repository(world: World, viewer: Viewer | None, full_name: str) -> Repository | None:

@@ -7,7 +7,7 @@ from ghx_bench.twin.commands import workflow_runs as commands
 from ghx_bench.twin.commands import workflows
 from ghx_bench.twin.commands.checks import RUN_STATUSES
 from ghx_bench.twin.queries import workflow_runs
-from ghx_bench.twin.queries.search.ranges import time_question
+from ghx_bench.twin.queries.search.matching import compile_time
 from ghx_bench.twin.queries.workflow_runs import Origin
 from ghx_bench.twin.reply import JsonObject, Reply, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
@@ -130,7 +130,7 @@ def _run_command(request: RestRequest, command: Callable[[Act, WorkflowRun], obj
 def _switch(request: RestRequest, *, on: bool) -> Reply:
     found = _workflow(request)
     with request.acting() as act:
-        workflows.switch(act, found, on=on)
+        workflows.set_enabled(act, found, on=on)
     return no_content()
 
 
@@ -164,7 +164,7 @@ def _run_filter(request: RestRequest) -> Callable[[WorkflowRun, RunAttempt], boo
     """Return the filter for what the query asks beyond the columns of a run: the status and actor of an attempt."""
     query, world = request.query, request.world
     status, actor = query.get("status"), query.get("actor", "").lower().removesuffix("[bot]")
-    created = time_question(query["created"], world.database.now()) if query.get("created") else None
+    created = compile_time(query["created"], world.database.now()) if query.get("created") else None
 
     def is_wanted(run: WorkflowRun, attempt: RunAttempt) -> bool:
         if status and status != (attempt.status if status in RUN_STATUSES else attempt.conclusion):

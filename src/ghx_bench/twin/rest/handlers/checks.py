@@ -3,7 +3,7 @@
 from typing import Any
 
 from ghx_bench.twin.commands import checks
-from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
 from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply

@@ -27,7 +27,7 @@ def add_labels(request: RestRequest) -> Reply:
     """Add labels to an issue."""
     found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
-        found = issues.add_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
+        found = issues.add_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
     return _labels_reply(request, found)
 
 
@@ -35,7 +35,7 @@ def set_labels(request: RestRequest) -> Reply:
     """Set labels for an issue."""
     found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
     with request.acting() as act:
-        found = issues.set_labels(act, found, issues.named_labels(act, home, names, create_missing=True))
+        found = issues.set_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
     return _labels_reply(request, found)
 
 

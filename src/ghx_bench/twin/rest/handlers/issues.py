@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ghx_bench.twin.commands import issues, pulls
-from ghx_bench.twin.commands.unset import UNSET, Unset
+from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
@@ -45,7 +45,7 @@ def create_issue(request: RestRequest) -> Reply:
             home,
             title=title,
             body=body.text("body"),
-            labels=issues.named_labels(act, home, names or [], create_missing=True),
+            labels=issues.find_labels(act, home, names or [], create_missing=True),
             assignees=_assignees(request, body) or [] if triages else [],
             milestone=_milestone(request, home, body) if triages else None,
         )
@@ -132,7 +132,7 @@ def _update_text(act: Act, issue: Issue, body: Body) -> Issue:
 def _update_metadata(act: Act, request: RestRequest, home: Repository, issue: Issue, body: Body) -> Issue:
     names, people = _label_names(body), _assignees(request, body)
     if names is not None:
-        issue = issues.set_labels(act, issue, issues.named_labels(act, home, names, create_missing=True))
+        issue = issues.set_labels(act, issue, issues.find_labels(act, home, names, create_missing=True))
     if people is not None:
         issue = issues.set_assignees(act, issue, people)
     if "milestone" in body:

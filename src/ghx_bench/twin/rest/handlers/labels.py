@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ghx_bench.twin.commands import labels, milestones
-from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items

@@ -1,7 +1,7 @@
 """Pull requests: lists, single ones, merges and review requests."""
 
-from ghx_bench.twin.commands import merges, pulls
-from ghx_bench.twin.commands.unset import UNSET
+from ghx_bench.twin.commands import merges, pulls, reviews
+from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
@@ -159,7 +159,7 @@ def request_reviewers(request: RestRequest) -> Reply:
     found = from_path.pull(request)
     users, teams = _reviewers(request, request.body())
     with request.acting() as act:
-        found = pulls.request_reviews(act, found, users=users, teams=teams)
+        found = reviews.request_reviews(act, found, users=users, teams=teams)
     return created(render.pull(request.view, found))
 
 
@@ -169,7 +169,7 @@ def remove_reviewers(request: RestRequest) -> Reply:
     body.require("reviewers")
     users, teams = _reviewers(request, body)
     with request.acting() as act:
-        found = pulls.remove_review_requests(act, found, users=users, teams=teams)
+        found = reviews.remove_review_requests(act, found, users=users, teams=teams)
     return json_reply(render.pull(request.view, found))
 
 

@@ -1,7 +1,7 @@
 """Commits, as the repository API shows them and as the git database does."""
 
 from ghx_bench.twin.git.objects import Commit, FileDiff, Signature
-from ghx_bench.twin.gitnodes import git_node_id
+from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.users import simple_user
 from ghx_bench.twin.rest.render.view import View, quote_part

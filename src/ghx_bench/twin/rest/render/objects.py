@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from ghx_bench.twin.git.objects import AnnotatedTag, Signature, TreeEntry
 from ghx_bench.twin.git.repository import GitRepository
-from ghx_bench.twin.gitnodes import git_node_id
+from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import UNSIGNED, signature
 from ghx_bench.twin.rest.render.view import View, quote_part

@@ -41,7 +41,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "merged_at": pull.merged_at,
         # While it is open this is the trial merge, as GitHub has it.
         "merge_commit_sha": pull.merge_commit_sha
-        or (queries.potential_merge_commit(view.world, pull) if issue.state == "open" else None),
+        or (queries.trial_merge_commit(view.world, pull) if issue.state == "open" else None),
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees,
         "requested_reviewers": users,

@@ -42,7 +42,9 @@ def plant_workflows(repo: PlantedRepository) -> None:
     for workflow in repo.seed.workflows:
         with within(f"workflows: {workflow.name!r}"):
             with repo.world.acting(None, at=workflow.at) as act:
-                made = workflows.enter(act, repo.record, name=workflow.name, path=workflow.path, state=workflow.state)
+                made = workflows.create_or_update(
+                    act, repo.record, name=workflow.name, path=workflow.path, state=workflow.state
+                )
                 record = act.database.update(made, updated_at=workflow.updated_at or made.updated_at)
             for run in workflow.runs:
                 with within(f"runs: {run.id or run.commit}"):
@@ -53,7 +55,7 @@ def _plant_job_of_check(repo: PlantedRepository, seed: SeedCheck, sha: str, bran
     """Plant a check that names a workflow: a job of that workflow's run for the commit, made where there is none."""
     event = seed.event or "push"
     with repo.acting_unrestricted(None, at=seed.at) as act:
-        workflow = workflows.enter(act, repo.record, name=seed.workflow or "")
+        workflow = workflows.create_or_update(act, repo.record, name=seed.workflow or "")
         known = act.database.all(WorkflowRun, workflow_id=workflow.id, head_sha=sha, event=event)
         run = known[-1] if known else workflow_runs.create(act, workflow, sha=sha, event=event, branch=branch)
     _plant_job(repo, run, seed)

@@ -87,7 +87,7 @@ def _set_labels_and_people(repo: PlantedRepository, each: SeedConversation, issu
     """Set labels, assignees and the milestone, dated as if it had been opened with them."""
     with repo.world.acting(None, at=issue.created_at) as act:
         if each.labels:
-            names = issues.named_labels(act, repo.record, each.labels, create_missing=False)
+            names = issues.find_labels(act, repo.record, each.labels, create_missing=False)
             issues.add_labels(act, issue, names)
         people = [lookup.user(repo.world, login) for login in each.assignees]
         if repo.seed.exported:  # assignees whose access was taken away since stay assigned
@@ -198,7 +198,7 @@ def _request_reviews(repo: PlantedRepository, seed: SeedPull, pull: Pull) -> Non
         if repo.seed.exported:
             restoring.restore_review_requests(act, pull, people, teams)
         else:
-            pulls.request_reviews(act, pull, users=people, teams=teams)
+            reviews.request_reviews(act, pull, users=people, teams=teams)
 
 
 def _find_reviewers(act: Act, names: tuple[str, ...]) -> tuple[list[User], list[Team]]:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from ghx_bench.twin.commands import pushes, refs, signatures
+from ghx_bench.twin.commands import kernel, refs
 from ghx_bench.twin.git.bundles import unbundle
 from ghx_bench.twin.git.repository import RefUpdate, TreeChange
 from ghx_bench.twin.refusals import InvalidRefusal
@@ -55,7 +55,7 @@ def _commit(repo: PlantedRepository, commit: SeedCommit) -> None:
         parent = _start(repo, commit) if before is None else before
         if before is not None and commit.from_ is not None:
             raise InvalidRefusal(f"the branch {commit.branch!r} is there already; leave `from` out")
-        who = signatures.of_user(author, act.now)
+        who = kernel.user_signature(author, act.now)
         sha = git.write_commit(
             tree=git.write_tree(parent, _changes(repo, commit.files)),
             parents=() if parent is None else (parent,),
@@ -63,7 +63,7 @@ def _commit(repo: PlantedRepository, commit: SeedCommit) -> None:
             author=who,
             committer=who,
         )
-        pushes.push(act, repo.current(act), [RefUpdate(ref, before, sha)])
+        refs.push(act, repo.current(act), [RefUpdate(ref, before, sha)])
 
 
 def _start(repo: PlantedRepository, commit: SeedCommit) -> str | None:

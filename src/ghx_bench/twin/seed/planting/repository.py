@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ghx_bench.twin.commands import reactions
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.commands.reactions import Subject
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup
@@ -32,7 +32,7 @@ class PlantedRepository:
     @property
     def steward(self) -> str:
         """Return the login that acts where the seed names none; an organization cannot act itself."""
-        return lookup.steward(self.world, self.record).login
+        return lookup.default_actor(self.world, self.record).login
 
     @property
     def git(self) -> GitRepository:
@@ -41,7 +41,7 @@ class PlantedRepository:
 
     def current(self, act: Act) -> Repository:
         """Return the repository as it is now."""
-        return fresh(act, self.record)
+        return reload(act, self.record)
 
     def person(self, login: str) -> User:
         """Return a user, bot or organization by login."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ghx_bench.twin.commands import labels, milestones, repositories, users
-from ghx_bench.twin.commands.events import fresh
+from ghx_bench.twin.commands.kernel import reload
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.seed.document import SeedMilestone, SeedOrganization, SeedRepository, SeedUser, WorldSeed
@@ -151,7 +151,7 @@ def _set_times_and_numbers(repo: PlantedRepository) -> None:
     date_conversations(repo)
     seed = repo.seed
     with repo.world.acting(None) as act:
-        current = fresh(act, repo.record)
+        current = reload(act, repo.record)
         _refuse_taken(current, seed)
         given = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
         given["next_milestone_number"] = seed.next_milestone_number

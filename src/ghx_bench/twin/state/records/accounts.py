@@ -1,4 +1,4 @@
-"""Who there is: users, organisations, their teams and tokens."""
+"""Accounts: users, organisations, their teams and tokens."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from ghx_bench.twin.state.records.base import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User(Record):
-    """A user, a bot or an organisation: whatever can own, write and be mentioned."""
+    """A user, a bot or an organisation: an account that can own, write and be mentioned."""
 
     table: ClassVar[str] = "users"
     unique: ClassVar = (("login",),)

@@ -1,4 +1,4 @@
-"""What every record has."""
+"""The base of every record."""
 
 from dataclasses import dataclass
 from typing import ClassVar

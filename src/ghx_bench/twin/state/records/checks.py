@@ -1,4 +1,4 @@
-"""What tools report on commits."""
+"""Statuses and check runs, which tools report on commits."""
 
 from dataclasses import dataclass
 from typing import ClassVar

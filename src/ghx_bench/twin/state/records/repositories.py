@@ -1,4 +1,4 @@
-"""Repositories, who may do what in them, and what they label and plan with."""
+"""Repositories, access to them, their labels and milestones."""
 
 from dataclasses import dataclass
 from typing import ClassVar

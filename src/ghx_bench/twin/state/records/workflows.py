@@ -23,7 +23,7 @@ class Workflow(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRun(Record):
-    """A run of a workflow for a commit, whose check suite it is; how it went, its attempts know."""
+    """A run of a workflow for a commit, whose check suite it is; status and conclusion are in its attempts."""
 
     table: ClassVar[str] = "workflow_runs"
     unique: ClassVar = (("workflow_id", "number"),)

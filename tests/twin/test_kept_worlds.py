@@ -12,12 +12,11 @@ from seeds import world_of
 
 from ghx_bench.twin.commands import comments, issues, pulls, refs, repositories, users
 from ghx_bench.twin.commands.contents import put
-from ghx_bench.twin.keeping import WorldUnavailableError
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.seed.harvesting import harvest
 from ghx_bench.twin.seed.planting import plant
 from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository
-from ghx_bench.twin.world import World
+from ghx_bench.twin.world import World, WorldUnavailableError
 
 BEGINNING = """
 import os, signal, sys

@@ -1,4 +1,4 @@
-"""What goes when an issue or a repository goes."""
+"""Which records are deleted together with an issue, a comment, a workflow run or a repository."""
 
 from collections.abc import Iterable, Iterator
 
@@ -33,14 +33,14 @@ from ghx_bench.twin.state.records import (
 )
 
 
-def remove_all(database: Database, records: Iterable[Record]) -> None:
-    """Delete records, each once though it may hang on several things."""
+def delete_all(database: Database, records: Iterable[Record]) -> None:
+    """Delete records, each once, though it may belong to several others."""
     for record in list({(record.table, record.id): record for record in records}.values()):
         database.delete(record)
 
 
-def of_issue(database: Database, issue: Issue) -> Iterator[Record]:
-    """Yield everything that hangs on an issue or pull request, not itself."""
+def under_issue(database: Database, issue: Issue) -> Iterator[Record]:
+    """Yield the records that belong to an issue or pull request, not itself."""
     yield from _reactions(database, issue)
     for comment in database.all(Comment, issue_id=issue.id):
         yield from _reactions(database, comment)
@@ -48,30 +48,30 @@ def of_issue(database: Database, issue: Issue) -> Iterator[Record]:
     for model in (IssueLabel, Assignee, Dependency, Event):
         yield from database.all(model, issue_id=issue.id)
     yield from database.all(Dependency, blocking_id=issue.id)
-    yield from _pointers(database, "source_issue_id", issue.id)
+    yield from _cross_references(database, "source_issue_id", issue.id)
     for pull in database.all(Pull, issue_id=issue.id):
-        yield from _of_pull(database, pull)
+        yield from _under_pull(database, pull)
         yield pull
 
 
-def of_comment(database: Database, comment: Comment | ReviewComment) -> Iterator[Record]:
-    """Yield everything that hangs on a comment, not itself."""
+def under_comment(database: Database, comment: Comment | ReviewComment) -> Iterator[Record]:
+    """Yield the records that belong to a comment, not itself."""
     yield from _reactions(database, comment)
     if isinstance(comment, Comment):
-        yield from _pointers(database, "comment_id", comment.id)
+        yield from _cross_references(database, "comment_id", comment.id)
 
 
-def of_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
+def under_run(database: Database, run: WorkflowRun) -> Iterator[Record]:
     """Yield the attempts at a workflow run and their jobs, not the run itself."""
     for attempt in database.all(RunAttempt, run_id=run.id):
         yield from database.all(CheckRun, attempt_id=attempt.id)
         yield attempt
 
 
-def of_repository(database: Database, repository: Repository) -> Iterator[Record]:
-    """Yield everything that a repository holds, not itself."""
+def under_repository(database: Database, repository: Repository) -> Iterator[Record]:
+    """Yield the records that belong to a repository, not itself."""
     for issue in database.all(Issue, repository_id=repository.id):
-        yield from of_issue(database, issue)
+        yield from under_issue(database, issue)
         yield from database.all(Tombstone, moved_to_id=issue.id)
         yield issue
     for run in database.all(WorkflowRun, repository_id=repository.id):
@@ -86,10 +86,10 @@ def of_repository(database: Database, repository: Repository) -> Iterator[Record
             yield tombstone
 
 
-def _of_pull(database: Database, pull: Pull) -> Iterator[Record]:
+def _under_pull(database: Database, pull: Pull) -> Iterator[Record]:
     for thread in database.all(Thread, pull_id=pull.id):
         for comment in database.all(ReviewComment, thread_id=thread.id):
-            yield from of_comment(database, comment)
+            yield from under_comment(database, comment)
             yield comment
         yield thread
     for review in database.all(Review, pull_id=pull.id):
@@ -98,7 +98,7 @@ def _of_pull(database: Database, pull: Pull) -> Iterator[Record]:
     yield from database.all(ReviewRequest, pull_id=pull.id)
 
 
-def _pointers(database: Database, name: str, identity: int) -> list[Event]:
+def _cross_references(database: Database, name: str, identity: int) -> list[Event]:
     return database.select(
         Event, f"WHERE event = 'cross-referenced' AND json_extract(data, '$.{name}') = ? ORDER BY id", (identity,)
     )

@@ -1,38 +1,58 @@
-"""Comparisons in a query: `>=10`, `1..5`, `*..2026-01-01`, `@today-7d`."""
+"""How a query's values are matched: words in texts, and comparisons (`>=10`, `1..5`, `*..2026-01-01`, `@today-7d`)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ghx_bench.twin.queries.search.grammar import unsearchable
+from ghx_bench.twin.queries.search.grammar import query_refusal
 
 _TODAY = re.compile(r"@today(?:([+-])(\d{1,4})([dwmy]))?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _UNIT_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _OPERATORS = (">=", "<=", ">", "<")
+_WORD = re.compile(r"\w+")
 
 
-def number_question(text: str) -> Callable[[int], bool]:
-    """Return whether a number fits a comparison such as `>=10` or `1..5`."""
-    low, high = _bounds(text, _number)
+def split_words(text: str | None) -> list[str]:
+    """Return the words of a text in lower case."""
+    return _WORD.findall(text.casefold()) if text else []
+
+
+def contains_words(haystack: Sequence[str], needle: Sequence[str]) -> bool:
+    """Return whether words occur one after the other among others; no words always do."""
+    if not needle:
+        return True
+    first, length = needle[0], len(needle)
+    return any(word == first and haystack[at : at + length] == needle for at, word in enumerate(haystack))
+
+
+def compile_number(text: str) -> Callable[[int], bool]:
+    """Return the predicate of a comparison of numbers such as `>=10` or `1..5`."""
+
+    def read(part: str) -> tuple[int, int]:
+        if not re.fullmatch(r"-?[0-9]{1,15}", part):
+            raise query_refusal(f'"{part}" is not a number.')
+        return int(part), int(part)
+
+    low, high = _bounds(text, read)
     return lambda value: (low is None or value >= low[0]) and (high is None or value <= high[1])
 
 
-def time_question(text: str, now: str) -> Callable[[str | None], bool]:
-    """Return whether a time in GitHub's spelling fits a comparison of dates; no time fits none."""
-    low, high = _bounds(text, lambda part: _moments(part, now))
+def compile_time(text: str, now: str) -> Callable[[str | None], bool]:
+    """Return the predicate of a comparison of dates, for times in GitHub's spelling; None never fits."""
+    low, high = _bounds(text, lambda part: _date_span(part, now))
 
     def fits(value: str | None) -> bool:
         if value is None:
             return False
-        moment = _read(value)
+        moment = _epoch_seconds(value)
         return (low is None or moment >= low[0]) and (high is None or moment <= high[1])
 
     return fits
 
 
 def _bounds(text: str, read: Callable[[str], tuple[int, int]]) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """Read a comparison as its lowest and highest value; each is the first and last of what was written."""
+    """Return the lowest and highest value of a comparison; each as the first and last second or number it means."""
     for operator in _OPERATORS:
         if text.startswith(operator):
             first, last = read(text.removeprefix(operator).strip())
@@ -51,31 +71,25 @@ def _bounds(text: str, read: Callable[[str], tuple[int, int]]) -> tuple[tuple[in
     return (None if low in {"", "*"} else read(low)), (None if high in {"", "*"} else read(high))
 
 
-def _number(text: str) -> tuple[int, int]:
-    if not re.fullmatch(r"-?[0-9]{1,15}", text):
-        raise unsearchable(f'"{text}" is not a number.')
-    return int(text), int(text)
-
-
-def _moments(text: str, now: str) -> tuple[int, int]:
+def _date_span(text: str, now: str) -> tuple[int, int]:
     """Return the first and the last second that a date names."""
     try:
         if today := _TODAY.fullmatch(text):
-            start = datetime.fromtimestamp(_read(now), UTC).replace(hour=0, minute=0, second=0)
+            start = datetime.fromtimestamp(_epoch_seconds(now), UTC).replace(hour=0, minute=0, second=0)
             shift = int(today[2] or 0) * _UNIT_DAYS[(today[3] or "d").lower()]
             start += timedelta(days=-shift if today[1] == "-" else shift)
             return _span(start, start + timedelta(days=1))
         if date := _DATE.fullmatch(text):
-            return _dated(*date.groups())
+            return _calendar_span(*date.groups())
         moment = datetime.fromisoformat(text)
         second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         message = f'"{text}" is not a recognized date/time format. Please provide an ISO 8601 date/time value.'
-        raise unsearchable(message) from None
+        raise query_refusal(message) from None
     return second, second
 
 
-def _dated(year: str, month: str | None, day: str | None) -> tuple[int, int]:
+def _calendar_span(year: str, month: str | None, day: str | None) -> tuple[int, int]:
     start = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
     if day:
         return _span(start, start + timedelta(days=1))
@@ -88,5 +102,5 @@ def _span(start: datetime, end: datetime) -> tuple[int, int]:
     return int(start.timestamp()), int(end.timestamp()) - 1
 
 
-def _read(text: str) -> int:
+def _epoch_seconds(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp())

@@ -1,20 +1,34 @@
-"""Qualifiers of an issue search: what each asks of an issue."""
+"""The qualifiers of an issue search, each as a predicate of an issue."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.checks import rollup
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
 from ghx_bench.twin.queries.search.facts import Facts
-from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, unsearchable
-from ghx_bench.twin.queries.search.people import PEOPLE, Question, person_question
-from ghx_bench.twin.queries.search.ranges import number_question, time_question
-from ghx_bench.twin.queries.search.scopes import in_scope
-from ghx_bench.twin.refusals import NotImplementedRefusal
+from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
+from ghx_bench.twin.queries.search.matching import compile_number, compile_time
+from ghx_bench.twin.queries.search.scopes import account, find_accounts, in_scope
+from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.state.records import Issue
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
+Predicate = Callable[[Facts], bool]
+ANYONE = "*"
+_PEOPLE: dict[str, Callable[[Facts], set[int]]] = {
+    "author": lambda facts: {facts.issue.author_id},
+    "assignee": lambda facts: facts.assignees,
+    "commenter": lambda facts: facts.commenters,
+    "involves": lambda facts: {facts.issue.author_id, *facts.assignees, *facts.commenters},
+    "reviewed-by": lambda facts: {review.author_id for review in facts.reviews},
+    "review-requested": lambda facts: facts.requested_users,
+    "user-review-requested": lambda facts: {one.user_id for one in facts.requested if one.user_id},
+    "closed-by": lambda facts: {facts.issue.closed_by_id} if facts.issue.closed_by_id else set(),
+    "mentions": lambda _: set(),  # by login, in texts
+}
+PEOPLE = frozenset({*_PEOPLE, "team", "team-review-requested"})
 _NUMBERS: dict[str, Callable[[Facts], int]] = {
     "comments": lambda facts: facts.comment_count,
     "reactions": lambda facts: len(facts.reactions),
@@ -27,7 +41,7 @@ _TIMES: dict[str, Callable[[Facts], str | None]] = {
     "closed": lambda facts: facts.issue.closed_at,
     "merged": lambda facts: facts.pull.merged_at if facts.pull else None,
 }
-_STATES: dict[str, Question] = {
+_STATES: dict[str, Predicate] = {
     "open": lambda facts: facts.issue.state == "open",
     "closed": lambda facts: facts.issue.state == "closed",
     "merged": lambda facts: facts.pull is not None and facts.pull.merged_at is not None,
@@ -45,7 +59,7 @@ _STATES: dict[str, Question] = {
     "pull-request": lambda facts: facts.issue.is_pull,
     "queued": lambda _: False,  # no world has a merge queue
 }
-_PRESENT: dict[str, Question] = {
+_PRESENT: dict[str, Predicate] = {
     "label": lambda facts: bool(facts.labels),
     "milestone": lambda facts: facts.milestone is not None,
     "assignee": lambda facts: bool(facts.assignees),
@@ -54,7 +68,7 @@ _PRESENT: dict[str, Question] = {
     "project": lambda _: False,  # no world has projects
     "type": lambda _: False,  # no world has issue types
 }
-_REVIEWS: dict[str, Question] = {
+_REVIEWS: dict[str, Predicate] = {
     "none": lambda facts: facts.pull is not None and not facts.reviews,
     "required": lambda facts: facts.pull is not None and review_decision(facts.world, facts.pull) == "REVIEW_REQUIRED",
     "approved": lambda facts: "APPROVED" in _opinions(facts) and "CHANGES_REQUESTED" not in _opinions(facts),
@@ -67,7 +81,7 @@ _TEXTS: dict[str, Callable[[Facts], str | None]] = {
     "base": lambda facts: facts.pull.base_ref.casefold() if facts.pull else None,
 }
 _UNSUPPORTED = frozenset({"language", "project"})
-_CHOICES: dict[str, dict[str, Question]] = {
+_CHOICES: dict[str, dict[str, Predicate]] = {
     "is": _STATES,
     "state": {name: _STATES[name] for name in ("open", "closed", "merged")},
     "type": {name: _STATES[name] for name in ("issue", "pr", "pull-request")},
@@ -78,24 +92,24 @@ _OTHERS = frozenset({"no", "label", "draft", "archived", "reason", "linked", "st
 KNOWN = frozenset({*SCOPES, *PEOPLE, *_NUMBERS, *_TIMES, *_TEXTS, *_CHOICES, *_OTHERS, *_UNSUPPORTED})
 
 
-class Properties:
-    """The questions of one search, which may need to know all its candidates."""
+class Qualifiers:
+    """The qualifiers of one search, some of which need to know all its candidates."""
 
     def __init__(self, world: World, viewer: Viewer | None, candidates: Sequence[Facts]) -> None:
         self._world, self._viewer, self._candidates = world, viewer, candidates
-        self._special: dict[str, Callable[[tuple[str, ...]], Question]] = {
-            "no": _absent,
-            "label": _labelled,
-            "draft": lambda values: _flag("draft", values, _STATES["draft"]),
-            "archived": lambda values: _flag("archived", values, _STATES["archived"]),
-            "reason": _closed_for,
-            "linked": self._linked,
-            "status": _checked,
-            "sha": _at_commit,
+        self._special: dict[str, Callable[[tuple[str, ...]], Predicate]] = {
+            "no": _compile_absence,
+            "label": _compile_labels,
+            "draft": lambda values: _compile_flag("draft", values, _STATES["draft"]),
+            "archived": lambda values: _compile_flag("archived", values, _STATES["archived"]),
+            "reason": _compile_reason,
+            "linked": self._compile_linked,
+            "status": _compile_status,
+            "sha": _compile_sha,
         }
 
-    def question(self, qualifier: Qualifier) -> Question:
-        """Return what a qualifier asks."""
+    def compile(self, qualifier: Qualifier) -> Predicate:
+        """Return the predicate of a qualifier."""
         name, values = qualifier.name, qualifier.values
         if not values:
             return lambda _: True
@@ -105,25 +119,25 @@ class Properties:
         if name in _UNSUPPORTED:
             raise NotImplementedRefusal(f"The twin cannot search issues by `{name}:` yet.")
         if name in PEOPLE:
-            return person_question(self._world, self._viewer, name, values)
-        return self._special[name](values) if name in self._special else self._compared(name, values)
+            return compile_person(self._world, self._viewer, name, values)
+        return self._special[name](values) if name in self._special else self._compile_comparison(name, values)
 
-    def _compared(self, name: str, values: tuple[str, ...]) -> Question:
+    def _compile_comparison(self, name: str, values: tuple[str, ...]) -> Predicate:
         if name in _NUMBERS:
-            numbers, number = [number_question(value) for value in values], _NUMBERS[name]
+            numbers, number = [compile_number(value) for value in values], _NUMBERS[name]
             return lambda facts: any(fits(number(facts)) for fits in numbers)
         if name in _TIMES:
             now = self._world.database.now()
-            times, time = [time_question(value, now) for value in values], _TIMES[name]
+            times, time = [compile_time(value, now) for value in values], _TIMES[name]
             return lambda facts: any(fits(time(facts)) for fits in times)
         if name in _TEXTS:
             texts, text = {value.casefold() for value in values}, _TEXTS[name]
             return lambda facts: ("*" in texts and text(facts) is not None) or text(facts) in texts
         known = _CHOICES[name]
-        chosen = [known[_meant(value)] for value in values if _meant(value) in known]
-        return lambda facts: any(question(facts) for question in chosen)
+        chosen = [known[_normalize(value)] for value in values if _normalize(value) in known]
+        return lambda facts: any(holds(facts) for holds in chosen)
 
-    def _linked(self, values: tuple[str, ...]) -> Question:
+    def _compile_linked(self, values: tuple[str, ...]) -> Predicate:
         kinds = {value.lower() for value in values}
 
         def is_linked(facts: Facts) -> bool:
@@ -141,35 +155,35 @@ class Properties:
         return {one for pull in pulls for one in Facts(self._world, pull, repositories[pull.repository_id]).closes}
 
 
-def _meant(value: str) -> str:
+def _normalize(value: str) -> str:
     return value.lower().replace("changes-", "changes_")
 
 
-def _absent(values: tuple[str, ...]) -> Question:
+def _compile_absence(values: tuple[str, ...]) -> Predicate:
     asked = [_PRESENT[value.lower()] for value in values if value.lower() in _PRESENT]
-    return lambda facts: not any(question(facts) for question in asked)
+    return lambda facts: not any(is_present(facts) for is_present in asked)
 
 
-def _labelled(values: tuple[str, ...]) -> Question:
+def _compile_labels(values: tuple[str, ...]) -> Predicate:
     wanted = {value.casefold() for value in values}
     return lambda facts: ("*" in wanted and bool(facts.labels)) or bool(wanted & facts.labels)
 
 
-def _flag(name: str, values: tuple[str, ...], question: Question) -> Question:
+def _compile_flag(name: str, values: tuple[str, ...], question: Predicate) -> Predicate:
     wanted = values[0].lower()
     if wanted not in {"true", "false"}:
-        raise unsearchable(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
+        raise query_refusal(f'"{values[0]}" is not a value of `{name}:`; write true or false.')
     if name == "draft":
         return lambda facts: facts.issue.is_pull and question(facts) == (wanted == "true")
     return lambda facts: question(facts) == (wanted == "true")
 
 
-def _closed_for(values: tuple[str, ...]) -> Question:
+def _compile_reason(values: tuple[str, ...]) -> Predicate:
     reasons = {value.lower().replace(" ", "_").replace("-", "_") for value in values}
     return lambda facts: facts.issue.state == "closed" and facts.issue.state_reason in reasons
 
 
-def _checked(values: tuple[str, ...]) -> Question:
+def _compile_status(values: tuple[str, ...]) -> Predicate:
     states = {state for value in values for state in _STATUSES.get(value.lower(), set[str]())}
 
     def has_state(facts: Facts) -> bool:
@@ -179,7 +193,7 @@ def _checked(values: tuple[str, ...]) -> Question:
     return has_state
 
 
-def _at_commit(values: tuple[str, ...]) -> Question:
+def _compile_sha(values: tuple[str, ...]) -> Predicate:
     starts = tuple(value.lower() for value in values)
 
     def holds(facts: Facts) -> bool:
@@ -191,3 +205,35 @@ def _at_commit(values: tuple[str, ...]) -> Question:
 
 def _opinions(facts: Facts) -> set[str]:
     return {review.state for review in latest_opinions(facts.world, facts.pull)} if facts.pull else set()
+
+
+def compile_person(world: World, viewer: Viewer | None, name: str, values: tuple[str, ...]) -> Predicate:
+    """Return the predicate of a qualifier about people."""
+    if name in {"team", "team-review-requested"}:
+        return _compile_team(world, name, values)
+    people = _PEOPLE[name]
+    if ANYONE in values:
+        return lambda facts: bool(facts.mentioned if name == "mentions" else people(facts))
+    ids = find_accounts(world, viewer, values)
+    logins = {one.login.casefold() for value in values if (one := account(world, viewer, value))}
+    calls = name in {"mentions", "involves"}
+    return lambda facts: bool(ids & people(facts) or (calls and logins & facts.mentioned))
+
+
+def _compile_team(world: World, name: str, values: tuple[str, ...]) -> Predicate:
+    ids: set[int] = set()
+    for value in values:
+        owner, _, slug = value.removeprefix("@").partition("/")
+        try:
+            ids.add(lookup.team(world, lookup.organization(world, owner), slug).id)
+        except NotFoundRefusal:
+            continue
+    if name == "team-review-requested":
+        return lambda facts: any(one.team_id in ids for one in facts.requested)
+    handles = [f"@{value.removeprefix('@').casefold()}" for value in values]
+
+    def mentions_team(facts: Facts) -> bool:
+        texts = "\n".join([facts.issue.body or "", *(comment.body for comment in facts.comments)]).casefold()
+        return any(handle in texts for handle in handles)
+
+    return mentions_team
