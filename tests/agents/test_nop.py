@@ -5,7 +5,6 @@ import pytest
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.reports.material import CONTROLS
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 
 
@@ -22,7 +21,7 @@ async def test_nothing_is_done_and_nothing_is_said() -> None:
 
 
 def test_reports_know_it_for_a_control() -> None:
-    assert NopProvider.name in CONTROLS
+    assert NopProvider.is_control
 
 
 class TestNop(SessionProviderContract):

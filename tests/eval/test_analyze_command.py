@@ -59,8 +59,8 @@ def test_the_sessions_of_a_run_are_analyzed_into_it_and_shown_in_a_table(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["session", "errors", "turns"]
     assert [line.split()[:2] for line in lines[1:3]] == [
-        ["vendor%2Fmodel-1/ghx/pr-reply-001/0", "2"],
-        ["vendor%2Fmodel-1/baseline/pr-reply-001/0", "2"],
+        ["opencode/vendor%2Fmodel-1/ghx/pr-reply-001/0", "2"],
+        ["opencode/vendor%2Fmodel-1/baseline/pr-reply-001/0", "2"],
     ]
     assert lines[-1] == "2 sessions analyzed: run/analysis"
     bundle = bundle_at(RunDirectory(here / "run").analysis(rows[0].cell))
@@ -140,7 +140,7 @@ def test_findings_of_analyzers_of_the_users_own_stay(here: Path) -> None:
 
 def test_a_session_without_a_row_is_analyzed_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(here / "run", [a_row("ghx")])
-    traces(here / "run" / "sessions", "vendor%2Fmodel-1/mcp/pr-reply-001/7.json")
+    traces(here / "run" / "sessions", "opencode/vendor%2Fmodel-1/mcp/pr-reply-001/7.json")
 
     assert run(["analyze", "run", "--json"]) == 0
 

@@ -32,7 +32,10 @@ def test_a_file_of_the_older_tools_loads_unchanged(older_tools: Path) -> None:
     assert config.fixtures.manifest == older_tools / "fixtures" / "latest.json"  # beside the file that names it
     assert config.fixtures.seed_if_missing
     assert config.fixtures.reseed_between_modes
-    assert config.notes() == ("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",)
+    assert config.notes() == (
+        "execution.timeout_default_ms is not used: every scenario carries its own timeoutMs",
+        "output.log_level is not used: leave it out",
+    )
 
 
 def test_by_default_the_reference_agent_runs_without_a_model_and_touches_no_repository(tmp_path: Path) -> None:

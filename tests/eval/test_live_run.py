@@ -417,7 +417,9 @@ def test_the_doctor_logs_in_as_both(
     assert not [entry for entry in github.world.journal.since(asked) if entry.mutation]
 
 
-FIRST, SECOND = (Cell(model="m", mode="baseline", scenario_id="merge-it-001", iteration=each) for each in (0, 1))
+FIRST, SECOND = (
+    Cell(agent="fake", model="m", mode="baseline", scenario_id="merge-it-001", iteration=each) for each in (0, 1)
+)
 BASELINE = Mode(name="baseline")
 
 

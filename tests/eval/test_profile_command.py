@@ -46,7 +46,7 @@ profile = Profile(
 broken = Profile(scenarios=[scenario("a-001", prompt="break")], modes=profile.modes, instruments=profile.instruments)
 offline = Profile(scenarios=[scenario("a-001", prompt="offline")], modes=profile.modes, instruments=profile.instruments)
 chatty = Profile(scenarios=[scenario("a-001", prompt="chat")], modes=profile.modes, instruments=profile.instruments)
-escaping = Profile(scenarios=[scenario("../../etc/x")], modes=profile.modes, instruments=profile.instruments)
+endless = Profile(scenarios=[scenario("x" * 201)], modes=profile.modes, instruments=profile.instruments)
 twice = Profile(scenarios=[scenario("a-001"), scenario("a-001")], modes=profile.modes, instruments=profile.instruments)
 nothing = Profile(scenarios=[], modes=profile.modes, instruments=profile.instruments)
 modeless = Profile(scenarios=profile.scenarios, modes=[], instruments=profile.instruments)
@@ -141,7 +141,7 @@ BAD = {
     "unknown scenario": (["agent.py", "--scenario", "a-002"], "no scenario 'a-002'; did you mean 'a-001'?"),
     "scenario twice": (["agent.py", "--scenario", "a-001", "--scenario", "a-001"], "'a-001' is given twice"),
     "unknown tag": (["agent.py", "--tag", "issue"], "no tag 'issue'; known: pr"),
-    "id out of the folder": (["agent.py:escaping"], "'../../etc/x' cannot name a file"),
+    "id too long for a folder": (["agent.py:endless"], "cannot name a folder: it is empty or too long"),
     "ids twice": (["agent.py:twice"], "'a-001' is given twice"),
     "no scenarios": (["agent.py:nothing"], "scenario set 'default' is empty"),
     "no modes": (["agent.py:modeless"], "no mode to run"),

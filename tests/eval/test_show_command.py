@@ -8,9 +8,9 @@ import pytest
 from bench_command import ghx_bench, printed, run_in
 from report_runs import a_row, write_run
 
+from ghx_bench._base.locks import hold_lock
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.lock import locked
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent
 
 
@@ -43,7 +43,7 @@ def test_a_run_that_nobody_works_on_any_more_is_not_running(here: Path, capsys: 
         return capsys.readouterr().out.split(", ")[1]
 
     assert status() == "stopped"
-    with locked(RunDirectory(here / "run").lock):
+    with hold_lock(RunDirectory(here / "run").lock):
         assert status() == "running"
     assert status() == "stopped"
 

@@ -1,30 +1,12 @@
 """Turns: who keeps to their own works together, the others alone, and nobody waits for ever."""
 
-from contextlib import AbstractAsyncContextManager
-
 import anyio
 import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.eval.stages.turns import Turns, TurnTaking
-from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.contracts import Executor
-from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.testing import ExecutorContract
-
-
-class TestTurnTaking(ExecutorContract):
-    max_concurrency = 3
-
-    def make_executor(self) -> Executor:
-        turns = Turns()
-
-        def turn(cell: Cell) -> AbstractAsyncContextManager[None]:
-            return turns.together()
-
-        return TurnTaking(LocalExecutor(self.max_concurrency), turn)
+from ghx_bench.eval.stages.turns import Turns
 
 
 @given(alone=st.lists(st.booleans(), min_size=1, max_size=12), pauses=st.lists(st.integers(0, 5), min_size=12))

@@ -1,4 +1,4 @@
-"""Built-in collectors, and the counting of tool calls."""
+"""What a session spent, as named numbers, and the counting of tool calls."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,36 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.collectors import (
-    DEFAULT_COLLECTORS,
-    CostCollector,
-    LatencyCollector,
-    TokenCollector,
-    ToolCallCollector,
-)
-from ghx_bench.profiler.evidence import Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
-from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent, ToolCallEvent, TraceSummary
 
 
-def evidence(**known: Any) -> Evidence[BaseScenario]:
-    scenario = BaseScenario(id="s-001", name="S", description="S", prompt="Do it.", timeout_ms=1_000)
-    return Evidence(
-        cell=Cell(model="m", mode="baseline", scenario_id="s-001", iteration=0),
-        scenario=scenario,
-        mode=Mode(name="baseline"),
-        stage=Stage(scenario=scenario),
-        completion_reason="stop",
-        **known,
-    )
-
-
-def by_name(collector: Any, **known: Any) -> dict[str, Any]:
-    return {metric.name: metric.value for metric in collector.collect(evidence(**known))}
+def by_name(record: TokenUsage | Timing | Cost | ToolCallSummary) -> dict[str, Any]:
+    return {metric.name: metric.value for metric in record.metrics()}
 
 
 def call(name: str = "bash", *, success: bool | None = True, **more: Any) -> ToolCallEvent:
@@ -53,7 +31,7 @@ def own_name(event: ToolCallEvent) -> str:
 
 
 def test_tokens_are_collected_by_category() -> None:
-    collected = by_name(TokenCollector(), tokens=TokenUsage.of(input=10, output=5, cache_read=100))
+    collected = by_name(TokenUsage.of(input=10, output=5, cache_read=100))
 
     assert collected["tokens_total"] == 115
     assert collected["tokens_active"] == 15
@@ -67,13 +45,13 @@ def test_time_is_collected_as_a_whole_and_by_label() -> None:
         TimingSegment(label="prompt", start_ms=40, end_ms=45),
     )
 
-    collected = by_name(LatencyCollector(), timing=Timing(wall_ms=45, segments=segments))
+    collected = by_name(Timing(wall_ms=45, segments=segments))
 
     assert collected == {"latency_wall_ms": 45, "latency_prompt_ms": 35, "latency_score_ms": 10}
 
 
 def test_cost_is_collected_with_its_parts() -> None:
-    collected = by_name(CostCollector(), cost=Cost(total_usd=0.5, input_usd=0.2))
+    collected = by_name(Cost(total_usd=0.5, input_usd=0.2))
 
     assert collected == {
         "cost_total_usd": 0.5,
@@ -86,7 +64,7 @@ def test_cost_is_collected_with_its_parts() -> None:
 def test_tool_calls_are_collected_by_fate_and_category() -> None:
     summary = summarise_tool_calls(trace(call(), call(success=False), call("read")), own_name)
 
-    collected = by_name(ToolCallCollector(), tool_calls=summary)
+    collected = by_name(summary)
 
     assert collected == {
         "tool_calls_total": 3,
@@ -100,14 +78,14 @@ def test_tool_calls_are_collected_by_fate_and_category() -> None:
 
 
 def test_of_a_session_nobody_knows_anything_of_no_number_is_collected() -> None:
-    values = [metric.value for collector in DEFAULT_COLLECTORS for metric in collector.collect(evidence())]
-
-    assert values
-    assert set(values) == {None}
+    for record in (TokenUsage(), Timing(), Cost(), ToolCallSummary()):
+        assert set(by_name(record).values()) == {None}
 
 
-def test_the_default_collectors_give_every_number_its_own_name() -> None:
-    names = [metric.name for collector in DEFAULT_COLLECTORS for metric in collector.collect(evidence())]
+def test_every_number_of_a_session_has_its_own_name() -> None:
+    names = [
+        metric.name for record in (TokenUsage(), Timing(), Cost(), ToolCallSummary()) for metric in record.metrics()
+    ]
 
     assert len(names) == len(set(names))
 

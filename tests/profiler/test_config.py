@@ -33,7 +33,7 @@ def test_modes_are_all_that_must_be_said(tmp_path: Path) -> None:
     assert (config.execution.repetitions, config.execution.warmup, config.execution.order) == (5, True, "interleaved")
     assert (config.execution.max_concurrency, config.execution.retries, config.execution.seed) == (1, None, 0)
     assert (config.output.results_dir, config.output.reports_dir) == (Path("results"), None)
-    assert (config.output.session_export, config.output.log_level) == (True, "info")
+    assert (config.output.session_export, config.output.log_level) == (True, None)
     assert (config.analysis.target, config.analysis.alpha, config.analysis.margin_pct) == ("suite", 0.05, 10)
     assert config.analysis.primary == ("success", "tokens_active", "latency_wall_ms", "cost_total_usd")
     assert config.notes() == ()
@@ -218,9 +218,10 @@ def test_overriding_keeps_the_kind_of_configuration() -> None:
         ({"max_concurrency": -1, "seed": 3}, "--max-concurrency: must be at least 1, not -1"),
         ({"mode": ["a", "a"]}, "--mode: 'a' is given twice; name it once"),
         (
-            {"scenario": ["a", "b c"]},
-            "--scenario: 'b c' does not have the form of 'name-001'; the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+            {"mode": ["a", "b c"]},
+            "--mode: 'b c' does not have the form of 'name-001'; the pattern is ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
         ),
+        ({"scenario": ["a", ""]}, "--scenario: must not be empty"),
         ({"model": [""]}, "--model: must not be empty"),
         (
             {"order": "interleave"},

@@ -18,11 +18,12 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 import pytest
+from process_executor import ProcessExecutor
 
 from ghx_bench.profiler.analysis import AnalysisResult, NumberFinding, RatioFinding
+from ghx_bench.profiler.blocks import Block, PlacedCell
 from ghx_bench.profiler.causes import AgentError
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.collectors import DEFAULT_COLLECTORS
 from ghx_bench.profiler.contracts import NoLifecycle, SessionProvider, SessionRequest
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
@@ -521,7 +522,7 @@ class TestDefaultCollectors(CollectorContract):
     def make_collector(self) -> Any:
         class All:
             def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
-                return [metric for each in DEFAULT_COLLECTORS for metric in each.collect(evidence)]
+                return (*evidence.tokens.metrics(), *evidence.timing.metrics(), *evidence.tool_calls.metrics())
 
         return All()
 
@@ -1313,108 +1314,148 @@ class TestLocalExecutorOneByOne(ExecutorContract):
         return LocalExecutor()
 
 
-Work = Callable[[Cell], Awaitable[None]]
+class TestProcessExecutor(ExecutorContract):
+    max_concurrency = 2
+    patience_s = 60.0
+
+    def make_executor(self) -> Any:
+        return ProcessExecutor(2)
 
 
 class BrokenExecutor(ExecutorContract):
     __test__ = False
     max_concurrency = 3
+    worker: Any = None
 
     def make_executor(self) -> Any:
         return self
 
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    @asynccontextmanager
+    async def open(self, spec: Any, receive: Any) -> AsyncGenerator[Any]:
+        async with spec.open(receive) as self.worker:
+            yield self
+
+    async def run(self, blocks: Sequence[Block]) -> None:
+        await self.work_off([(placed, block.scenario) for block in blocks for placed in block.cells])
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
         raise NotImplementedError
 
 
-@breaks("test_every_cell_is_worked_on_once", "every cell once")
+@breaks("test_every_cell_comes_back_once", "every cell measured once")
 class LeavesOutTheLast(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         for cell in cells[:-1]:
-            await work(cell)
+            await self.worker.measure(*cell)
 
 
-@breaks("test_every_cell_is_worked_on_once", "every cell once")
+@breaks("test_every_cell_comes_back_once", "every cell measured once")
 class WorksTwice(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         for cell in (*cells, *cells):
-            await work(cell)
+            await self.worker.measure(*cell)
 
 
-@breaks("test_cells_are_started_in_order", "in the order given")
+@breaks("test_cells_of_a_block_are_started_in_their_order", "in their order")
 class WorksBackwards(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         for cell in reversed(cells):
-            await work(cell)
+            await self.worker.measure(*cell)
 
 
-@breaks("test_no_cells_are_no_work", "it raised IndexError")
+@breaks("test_no_blocks_are_no_work", "it raised IndexError")
 class NeedsACell(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
-        await work(cells[0])
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        await self.worker.measure(*cells[0])
 
 
-@breaks("test_no_cells_are_no_work", "must do no work")
+@breaks("test_no_blocks_are_no_work", "must do no work")
 class InventsACell(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
-        await work(sample_cell())
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        invented = PlacedCell(cell=sample_cell(), start_order=0)
+        await self.worker.measure(invented, {"id": invented.cell.scenario_id})
 
 
-@breaks("test_no_cells_are_no_work", "took longer")
+@breaks("test_no_blocks_are_no_work", "took longer")
 class WaitsForCells(BrokenExecutor):
     patience_s = 0.1
 
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         await anyio.sleep_forever()
+
+
+@breaks("test_workers_run_blocks_more_than_once", "in two calls")
+class WorksOnlyOnce(BrokenExecutor):
+    has_worked = False
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        for cell in () if self.has_worked else cells:
+            await self.worker.measure(*cell)
+        self.has_worked = True
 
 
 @breaks("test_not_more_cells_run_than_may", "at most")
 class WorksOnAllAtOnce(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         async with anyio.create_task_group() as tasks:
             for cell in cells:
-                tasks.start_soon(work, cell)
+                tasks.start_soon(self.worker.measure, *cell)
 
 
-@breaks("test_what_work_raises_stops_the_run", "must raise what work raised")
+@breaks("test_a_worker_that_cannot_be_opened_stops_the_run", "must raise what")
+class WorksWithoutAWorker(BrokenExecutor):
+    @asynccontextmanager
+    async def open(self, spec: Any, receive: Any) -> AsyncGenerator[Any]:
+        yield self
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
+@breaks("test_what_receive_raises_stops_the_run", "must raise what")
 class SwallowsWorkErrors(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    async def work_off(self, cells: Sequence[Any]) -> None:
         with suppress(Exception):
-            await work(cells[0])
+            await self.worker.measure(*cells[0])
 
 
-@breaks("test_what_work_raises_stops_the_run", "must stop")
-class GoesOnAfterErrors(BrokenExecutor):
+@breaks("test_what_receive_raises_stops_the_run", "must stop")
+class HangsAfterErrors(BrokenExecutor):
     patience_s = 0.1
 
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
-        for cell in cells:
-            with suppress(Exception):
-                await work(cell)
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        with suppress(Exception):
+            await self.worker.measure(*cells[0])
+        await anyio.sleep_forever()
 
 
 @breaks("test_cancelling_stops_what_runs_and_starts_nothing_more", "swallowed it")
 class SwallowsWorkCancellation(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    max_concurrency = 1
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
         with suppress(BaseException):
-            await work(cells[0])
+            await self.worker.measure(*cells[0])
 
 
 @breaks("test_cancelling_stops_what_runs_and_starts_nothing_more", "start no cells")
 class StartsAfterCancellation(BrokenExecutor):
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
+    max_concurrency = 1
+
+    async def work_off(self, cells: Sequence[Any]) -> None:
         try:
-            await work(cells[0])
+            await self.worker.measure(*cells[0])
         finally:
-            await work(cells[1])
+            await self.worker.measure(*cells[1])
 
 
-@breaks("test_cancelling_stops_what_runs_and_starts_nothing_more", "left 1 of them")
+@breaks("test_cancelling_stops_what_runs_and_starts_nothing_more", "lost 1")
 class LeavesWorkRunning(BrokenExecutor):
+    max_concurrency = 1
     strays: ClassVar[list[Any]] = []
 
-    async def run(self, cells: Sequence[Cell], work: Work) -> None:
-        stray = work(cells[0])
+    async def work_off(self, cells: Sequence[Any]) -> None:
+        stray = self.worker.measure(*cells[0])
         self.strays.append(stray)
         stray.send(None)
         await anyio.sleep_forever()

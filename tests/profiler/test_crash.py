@@ -84,6 +84,33 @@ def test_a_run_killed_at_random_moments_has_every_cell_exactly_once_in_the_end(t
         assert len([path for path in (directory / kind).rglob("*.json") if path.name[0] != "."]) == CELLS
 
 
+SEVERAL = AGENT.replace("provider=Agent()", 'providers={"quick": Agent(), "other/agent": Agent()}')
+
+
+def test_a_run_of_eight_arms_that_was_killed_has_every_cell_exactly_once_in_the_end(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(SEVERAL)
+    models = ("--model", "vendor/one", "--model", "two", "--repetitions", "2")
+    for _ in range(2):
+        directory = _run_directory(tmp_path)
+        process = _start(tmp_path, directory, *(() if directory else models))
+        rows = _wait_for_rows(tmp_path, process, more=30, than=_lines(directory))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert rows is not None, "it ended by itself"
+    before = _lines(_run_directory(tmp_path))
+    last = _start(tmp_path, _run_directory(tmp_path))
+    _out, errors = last.communicate(timeout=60)
+
+    assert last.returncode == 0, errors.decode()
+    directory = _run_directory(tmp_path)
+    assert directory is not None
+    counts = Counter(row.cell for row in read_rows(directory / "rows.jsonl"))
+    assert 60 <= before < len(counts) == 8 * 10 * 2
+    assert set(counts.values()) == {1}
+    assert len({cell.arm for cell in counts}) == 8
+    assert len(list((directory / "sessions").rglob("*.json"))) == len(counts)
+
+
 def test_a_second_process_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT.replace("0.005", "0.5"))
     first = _start(tmp_path, None)
@@ -118,9 +145,15 @@ def test_an_interrupted_command_says_how_to_resume_and_ends_with_130(number: int
     assert 2 <= done < CELLS
 
 
-def _start(folder: Path, directory: Path | None) -> "subprocess.Popen[bytes]":
-    new = ["profile", "agent.py", "--output-dir", "results", "--repetitions", "10"]
-    arguments = [*(new if directory is None else ["resume", str(directory)]), "--max-concurrency", "4"]
+def _start(folder: Path, directory: Path | None, *flags: str) -> "subprocess.Popen[bytes]":
+    new = [
+        "profile",
+        "agent.py",
+        "--output-dir",
+        "results",
+        *(() if "--repetitions" in flags else ("--repetitions", "10")),
+    ]
+    arguments = [*(new if directory is None else ["resume", str(directory)]), "--max-concurrency", "4", *flags]
     return subprocess.Popen(
         [sys.executable, "-m", "ghx_bench.eval.cli.main", *arguments],
         cwd=folder,

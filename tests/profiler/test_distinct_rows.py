@@ -11,7 +11,7 @@ from report_runs import a_row
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.distinct import DistinctRows
+from ghx_bench.profiler.store.rows import DistinctRows
 
 NOW = "2026-04-01T12:00:00.000Z"
 
@@ -30,9 +30,9 @@ def test_exact_repeats_are_left_out_and_counted_wherever_they_stand(
 
     distinct = DistinctRows(path)
 
-    assert list(distinct) == rows
+    assert list(distinct) == [row.upgraded() for row in rows]
     assert distinct.repeats == len(repeated)
-    assert list(distinct) == rows, "a second reading counts anew"
+    assert list(distinct) == [row.upgraded() for row in rows], "a second reading counts anew"
     assert distinct.repeats == len(repeated)
 
 
@@ -42,7 +42,7 @@ def test_a_repeat_that_is_spelled_otherwise_is_a_repeat(tmp_path: Path) -> None:
 
     distinct = DistinctRows(path)
 
-    assert list(distinct) == [row]
+    assert list(distinct) == [row.upgraded()]
     assert distinct.repeats == 1
 
 
@@ -60,14 +60,14 @@ def test_rows_that_contradict_each_other_are_refused_with_both_lines(tmp_path: P
 def test_the_same_cell_of_another_run_is_another_row(tmp_path: Path) -> None:
     rows = [a_row(runId="a"), a_row(runId="b", success=False)]
 
-    assert list(DistinctRows(rows_file(tmp_path / "rows.jsonl", rows))) == rows
+    assert list(DistinctRows(rows_file(tmp_path / "rows.jsonl", rows))) == [row.upgraded() for row in rows]
 
 
 def test_a_torn_last_line_is_left_out_and_told(tmp_path: Path) -> None:
     whole, torn = DistinctRows(rows_file(tmp_path / "whole.jsonl", [a_row()])), tmp_path / "torn.jsonl"
     distinct = DistinctRows(rows_file(torn, [a_row()], rest=a_row(iteration=1).to_bytes()[:40]))
 
-    assert list(distinct) == list(whole) == [a_row()]
+    assert list(distinct) == list(whole) == [a_row().upgraded()]
     assert (distinct.is_torn, whole.is_torn) == (True, False)
 
 
@@ -93,7 +93,7 @@ def test_a_byte_order_mark_before_the_first_row_is_no_part_of_it(tmp_path: Path)
 
     distinct = DistinctRows(path)
 
-    assert list(distinct) == rows
+    assert list(distinct) == [row.upgraded() for row in rows]
     assert distinct.repeats == 1
 
 
@@ -102,5 +102,5 @@ def test_a_row_of_a_newer_version_is_refused_as_such(change: dict[str, str], tmp
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({**a_row().to_wire(), "version": 7, **change}) + "\n")
 
-    with pytest.raises(BadRowsError, match=r"rows.jsonl:1: a row of version 7, and version 1 is the newest that this"):
+    with pytest.raises(BadRowsError, match=r"rows.jsonl:1: a row of version 7, and version 2 is the newest that this"):
         list(DistinctRows(path))

@@ -36,10 +36,8 @@ from ghx_bench.profiler.events import (
 )
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.progress import JsonLog, LineLog, choose_observer
-from ghx_bench.profiler.progress.forecast import forecast_rest_s
-from ghx_bench.profiler.progress.live import LiveDisplay
-from ghx_bench.profiler.progress.picture import draw
-from ghx_bench.profiler.progress.tally import Tally, Verdicts
+from ghx_bench.profiler.progress.live import LiveDisplay, draw
+from ghx_bench.profiler.progress.tally import Tally, Verdicts, forecast_rest_s
 from ghx_bench.profiler.progress.wording import clock_time, one_line, rate, rough_time
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
@@ -505,7 +503,7 @@ def lines_of(*events: Event) -> list[str]:
 
 def test_a_finished_cell_is_one_line() -> None:
     plan = matrix(scenarios=20)
-    cell = Cell(model="m", mode="baseline", scenario_id="scenario-001", iteration=3)
+    cell = Cell(agent="fake", model="m", mode="baseline", scenario_id="scenario-001", iteration=3)
 
     assert lines_of(started(plan, done=11), finished(cell))[1] == (
         "[12/40] ok    baseline  scenario-001  #3  12.3 s  21,667 tokens"
@@ -514,7 +512,7 @@ def test_a_finished_cell_is_one_line() -> None:
 
 def test_names_stand_in_columns() -> None:
     plan = matrix(scenarios=20)
-    ghx = Cell(model="m", mode="ghx", scenario_id="scenario-001", iteration=0)
+    ghx = Cell(agent="fake", model="m", mode="ghx", scenario_id="scenario-001", iteration=0)
 
     assert lines_of(started(plan), finished(ghx, False))[1] == (
         "[ 1/40] wrong ghx       scenario-001  #0  12.3 s  21,667 tokens"
@@ -523,7 +521,7 @@ def test_names_stand_in_columns() -> None:
 
 def test_models_are_named_if_there_are_several() -> None:
     plan = matrix(models=("small", "larger"))
-    cell = Cell(model="small", mode="ghx", scenario_id="scenario-001", iteration=0)
+    cell = Cell(agent="fake", model="small", mode="ghx", scenario_id="scenario-001", iteration=0)
 
     assert lines_of(started(plan), finished(cell))[1].startswith("[1/8] ok    small   ghx       scenario-001  #0")
 
@@ -584,7 +582,7 @@ def test_events_without_a_line_write_nothing() -> None:
 
 
 def test_hostile_text_cannot_break_out_of_its_line() -> None:
-    cell = Cell(model=HOSTILE, mode=HOSTILE, scenario_id=HOSTILE, iteration=0)
+    cell = Cell(agent="fake", model=HOSTILE, mode=HOSTILE, scenario_id=HOSTILE, iteration=0)
     plan = matrix(models=(HOSTILE.rstrip("\udc80"), "other"))
     events = [
         started(plan),
@@ -805,7 +803,7 @@ def test_cells_that_could_not_be_measured_scroll_by_with_their_reason() -> None:
 
 
 def test_hostile_text_reaches_the_terminal_without_its_teeth() -> None:
-    cell = Cell(model=HOSTILE, mode=HOSTILE, scenario_id=HOSTILE, iteration=0)
+    cell = Cell(agent="fake", model=HOSTILE, mode=HOSTILE, scenario_id=HOSTILE, iteration=0)
 
     shown = show(
         started(matrix()),

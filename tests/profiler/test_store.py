@@ -15,19 +15,21 @@ import anyio.to_thread
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, answers_three, config, profile, scenario
 
+from ghx_bench._base.files import write_file
+from ghx_bench._base.locks import hold_lock
 from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
+from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store import run as run_module
-from ghx_bench.profiler.store.files import write_file
-from ghx_bench.profiler.store.lock import locked
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
-from ghx_bench.profiler.store.run import CellFiles, RunStore, new_run
+from ghx_bench.profiler.store.run import RunStore, new_run
 from ghx_bench.profiler.suite import SuiteResult
+from ghx_bench.profiler.testing import sample_cell
 
 
 class Tells:
@@ -236,7 +238,7 @@ def _crash_at(point: str, cell_number: int, patch: pytest.MonkeyPatch) -> None:
         return this == kind and seen == cell_number
 
     def write(path: Path, content: bytes) -> None:
-        if not reached(path.parents[3].name):
+        if not reached(path.parents[4].name):
             return write_file(path, content)
         if when == "half":
             write_file(path, content[: len(content) // 2])
@@ -281,7 +283,7 @@ def test_two_rows_of_one_cell_are_refused(tmp_path: Path) -> None:
 
 def test_a_second_process_on_the_same_run_is_refused_and_told_by_whom(tmp_path: Path) -> None:
     directory = run(tmp_path).directory
-    with locked(directory / "run.lock"), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
+    with hold_lock(directory / "run.lock"), pytest.raises(RunLockedError, match=f"pid {os.getpid()}"):
         run(tmp_path, resume=directory)
 
 
@@ -352,21 +354,21 @@ def test_a_results_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> 
 def test_files_of_a_cell_never_leave_the_run_directory() -> None:
     from ghx_bench.profiler.store.directory import RunDirectory
 
-    for model in ("../../etc", "..", ".", "a/b", "openai/gpt-5", "%2e%2e", "~", "\x00"):
-        path = RunDirectory(Path("/r")).session(Cell(model=model, mode="m", scenario_id="s", iteration=0))
+    for name in ("../../etc", "..", ".", "a/b", "openai/gpt-5", "%2e%2e", "~", "\x00", ""):
+        path = RunDirectory(Path("/r")).session(Cell(agent=name, model=name, mode=name, scenario_id=name, iteration=0))
         assert path.parts[:3] == ("/", "r", "sessions")
-        assert len(path.parts) == 7
+        assert len(path.parts) == 8
         assert ".." not in path.parts
 
 
-def test_models_that_look_alike_have_different_files() -> None:
+def test_names_that_look_alike_have_different_files() -> None:
     from ghx_bench.profiler.store.directory import RunDirectory
 
-    models = ["a/b", "a%2Fb", "a_b", "..", "%2E.", ".", "%2E"]
-    paths = {
-        RunDirectory(Path("r")).session(Cell(model=model, mode="m", scenario_id="s", iteration=0)) for model in models
-    }
-    assert len(paths) == len(models)
+    names = ["a/b", "a%2Fb", "a_b", "..", "%2E.", ".", "%2E", "", "%"]
+    for factor in ("agent", "model", "scenario_id"):
+        cells = [sample_cell(**{factor: name}) for name in names]
+        paths = {RunDirectory(Path("r")).session(cell) for cell in cells}
+        assert len(paths) == len(names)
 
 
 def test_a_large_rows_file_is_read_one_row_at_a_time(tmp_path: Path) -> None:

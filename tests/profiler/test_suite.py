@@ -47,8 +47,7 @@ from ghx_bench.profiler.events import (
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_bench.profiler.profile import ModeTable
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioSets
-from ghx_bench.profiler.score import CheckpointDetail, Score
-from ghx_bench.profiler.scorers import CompositeScorer
+from ghx_bench.profiler.score import CheckpointDetail, PartialScoreError, Score
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
 from ghx_bench.profiler.trace import SessionTrace
@@ -75,7 +74,7 @@ async def test_every_cell_of_the_matrix_leaves_one_row_and_one_session(tmp_path:
     rows = rows_of(result)
     assert len(rows) == len({row.cell for row in rows}) == 2 * 2 * 2 * 3 == result.measured
     assert len(list((result.directory / "sessions").rglob("*.json"))) == 24
-    assert (result.directory / "sessions/x%2Fone/plain/a-001/2.json").is_file()
+    assert (result.directory / "sessions/fake/x%2Fone/plain/a-001/2.json").is_file()
     assert record_of(result.directory)["status"] == "complete"
 
 
@@ -156,13 +155,21 @@ async def test_an_unknown_mode_is_an_error_before_anything_is_written(tmp_path: 
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("bad", ["../../etc/x", "a b", ".hidden", "x" * 129, "a/b", "nul\x00"])
-async def test_a_scenario_id_that_cannot_be_a_file_name_is_refused(bad: str, tmp_path: Path) -> None:
-    good = scenario()
-    subject = profile(scenarios=(good.model_copy(update={"id": bad}),))
+@pytest.mark.parametrize("id_", ["../../etc/x", "a b", ".hidden", "x" * 129, "a/b", "nul\x00", "Löwe", "/", "a: b"])
+async def test_a_scenario_id_of_any_text_is_run_and_its_files_stay_inside(id_: str, tmp_path: Path) -> None:
+    result = await profile(scenarios=(scenario(id_),)).run(config(tmp_path / "results"))
 
-    with pytest.raises(BadMatrixError, match="cannot name a file"):
-        await subject.run(config(tmp_path / "results"))
+    [row] = rows_of(result)
+    assert row.scenario_id == id_
+    assert len(list((result.directory / "sessions").rglob("*.json"))) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    assert not (await profile(scenarios=(scenario(id_),)).run(config(tmp_path), resume=result.directory)).failed
+
+
+@pytest.mark.parametrize("bad", ["x" * 201, "ü" * 40])
+async def test_a_scenario_id_too_long_for_a_folder_is_refused(bad: str, tmp_path: Path) -> None:
+    with pytest.raises(BadMatrixError, match="cannot name a folder"):
+        await profile(scenarios=(scenario(bad),)).run(config(tmp_path / "results"))
     assert not (tmp_path / "results").exists()
 
 
@@ -174,26 +181,22 @@ def test_names_that_differ_only_in_case_are_refused_because_some_disks_cannot_te
 # Rule 2: order
 
 
-def test_blocks_hold_every_mode_once_in_an_order_that_the_seed_decides() -> None:
-    matrix = Matrix(
-        models=("one", "two"),
-        modes=("a", "b", "c"),
-        scenario_ids=("s", "t"),
-        repetitions=20,
-        order="interleaved",
-        seed=7,
-    )
+def test_blocks_hold_every_arm_once_in_an_order_that_the_seed_decides() -> None:
+    factors: dict[str, Any] = {"agents": ("x", "y"), "models": ("one", "two"), "modes": ("a", "b")}
+    matrix = Matrix(**factors, scenario_ids=("s", "t"), repetitions=20, order="interleaved", seed=7)
     cells = list(matrix.cells())
 
-    blocks = [cells[start : start + 3] for start in range(0, len(cells), 3)]
-    assert len(cells) == len(set(cells)) == len(matrix) == 240
+    blocks = [cells[start : start + 8] for start in range(0, len(cells), 8)]
+    assert len(cells) == len(set(cells)) == len(matrix) == 320
     for block in blocks:
-        assert {cell.mode for cell in block} == {"a", "b", "c"}
-        assert len({(cell.model, cell.scenario_id, cell.iteration) for cell in block}) == 1
-    assert len({tuple(cell.mode for cell in block) for block in blocks}) == 6
+        assert {cell.arm for cell in block} == set(matrix.arms)
+        assert len({(cell.scenario_id, cell.iteration) for cell in block}) == 1
+    assert len({tuple(cell.arm for cell in block) for block in blocks}) > 35
     assert list(matrix.cells()) == cells
-    other_seed = Matrix(models=("one", "two"), modes=("a", "b", "c"), scenario_ids=("s", "t"), repetitions=20, seed=8)
+    other_seed = Matrix(**factors, scenario_ids=("s", "t"), repetitions=20, seed=8)
     assert list(other_seed.cells()) != cells
+    more = Matrix(**factors, scenario_ids=("s", "u", "t"), repetitions=20, seed=7)
+    assert [cell for cell in more.cells() if cell.scenario_id != "u"] == cells, "another scenario reorders no other"
 
 
 def test_sequential_runs_mode_after_mode() -> None:
@@ -370,7 +373,7 @@ async def test_of_a_canary_that_failed_the_session_is_kept_apart_from_those_of_c
         session.call("tried")
         raise EnvironmentFailure("the solution does not work")
 
-    with pytest.raises(CanaryError, match=r"its session: .*/warm-ups/none/plain/add-001/0\.json"):
+    with pytest.raises(CanaryError, match=r"its session: .*/warm-ups/fake/none/plain/add-001/0\.json"):
         await profile(FakeProvider(breaks)).run(config(tmp_path, execution={"warmup": True}))
 
     (directory,) = tmp_path.iterdir()
@@ -414,7 +417,7 @@ async def test_an_interrupted_run_keeps_its_rows_and_spend_and_resumes_with_the_
     record = record_of(directory)
     assert record["status"] == "interrupted"
     assert record["interruptions"][0]["attempts"][0]["tokens"]["total"] == 110
-    assert (directory / "sessions/none/plain/add-001/2.json").is_file()
+    assert (directory / "sessions/fake/none/plain/add-001/2.json").is_file()
     assert len(list(read_rows(directory / "rows.jsonl"))) == 2
     assert isinstance(seen[-1], RunFinished)
     assert provider.open_sessions == 0
@@ -493,7 +496,8 @@ async def test_the_plan_is_frozen_into_the_record_before_the_first_cell(tmp_path
     assert record["analysis"]["alpha"] == 0.01
     assert record["matrix"]["seed"] == 0
     assert record["scenarios"][0]["timeoutMs"] == 10_000
-    assert record["version"] == 1
+    assert record["version"] == 2
+    assert record["agents"] == [{"name": "fake", "version": None, "isControl": False}]
 
 
 async def _load_any(ids: Sequence[str]) -> Sequence[BaseScenario]:
@@ -512,18 +516,17 @@ async def _run(results: Path, loader: Any, *, sets: dict[str, list[str]], **sect
 
 
 async def test_what_some_scorers_found_is_on_the_row_though_its_verdict_is_unknown(tmp_path: Path) -> None:
-    class Broken:
-        async def score(self, evidence: Evidence[Any]) -> Any:
-            raise OSError("no route")
+    class HalfBroken:
+        async def score(self, evidence: Evidence[Any]) -> Score:
+            right = await SaysThree().score(evidence)
+            raise PartialScoreError("no route", checkpoints=right.checkpoints)
 
-    scorer = CompositeScorer({"right": SaysThree(), "broken": Broken()})
-
-    result = await profile(scorer=scorer).run(config(tmp_path))
+    result = await profile(scorer=HalfBroken()).run(config(tmp_path))
 
     [row] = rows_of(result)
     assert row.success is None
     assert row.cause == "scorer"
-    assert [(each.id, each.passed) for each in row.checkpoint_details] == [("right/three", True)]
+    assert [(each.id, each.passed) for each in row.checkpoint_details] == [("three", True)]
     assert result.failed == 1
 
 
@@ -686,8 +689,13 @@ async def test_an_interruption_waits_until_cell_mode_and_run_have_cleared_away(t
 
 async def test_a_run_whose_executor_left_cells_undone_is_not_complete(tmp_path: Path) -> None:
     class Lazy:
-        async def run(self, cells: Sequence[Any], work: Any) -> None:
-            await work(cells[0])
+        @asynccontextmanager
+        async def open(self, spec: Any, receive: Any) -> AsyncGenerator[Any]:
+            async with spec.open(receive) as self.worker:
+                yield self
+
+        async def run(self, blocks: Sequence[Any]) -> None:
+            await self.worker.measure(blocks[0].cells[0], blocks[0].scenario)
 
     result = await run_profile_suite(
         config(tmp_path, execution={"repetitions": 3}, scenarios={"ids": ["a-001"]}),

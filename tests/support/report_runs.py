@@ -9,7 +9,7 @@ from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import MatrixRecord, RunRecord, write_record
+from ghx_bench.profiler.store.record import NAMED_CONTROLS, AgentRecord, MatrixRecord, RunRecord, write_record
 from ghx_bench.profiler.trace import SessionTrace
 
 MODES = ("baseline", "ghx", "mcp")
@@ -168,7 +168,9 @@ def write_run(
         if row.session_id:
             _write(directory.session(row.cell), a_trace(row, **spoken).to_bytes())
             _write(directory.analysis(row.cell), an_analysis(row, **spoken).to_bytes())
+    agents = tuple(sorted({row.cell.agent for row in rows})) or (provider,)
     matrix = MatrixRecord(
+        agents=agents,
         models=tuple(sorted({row.model for row in rows})) or ("vendor/model-1",),
         modes=tuple(sorted({row.mode for row in rows})) or MODES,
         scenario_ids=tuple(sorted({row.scenario_id for row in rows})) or ("scenario-000",),
@@ -184,6 +186,7 @@ def write_run(
         "scenarios": (),
         "versions": {"ghxBench": "0.1.0", "python": "3.11"},
         "host": {"system": "Linux"},
+        "agents": tuple(AgentRecord(name=name, is_control=name in NAMED_CONTROLS) for name in agents),
     }
     write_record(
         directory.record, RunRecord(run_id=run_id, provider=provider, matrix=matrix, **(fields | record)).spelled_out()

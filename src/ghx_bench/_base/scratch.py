@@ -1,11 +1,12 @@
 """Temporary folders that are removed with their process or, if it was killed, by the next sweep."""
 
-import fcntl
 import os
 import shutil
 import tempfile
 import weakref
 from pathlib import Path
+
+from ghx_bench._base.locks import is_locked, take_lock
 
 PREFIX = "ghx-tmp-"
 SHORT_PLACE = Path("/tmp")  # noqa: S108 - what is made there is private, and the name of a socket has to be short
@@ -40,20 +41,8 @@ def sweep() -> None:
 
 
 def is_in_use(path: Path) -> bool:
-    """Return whether the process that made a folder still uses it; False on a file system without locks."""
-    try:
-        lock = _opened(path)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(lock)
-    return False
+    """Return whether the process that made a folder still uses it; false where a file system has no locks."""
+    return is_locked(path, if_unknown=False)
 
 
 def _made(place: Path | None) -> tuple[Path, int]:
@@ -68,21 +57,17 @@ def _made(place: Path | None) -> tuple[Path, int]:
 def _locked(path: Path) -> int:
     lock = _opened(path)
     try:
-        _lock_where_possible(lock)
+        take_lock(lock)
         path.stat()  # is not there if a sweep has removed what was opened
+    except (BlockingIOError, FileNotFoundError):
+        os.close(lock)
+        raise
+    except OSError:
+        pass  # a file system without locks, on which a sweep gets none either and removes nothing
     except BaseException:
         os.close(lock)
         raise
     return lock
-
-
-def _lock_where_possible(lock: int) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        pass  # a file system without locks, on which a sweep gets none either and removes nothing
 
 
 def _remove_unless_used(path: Path) -> None:
@@ -91,7 +76,7 @@ def _remove_unless_used(path: Path) -> None:
     except OSError:  # gone, somebody else's, or no folder
         return
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(lock)
         if os.fstat(lock).st_uid == os.getuid():
             shutil.rmtree(path, ignore_errors=True)
     except OSError:  # it is in use

@@ -13,6 +13,7 @@ class NopProvider:
     """Opens sessions in which nothing is done."""
 
     name: str = "nop"
+    is_control: bool = True
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["NopSession"]:  # noqa: ARG002 - the contract's

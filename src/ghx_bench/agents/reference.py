@@ -32,6 +32,7 @@ class ReferenceProvider:
     """
 
     name: str = "reference"
+    is_control: bool = True
 
     def __init__(self, solutions: Solutions) -> None:
         self._solutions = solutions

@@ -64,6 +64,7 @@ class ReplayProvider:
     """
 
     name: str = "replay"
+    is_control: bool = True
 
     def __init__(self, recordings: Recordings) -> None:
         self._recordings = recordings

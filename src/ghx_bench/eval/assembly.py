@@ -24,7 +24,7 @@ from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.instruments import Instruments, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
 
@@ -87,8 +87,14 @@ class Evaluation:
 
     async def plan(self) -> SuitePlan[EvalScenario]:
         """Check everything that can be checked without running, and return what would be run."""
-        plan = await plan_suite(self.config, loader=self.catalogue.load, modes=self.modes, sets=self._sets())
-        if self.instruments.provider.name == ReferenceProvider.name:
+        plan = await plan_suite(
+            self.config,
+            loader=self.catalogue.load,
+            modes=self.modes,
+            sets=self._sets(),
+            agents=tuple(self.instruments.providers),
+        )
+        if ReferenceProvider.name in plan.matrix.agents:
             _require_solutions(plan.matrix, self.catalogue, self.modes)
         return plan
 
@@ -121,7 +127,7 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
     """Put together the run that a catalogue's configuration asks for; the modes' folders live as long as the block."""
     config = catalogue.config
     async with open_modes(definitions_of(config), environ=environ) as modes:
-        lifecycle, executor = _place_of(config, catalogue, environ)
+        lifecycle, take_turn = _place_of(config, catalogue, environ)
         instruments = Instruments(
             provider=_provider(Ingredients(config=config, catalogue=catalogue, modes=modes)),
             scorer=CheckpointScorer(catalogue.scorers),
@@ -130,7 +136,9 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
             analyzers=inline_analyzers(resolve_github_command),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
+            take_turn=take_turn,
         )
+        executor = LocalExecutor(config.execution.max_concurrency)
         yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments, executor=executor)
 
 
@@ -159,20 +167,18 @@ def _not_a_control(provider: SessionProvider, place: str) -> SessionProvider:
 
 def _place_of(
     config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]
-) -> tuple[Lifecycle[EvalScenario], Executor]:
+) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
     # Imported here: the embedded server and its seeds are more than a third of all that a run loads, and github.com
     # needs none of it.
-    executor = LocalExecutor(config.execution.max_concurrency)
     if config.target == "github":
         from ghx_bench.eval.stages.github_stage import LiveLifecycle  # noqa: PLC0415 - see above
-        from ghx_bench.eval.stages.turns import TurnTaking  # noqa: PLC0415 - see above
 
         live = LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
-        return live, TurnTaking(executor, live.turn)
+        return live, live.turn
     from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
 
-    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), executor
+    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), let_all_in
 
 
 def _require_solutions(matrix: Matrix, catalogue: Catalogue, modes: Modes) -> None:

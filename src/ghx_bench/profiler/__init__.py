@@ -1,6 +1,7 @@
 """Measures any agent on any task; knows nothing of GitHub."""
 
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
+from ghx_bench.profiler.blocks import Block
 from ghx_bench.profiler.causes import (
     AgentError,
     Cause,
@@ -9,7 +10,7 @@ from ghx_bench.profiler.causes import (
     ModelProviderError,
     TransientError,
 )
-from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.cell import Arm, Cell, Matrix
 from ghx_bench.profiler.config import ProfileConfig, load_config
 from ghx_bench.profiler.contracts import (
     Analyzer,
@@ -24,6 +25,9 @@ from ghx_bench.profiler.contracts import (
     SessionProvider,
     SessionRequest,
     ToolClassifier,
+    Worker,
+    Workers,
+    WorkerSpec,
 )
 from ghx_bench.profiler.events import Event, Observer
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
@@ -43,7 +47,7 @@ from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.score import CheckpointDetail, Judgement, PartialScoreError, Score
-from ghx_bench.profiler.scorers import AnswerScorer, CompositeScorer, PredicateScorer
+from ghx_bench.profiler.scorers import AnswerScorer, PredicateScorer
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
 from ghx_bench.profiler.trace import (
@@ -64,14 +68,15 @@ __all__ = [
     "Analyzer",
     "Answer",
     "AnswerScorer",
+    "Arm",
     "Attempt",
     "Backoff",
     "BaseScenario",
+    "Block",
     "Cause",
     "Cell",
     "CheckpointDetail",
     "Collector",
-    "CompositeScorer",
     "Cost",
     "CustomMetric",
     "EnvironmentFailure",
@@ -123,6 +128,9 @@ __all__ = [
     "TransientError",
     "Turn",
     "TurnBoundaryEvent",
+    "Worker",
+    "WorkerSpec",
+    "Workers",
     "load_config",
     "read_rows",
     "run_profile_suite",

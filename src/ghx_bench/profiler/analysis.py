@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ghx_bench._base.wire import ForeignModel, Number, TaggedModel
+from ghx_bench._base.wire import OMITTABLE, ForeignModel, Number, TaggedModel
 
 
 class NumberFinding(TaggedModel):
@@ -66,3 +66,4 @@ class SessionAnalysisBundle(ForeignModel):
     mode: str
     model: str
     results: dict[str, AnalysisResult]
+    agent: Annotated[str | None, OMITTABLE] = None

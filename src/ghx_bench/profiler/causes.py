@@ -62,7 +62,7 @@ class TransientError(MeasurementError):
 
 
 class AgentError(MeasurementError):
-    """The agent broke down by itself: it crashed, or spoke a protocol nobody understands."""
+    """The agent broke down by itself: it crashed, or spoke a protocol that its adapter does not understand."""
 
     code: ClassVar[str] = "AGENT_FAILED"
     cause: Cause = Cause.AGENT_CRASH
@@ -99,7 +99,7 @@ _SERVER_ERRORS = range(500, 600)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Say whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure.
+    """Return whether another attempt may succeed: a connection, 5xx or rate-limit kind of failure.
 
     An error of ours says so itself, whatever it was raised from; of a group, all members have to.
     """
@@ -108,6 +108,7 @@ def is_transient(error: BaseException) -> bool:
         return all(map(is_transient, members))
     for each in _chain(error):
         if isinstance(each, MeasurementError):
+            # It knows better than what it was raised from: an agent's crash stays one though a connection broke.
             return isinstance(each, TransientError)
         if _is_transient_itself(each):
             return True
@@ -127,6 +128,7 @@ def pause_asked_for_s(error: BaseException) -> float:
     for each in _chain(error):
         asked: object = getattr(each, "retry_after_s", None)
         if isinstance(asked, int | float) and asked > 0:
+            # Capped: a service that says `Retry-After: 86400` would otherwise stall the run for a day.
             return min(float(asked), _LONGEST_PAUSE_S)
     return 0.0
 
@@ -161,7 +163,7 @@ def _is_transient_itself(error: BaseException) -> bool:
 
 
 def _http_status(error: BaseException) -> int | None:
-    """Read the status off any HTTP library's error: `error.status_code`, or its response's."""
+    """Return the status of any HTTP library's error: `error.status_code`, or its response's."""
     for carrier in (error, getattr(error, "response", None)):
         try:
             status = getattr(carrier, "status_code", None)
@@ -176,6 +178,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     """Yield the error, or the only member of a group, and what it was raised from, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
+    # Each once: an error can be its own cause, by way of others.
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         members = _members(current)

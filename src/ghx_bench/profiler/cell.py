@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import quote
@@ -15,28 +16,9 @@ NO_MODEL = "none"
 
 Order = Literal["interleaved", "sequential"]
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_LONGEST_FILE_NAME = 200
+_MODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LONGEST_FOLDER_NAME = 200
 _MOST_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One (model, mode, scenario, repetition); `is_canary` marks a warm-up whose result is thrown away."""
-
-    model: str
-    mode: str
-    scenario_id: str
-    iteration: int
-    is_canary: bool = False
-
-    @property
-    def path(self) -> PurePosixPath:
-        """Where the files of this cell lie below `sessions/` and `analysis/`, without suffix."""
-        return PurePosixPath(_encode_model(self.model), self.mode, self.scenario_id, str(self.iteration))
-
-    def __str__(self) -> str:
-        return f"{self.model} / {self.mode} / {self.scenario_id} / {self.iteration}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +39,41 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """Every cell of a run: models x modes x scenarios x repetitions, in a reproducible order."""
+class Cell:
+    """One (agent, model, mode, scenario, repetition); `is_canary` marks a warm-up whose result is thrown away."""
 
+    agent: str
+    model: str
+    mode: str
+    scenario_id: str
+    iteration: int
+    is_canary: bool = False
+
+    @property
+    def arm(self) -> Arm:
+        """The side of a comparison that this cell belongs to."""
+        return Arm(agent=self.agent, model=self.model, mode=self.mode)
+
+    @property
+    def path(self) -> PurePosixPath:
+        """Where the files of this cell lie below `sessions/` and `analysis/`, without suffix."""
+        return PurePosixPath(encode_name(self.agent), self.path_without_agent)
+
+    @property
+    def path_without_agent(self) -> PurePosixPath:
+        """Where they lie in runs of version 0.1.0, which had one agent and no folder for it."""
+        names = (self.model, self.mode, self.scenario_id)
+        return PurePosixPath(*map(encode_name, names), str(self.iteration))
+
+    def __str__(self) -> str:
+        return f"{self.agent} / {self.model} / {self.mode} / {self.scenario_id} / {self.iteration}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Every cell of a run: agents x models x modes x scenarios x repetitions, in a reproducible order."""
+
+    agents: tuple[str, ...] = ("agent",)
     models: tuple[str, ...]
     modes: tuple[str, ...]
     scenario_ids: tuple[str, ...]
@@ -74,16 +88,22 @@ class Matrix:
             raise BadMatrixError(
                 f"{self.total:,} cells are more than a run can hold ({_MOST_CELLS:,}); ask for fewer repetitions"
             )
-        check_names("mode", self.modes)
+        check_names("agent", self.agents)
+        check_names("model", self.models)
+        check_mode_names(self.modes)
         check_names("scenario", self.scenario_ids)
-        _check_distinct("model", self.models)
-        for model in self.models:
-            _check_model(model)
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Every (agent, model, mode)."""
+        factors = product(self.agents, self.models, self.modes)
+        return tuple(Arm(agent=agent, model=model, mode=mode) for agent, model, mode in factors)
 
     @property
     def total(self) -> int:
         """How many cells there are."""
-        return len(self.models) * len(self.modes) * len(self.scenario_ids) * self.repetitions
+        arms = len(self.agents) * len(self.models) * len(self.modes)
+        return arms * len(self.scenario_ids) * self.repetitions
 
     def __len__(self) -> int:
         return self.total
@@ -91,40 +111,61 @@ class Matrix:
     def cells(self) -> Iterator[Cell]:
         """Yield every cell once, in the order they are to be started.
 
-        Interleaved: block after block, a block holding every mode once, shuffled, for one scenario, model and
-        repetition, so that a model service that drifts hits all modes alike. Sequential: mode after mode.
+        Interleaved: block after block, a block holding every arm once, shuffled, for one scenario and repetition, so
+        that a model service that drifts hits all arms alike. Sequential: agent after agent, mode after mode.
         """
-        blocks = [
-            (repetition, scenario_id, model)
-            for repetition in range(self.repetitions)
-            for scenario_id in self.scenario_ids
-            for model in self.models
-        ]
+        blocks = list(product(range(self.repetitions), self.scenario_ids))
         if self.order == "sequential":
-            yield from (_cell(block, mode) for mode in self.modes for block in blocks)
-        else:
-            yield from (_cell(block, mode) for block in blocks for mode in self._shuffled_modes(block))
+            for agent, mode in product(self.agents, self.modes):
+                for (repetition, scenario_id), model in product(blocks, self.models):
+                    arm = Arm(agent=agent, model=model, mode=mode)
+                    yield _place(arm, scenario_id, repetition)
+            return
+        arms = self.arms
+        for repetition, scenario_id in blocks:
+            # Seeded by the block's own name: adding a scenario does not reorder the others, and a run that is
+            # resumed, or split over machines, has the order it would have had in one piece.
+            shuffler = random.Random(f"{self.seed}/{repetition}/{scenario_id}")  # noqa: S311 - an order, not a secret
+            for arm in shuffler.sample(arms, k=len(arms)):
+                yield _place(arm, scenario_id, repetition)
 
-    def _shuffled_modes(self, block: tuple[int, str, str]) -> Sequence[str]:
-        # Seeded by the block's own name: adding a scenario does not reorder the others.
-        shuffler = random.Random(f"{self.seed}/{'/'.join(map(str, block))}")  # noqa: S311 - an order, not a secret
-        return shuffler.sample(self.modes, k=len(self.modes))
+
+def _place(arm: Arm, scenario_id: str, repetition: int) -> Cell:
+    agent, model = arm.agent or "", arm.model or ""
+    return Cell(agent=agent, model=model, mode=arm.mode, scenario_id=scenario_id, iteration=repetition)
 
 
-def _cell(block: tuple[int, str, str], mode: str) -> Cell:
-    repetition, scenario_id, model = block
-    return Cell(model=model, mode=mode, scenario_id=scenario_id, iteration=repetition)
-
-
-def _encode_model(model: str) -> str:
-    encoded = quote(model, safe="")
-    return "%2E" + encoded[1:] if encoded.startswith(".") else encoded
+def encode_name(name: str) -> str:
+    """Return the folder that stands for a name: percent-encoded, so that no two names share one and none leads out."""
+    encoded = quote(name, safe="")
+    # Unreserved characters stay as they are, and among them the dot: ".." would be the folder above.
+    if encoded.startswith("."):
+        return "%2E" + encoded[1:]
+    # Rows of others may have empty names; a path that lost one of its folders would be that of another cell.
+    return encoded or "%"
 
 
 def check_names(kind: str, names: Sequence[str]) -> None:
-    """Refuse names that are missing, given twice, or cannot be those of files."""
+    """Refuse names that are missing, given twice, or cannot be encoded as those of folders."""
     _check_distinct(kind, names)
-    _check_file_names(kind, names)
+    for name in names:
+        try:
+            encoded = encode_name(name)
+        except UnicodeEncodeError:
+            raise BadMatrixError(f"{kind} {name!r} cannot name a folder: it is not text") from None
+        if not name or len(encoded) > _LONGEST_FOLDER_NAME:
+            raise BadMatrixError(f"{kind} {name!r} cannot name a folder: it is empty or too long")
+
+
+def check_mode_names(names: Sequence[str]) -> None:
+    """Refuse modes whose names are missing, given twice, or would need quotes where people type them."""
+    _check_distinct("mode", names)
+    for name in names:
+        if not _MODE_NAME.fullmatch(name):
+            raise BadMatrixError(
+                f"mode {name!r} cannot name a file: use up to 128 letters, digits, '.', '_' and '-', "
+                "beginning with a letter or digit"
+            )
 
 
 def _check_distinct(kind: str, names: Iterable[str]) -> None:
@@ -139,21 +180,3 @@ def _check_distinct(kind: str, names: Iterable[str]) -> None:
         seen[name.casefold()] = name
     if not seen:
         raise BadMatrixError(f"no {kind} to run; name at least one")
-
-
-def _check_file_names(kind: str, names: Iterable[str]) -> None:
-    for name in names:
-        if not _FILE_NAME.fullmatch(name):
-            raise BadMatrixError(
-                f"{kind} {name!r} cannot name a file: use up to 128 letters, digits, '.', '_' and '-', "
-                "beginning with a letter or digit"
-            )
-
-
-def _check_model(model: str) -> None:
-    try:
-        encoded = _encode_model(model)
-    except UnicodeEncodeError:
-        raise BadMatrixError(f"model {model!r} cannot name a folder: it is not text") from None
-    if not 0 < len(encoded) <= _LONGEST_FILE_NAME:
-        raise BadMatrixError(f"model {model!r} cannot name a folder: it is empty or too long")

@@ -112,7 +112,7 @@ class ScenarioChoice(Section):
     """Which scenarios to run; ids override the set, tags narrow down either."""
 
     set: Annotated[Text | None, SetBy("--scenario-set")] = Field(default=None, description="A named set of scenarios.")
-    ids: Annotated[tuple[Name, ...], Distinct, SetBy("--scenario")] = Field(
+    ids: Annotated[tuple[Text, ...], Distinct, SetBy("--scenario")] = Field(
         default=(), description="Scenarios by id, instead of a set."
     )
     tags: Annotated[tuple[Text, ...], Distinct, SetBy("--tag")] = Field(
@@ -156,12 +156,15 @@ class Output(Section):
     )
     reports_dir: Folder | None = Field(default=None, description="A folder for one more copy of the report.")
     session_export: Flag = Field(default=True, description="Keep the trace of every session.")
-    log_level: LogLevel = Field(default="info", description="The least important messages that are shown.")
+    log_level: LogLevel | None = Field(default=None, description="Accepted from older files and not used.")
 
 
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
+    agents: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(), description="The agents to compare, by name; unless given, all there are."
+    )
     modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(
         description="The modes to compare.", examples=[["baseline", "ghx"]]
     )
@@ -197,6 +200,8 @@ class ProfileConfig(Section):
         unused: list[str] = []
         if self.execution.timeout_default_ms is not None:
             unused.append("execution.timeout_default_ms is not used: every scenario carries its own timeoutMs")
+        if self.output.log_level is not None:
+            unused.append("output.log_level is not used: leave it out")
         if self.scenarios.set and self.scenarios.ids:
             unused.append(f"scenarios.set {self.scenarios.set!r} is not used: scenarios.ids names the scenarios")
         return tuple(unused)
@@ -255,5 +260,5 @@ def load_config(path: str | os.PathLike[str]) -> ProfileConfig: ...
 @overload
 def load_config(path: str | os.PathLike[str], model: type[C]) -> C: ...
 def load_config(path: str | os.PathLike[str], model: type[ProfileConfig] = ProfileConfig) -> ProfileConfig:
-    """Read a configuration from a YAML or JSON file; raise `DocumentError` with everything wrong with it."""
+    """Return the configuration in a YAML or JSON file; raise `DocumentError` with everything wrong with it."""
     return validate_document(read_document(path), model)

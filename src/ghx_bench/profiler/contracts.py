@@ -1,12 +1,12 @@
 """Every extension point of the profiler, on one page.
 
-One run calls them in this order; whoever opens a scope closes it, also when cancelled:
+One run calls them in this order; what opens a scope closes it, also when cancelled:
 
 1. `ScenarioLoader(ids)` once, before anything else.
 2. `ModeResolver.resolve(name)` once for each mode.
-3. `Lifecycle.run(...)` is entered, then `Lifecycle.mode(...)` for each mode; both stay open until the last cell is
-   done. If one of them raises, no cell is started.
-4. For each attempt at each cell:
+3. `Executor.open(...)` opens its workers: in each, `Lifecycle.run(...)` is entered, then `Lifecycle.mode(...)` for each
+   mode; both stay open until the last cell is done. If one of them raises, no cell is started.
+4. `Workers.run(...)` is called for each warm-up, then once for all blocks of cells. For each attempt at each cell:
    a. `Lifecycle.cell(...)` is entered and yields the `Stage`;
    b. `SessionProvider.session(...)` is entered, `Session.prompt(...)` is called once and, whatever became of it,
       `Session.trace()` once; then the session is left;
@@ -21,7 +21,7 @@ interruption of the run passes through, and a cell that was interrupted has no r
 when the run is told so, each with objects of its own; the provider, scorer and lifecycle themselves are shared.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,9 @@ from typing import Generic, Protocol
 
 from pydantic import JsonValue
 
+from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import AnalysisResult
+from ghx_bench.profiler.blocks import Block, PlacedCell, Receive
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import CustomMetric
@@ -51,6 +53,9 @@ __all__ = [
     "SessionProvider",
     "SessionRequest",
     "ToolClassifier",
+    "Worker",
+    "WorkerSpec",
+    "Workers",
 ]
 
 
@@ -93,11 +98,15 @@ class Session(Protocol):
 
 
 class SessionProvider(Protocol):
-    """A kind of agent; opens sessions, which share nothing with each other."""
+    """A kind of agent; opens sessions, which share nothing with each other.
+
+    It may also have a `version` (a text, which goes on its rows) and `is_control` (true of agents that prove the
+    scenarios, of whose rows nothing is concluded about agents). Both are read once, when the run is planned.
+    """
 
     @property
     def name(self) -> str:
-        """The name on the rows' `provider`."""
+        """The name of the agent on its rows, unless the run gives it another."""
         ...
 
     def session(self, request: SessionRequest) -> AbstractAsyncContextManager[Session]:
@@ -178,14 +187,53 @@ ToolClassifier = Callable[[ToolCallEvent], str]
 """Sorts tool calls into the categories of a row; the default is the tool's own name."""
 
 
+class Worker(Protocol):
+    """Measures cells in the process where it was opened, several at a time if it is asked to."""
+
+    async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
+        """Measure one cell and tell all about it through the `receive` that the worker was opened with.
+
+        However the cell ends, that is a message; what is raised must stop the whole run. When cancelled, the cell is
+        told of as interrupted, and the cancellation goes on.
+        """
+        ...
+
+
+class WorkerSpec(Protocol):
+    """What a worker is built from; sent once, before the first block.
+
+    One that is to cross to another process can be pickled, and holds no open file, lock or server.
+    """
+
+    def open(self, receive: Receive) -> AbstractAsyncContextManager[Worker]:
+        """Hold a worker, with the scopes of the run and of its modes open around it.
+
+        Raises what keeps it from working: no cell was started then. Clearing away must happen also when cancelled;
+        what fails there is told as an incident.
+        """
+        ...
+
+
+class Workers(Protocol):
+    """The workers of a run, wherever they are."""
+
+    async def run(self, blocks: Sequence[Block]) -> None:
+        """Have every cell of every block measured once, those of a block in one place and started in their order.
+
+        Called several times, one after the other. Raises what `receive` or a worker raises, and then starts no more.
+        When cancelled, stop starting cells, cancel those that run, and wait until they have told what they spent.
+        """
+        ...
+
+
 class Executor(Protocol):
-    """Runs the work of many cells somewhere: here, or on other machines."""
+    """Has blocks of cells measured somewhere: in this process, or on other machines."""
 
-    async def run(self, cells: Sequence[Cell], work: Callable[[Cell], Awaitable[None]]) -> None:
-        """Do the work for every cell, starting them in the order given.
+    def open(self, spec: WorkerSpec, receive: Receive) -> AbstractAsyncContextManager[Workers]:
+        """Hold the workers, each opened from `spec`; what one of them cannot be opened for is raised.
 
-        `work` records the cell's result itself and raises only for what must stop the whole run. When cancelled, stop
-        starting cells and cancel those that run.
+        `receive` is called in this process, where the run directory is: a cell is done when it has returned, and a
+        worker counts as busy with the cell until then. Concurrent calls are fine. On leaving, all workers are gone.
         """
         ...
 

@@ -3,7 +3,7 @@
 ```
 InputError
 ├── BadMatrixError               nothing to run, a name given twice, a name that cannot be a file
-├── UnknownNameError             a set, scenario, tag or mode nobody knows; lists what is known
+├── UnknownNameError             an unknown set, scenario, tag, agent or mode; lists what is known
 ├── ScenarioMismatchError        the loader returned other scenarios than it was asked for
 └── RunMismatchError             a run was resumed with another plan than it was started with
 OperationError
@@ -29,7 +29,7 @@ class BadMatrixError(InputError):
 
 
 class UnknownNameError(InputError):
-    """A set, scenario, tag or mode was named that nobody knows."""
+    """A set, scenario, tag, agent or mode was named that there is not."""
 
     code: ClassVar[str] = "UNKNOWN_NAME"
 

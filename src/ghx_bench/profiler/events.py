@@ -21,6 +21,7 @@ class RunStarted:
     directory: Path
     matrix: Matrix
     provider: str
+    """The names of all agents."""
     max_concurrency: int
     done: int
 
@@ -35,7 +36,7 @@ class CanaryStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryFinished:
-    """A warm-up showed that its mode can be measured."""
+    """A warm-up showed that its agent can be measured in its mode."""
 
     at: datetime
     cell: Cell

@@ -59,7 +59,7 @@ class Evidence(Generic[S_co]):
     """What happened in one session; `scenario` is the consumer's own type, as staged.
 
     `answer` is `None` when the agent was stopped, `trace` when it could not be exported, `score` until the scorer
-    has spoken. Numbers that nobody told are `None` inside their records.
+    has spoken. Numbers that are not known are `None` inside their records.
     """
 
     cell: Cell

@@ -45,7 +45,7 @@ class TokenUsage(ForeignModel):
         """Add up the parts an agent tells.
 
         The total needs at least `input` and `output`; a part that is not told counts as contained in these two.
-        `active` also needs `cache_read`: without it nobody knows what a cache served.
+        `active` also needs `cache_read`: without it what a cache served is not known.
         """
         total = None
         if input is not None and output is not None:

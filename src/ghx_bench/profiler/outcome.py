@@ -63,6 +63,7 @@ class Failed(_Ended):
 
         A scorer's failure is not: the session was fine and paid for, and can be graded again.
         """
+        # Retried, a scorer that cannot reach its service would have the agent paid for again and again.
         return self.cause is not Cause.SCORER and is_transient(self.error)
 
 
@@ -74,7 +75,7 @@ class RowContext:
     """What a row says of the run it belongs to."""
 
     run_id: str
-    provider: str
+    agent_version: str | None
     start_order: int
 
 
@@ -108,9 +109,12 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         mode=outcome.cell.mode,
         model=outcome.cell.model,
         iteration=outcome.cell.iteration,
-        started_at=attempts[0].started_at,
+        started_at=attempts[0].started_at,  # of the first attempt: what retries took is part of the cell
         completed_at=timestamp(completed_at),
-        provider=context.provider,
+        provider=outcome.cell.agent,
+        agent=outcome.cell.agent,
+        agent_version=context.agent_version,
+        sources=_sources_of(outcome.evidence),
         metrics={metric.name: metric.value for metric in outcome.metrics},
         attempts=tuple(attempts),
         start_order=context.start_order,
@@ -123,7 +127,18 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
     return outcome.redaction.record(row.spelled_out(), keeping=_NAMES)
 
 
-_NAMES = ("runId", "scenarioId", "mode", "model", "provider", "sessionId", "startedAt", "completedAt")
+_NAMES = (
+    "runId",
+    "scenarioId",
+    "mode",
+    "model",
+    "provider",
+    "agent",
+    "agentVersion",
+    "sessionId",
+    "startedAt",
+    "completedAt",
+)
 """What a row is found by; none of it comes out of a session."""
 
 
@@ -142,12 +157,25 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     }
 
 
+def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
+    """Return where the numbers of a row come from, as far as there are any."""
+    if evidence is None:
+        return {}
+    sources = {"timing": "bench"}
+    if evidence.trace is not None:
+        sources |= {"tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
+    if evidence.cost.source is not None:
+        sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
+    return sources
+
+
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
     """Return success and checkpoints; without a score both are unknown, unless the agent itself is to blame."""
     match outcome:
         case Completed(score=score):
             success, checkpoints, output_valid = outcome.success, score.checkpoints, score.output_valid
         case Failed(cause=cause, error=error):
+            # Unknown is null: a false here would count what the bench could not find out against the agent.
             success, output_valid = False if cause.is_the_agents_own else None, None
             checkpoints = error.checkpoints if isinstance(error, PartialScoreError) else None
     return {

@@ -1,17 +1,17 @@
 """A whole profile in one object: an agent, its tasks, its modes and its observers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, cast
 
-from ghx_bench.profiler.cell import check_names
+from ghx_bench.profiler.cell import check_mode_names, check_names
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.instruments import Instruments
-from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioSets
+from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
 from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_profile_suite
 
@@ -20,7 +20,7 @@ class ModeTable:
     """A `ModeResolver` over a fixed list of modes."""
 
     def __init__(self, modes: Sequence[Mode]) -> None:
-        check_names("mode", [mode.name for mode in modes])
+        check_mode_names([mode.name for mode in modes])
         self._modes = {mode.name: mode for mode in modes}
 
     @property
@@ -40,14 +40,19 @@ class ModeTable:
 class Profile(Generic[S]):
     """What `ghx-bench profile` runs: scenarios and modes at hand, and the instruments to measure them with.
 
-    Consumers with files of their own call `run_profile_suite` with their loader instead.
+    Scenarios in files of a consumer's own come through a `loader`, which is called once with the ids of the run. `sets`
+    are named groups of ids; unless one of them is called `default`, that is all scenarios at hand.
     """
 
-    scenarios: Sequence[S]
+    scenarios: Sequence[S] = ()
     modes: Sequence[Mode]
     instruments: Instruments[S]
+    sets: ScenarioSets | Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    loader: ScenarioLoader[S] | None = None
 
     def __post_init__(self) -> None:
+        if self.scenarios and self.loader is not None:
+            raise BadMatrixError("a profile has either `scenarios` or a `loader`; have the loader bring all of them")
         for what, values, kind in (("scenario", self.scenarios, BaseScenario), ("mode", self.modes, Mode)):
             for value in cast("Sequence[object]", values):
                 if not isinstance(value, kind):
@@ -58,11 +63,18 @@ class Profile(Generic[S]):
         return ProfileConfig(modes=ModeTable(self.modes).names)
 
     async def describe(self, config: ProfileConfig) -> str:
-        """Say what a configuration would run, or raise what is wrong with it."""
-        plan = await plan_suite(config, loader=self.load, modes=ModeTable(self.modes), sets=self._sets())
+        """Return what a configuration would run, in words, or raise what is wrong with it."""
+        plan = await plan_suite(
+            config,
+            loader=self.load,
+            modes=ModeTable(self.modes),
+            sets=self._sets(),
+            agents=tuple(self.instruments.providers),
+        )
         matrix = plan.matrix
         lines = [
             f"{matrix.total:,} cells, up to {config.execution.max_concurrency} at a time, {matrix.order}:",
+            f"  agents       {', '.join(matrix.agents)}",
             f"  models       {', '.join(matrix.models)}",
             f"  modes        {', '.join(matrix.modes)}",
             f"  scenarios    {', '.join(matrix.scenario_ids)}",
@@ -73,6 +85,8 @@ class Profile(Generic[S]):
 
     async def load(self, ids: Sequence[str]) -> Sequence[S]:
         """Return the scenarios with these ids; this is the profile's `ScenarioLoader`."""
+        if self.loader is not None:
+            return await self.loader(ids)
         check_names("scenario", [scenario.id for scenario in self.scenarios])
         known = {scenario.id: scenario for scenario in self.scenarios}
         for each in ids:
@@ -95,4 +109,6 @@ class Profile(Generic[S]):
         )
 
     def _sets(self) -> ScenarioSets:
-        return ScenarioSets({DEFAULT_SET: tuple(scenario.id for scenario in self.scenarios)})
+        named = self.sets.root if isinstance(self.sets, ScenarioSets) else self.sets
+        at_hand = {DEFAULT_SET: tuple(scenario.id for scenario in self.scenarios)} if self.loader is None else {}
+        return ScenarioSets.model_validate({**at_hand, **{name: tuple(ids) for name, ids in named.items()}})

@@ -1,4 +1,4 @@
-"""Writing down a session as it happens, for whoever brings an agent of their own."""
+"""Writing down a session as it happens, for adapters of agents."""
 
 import math
 import secrets
@@ -27,7 +27,7 @@ from ghx_bench.profiler.trace import (
 
 @dataclass(slots=True, kw_only=True)
 class PendingCall:
-    """A tool call that is going on; whoever makes it sets what comes of it."""
+    """A tool call that is going on; its maker sets what comes of it."""
 
     output: object = None
     success: bool | None = True

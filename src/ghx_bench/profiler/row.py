@@ -1,7 +1,7 @@
 """The row: the one line that every iteration leaves behind, however it ended."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
@@ -12,7 +12,8 @@ from ghx_bench.profiler.evidence import CompletionReason
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.score import CheckpointDetail
 
-ROW_VERSION = 1
+ROW_VERSION = 2
+"""Rows of the TypeScript packages have none, those of 0.1.0 have 1; `ProfileRow.upgraded` reads all of them."""
 
 
 class Attempt(ForeignModel):
@@ -38,7 +39,10 @@ class Incident(ForeignModel):
 
 
 class ProfileRow(ForeignModel):
-    """One iteration of one cell. Keys after `extensions` are newer than the oldest files and absent there."""
+    """One iteration of one cell. Keys after `extensions` are newer than the oldest files and absent there.
+
+    Every number stands on a row once: `metrics` holds only those that no other key has. What is not known is null.
+    """
 
     run_id: str
     scenario_id: str
@@ -57,10 +61,24 @@ class ProfileRow(ForeignModel):
     checkpoint_details: tuple[CheckpointDetail, ...]
     output_valid: bool | None
     provider: str
+    """The agent's name, the same as `agent`: readers of older rows look for it here."""
     session_id: str
     agent_turns: Count | None
     completion_reason: CompletionReason
     extensions: dict[str, JsonValue]
+    agent: str | None = None
+    """The agent's name in the run; in older rows, which have none, `provider` tells it."""
+    agent_version: str | None = None
+    machine: str | None = None
+    """Which host measured the cell, where a run spans several."""
+    provenance_id: str | None = None
+    """The record of where everything that was measured came from."""
+    sources: dict[str, str] = Field(default={})
+    """Where numbers come from, by their key on the row or in `metrics`: `agent`, `bench`, `meter`, `prices`."""
+    purity: Number | None = None
+    """The share of requests that came through the mode's own tools, from 0 to 1."""
+    token_anatomy: dict[str, JsonValue] | None = None
+    """What the tokens were spent on."""
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
@@ -73,12 +91,18 @@ class ProfileRow(ForeignModel):
     @property
     def cell(self) -> Cell:
         """The cell this row belongs to."""
-        return Cell(model=self.model, mode=self.mode, scenario_id=self.scenario_id, iteration=self.iteration)
+        return Cell(
+            agent=self.provider if self.agent is None else self.agent,
+            model=self.model,
+            mode=self.mode,
+            scenario_id=self.scenario_id,
+            iteration=self.iteration,
+        )
 
     @property
     def known_cause(self) -> Cause | None:
         """Who stopped the cell: as recorded or, in older files without causes, as far as its end tells."""
-        return self.cause or _CAUSES_BY_END.get(self.completion_reason)
+        return self.upgraded().cause
 
     @property
     def was_measured(self) -> bool:
@@ -88,22 +112,57 @@ class ProfileRow(ForeignModel):
 
     @property
     def known_metrics(self) -> Mapping[str, Number]:
-        """Every number of this row that is known, by metric name.
-
-        Old files wrote zeros for iterations that never had a session; those numbers are unknown, not zero.
-        """
-        if self._has_made_up_numbers:
-            return {}
-        recorded = (self.tokens, self.timing, self.tool_calls, self.cost)
-        derived = {metric.name: metric.value for record in recorded for metric in record.metrics()}
-        told = {**derived, "agent_turns": self.agent_turns, **self.metrics}
+        """Every number of this row that is known, by metric name."""
+        row = self.upgraded()
+        told = {**_derived_metrics(row), **row.metrics}
         return {name: value for name, value in told.items() if value is not None}
 
-    @property
-    def _has_made_up_numbers(self) -> bool:
-        """Whether it failed without a session, or in no time, in a file that had no way to say "unknown"."""
+    def upgraded(self) -> "ProfileRow":
+        """Return this row as one of the newest version: the one place that knows what older rows mean.
+
+        Rows that are read from disk have passed through here. The row itself stays as it was written, so that a file
+        of others that is read and written again is the same, key for key.
+        """
+        if self.version is not None and self.version >= ROW_VERSION:
+            return self
+        changes: dict[str, Any] = {"version": ROW_VERSION, "agent": self.agent or self.provider}
+        if self.version is None:
+            changes |= self._unknowns()
+        else:
+            # Version 1 repeated what the row says elsewhere; a number that a collector set apart from that stays.
+            told = _derived_metrics(self)
+            changes["metrics"] = {
+                name: value for name, value in self.metrics.items() if name not in told or value != told[name]
+            }
+        return self.model_copy(update=changes)
+
+    def _unknowns(self) -> Mapping[str, Any]:
+        """Return what the TypeScript packages, which had no way to say "unknown", wrote zeros for."""
+        unknown: dict[str, Any] = {}
+        if self.cause is None:
+            unknown["cause"] = _CAUSES_BY_END.get(self.completion_reason)
         has_failed = self.error is not None or self.completion_reason != "stop"
-        return self.version is None and has_failed and (not self.session_id or self.timing.wall_ms == 0)
+        if has_failed and (not self.session_id or self.timing.wall_ms == 0):
+            # It failed without a session, or in no time: nothing was measured, and zeros would enter the medians.
+            return unknown | {
+                "tokens": TokenUsage(),
+                "timing": Timing(),
+                "tool_calls": ToolCallSummary(),
+                "cost": Cost(),
+                "agent_turns": None,
+                "metrics": {},
+            }
+        if self.cost.total_usd == 0 and any(metric.value for metric in self.tokens.metrics()):
+            # Tokens were spent and cost nothing: the cost was never reckoned.
+            unknown["cost"] = Cost()
+        return unknown
+
+
+def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
+    """Return the numbers that the records on a row hold, by metric name."""
+    records = (row.tokens, row.timing, row.tool_calls, row.cost)
+    derived = {metric.name: metric.value for record in records for metric in record.metrics()}
+    return {**derived, "agent_turns": row.agent_turns}
 
 
 _CAUSES_BY_END: Mapping[CompletionReason, Cause] = {"timeout": Cause.AGENT_TIMEOUT, "tool_limit": Cause.AGENT_BUDGET}

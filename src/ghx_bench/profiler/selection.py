@@ -41,12 +41,12 @@ def _require_set(name: str, sets: ScenarioSets) -> Sequence[str]:
 
 
 def _distinct(ids: Sequence[str], where: str) -> tuple[str, ...]:
-    for repeated in _repeated(ids):
+    for repeated in _find_repeated(ids):
         raise BadMatrixError(f"scenario {repeated!r} is given twice in {where}; name it once")
     return tuple(ids)
 
 
-def _repeated(ids: Sequence[str]) -> list[str]:
+def _find_repeated(ids: Sequence[str]) -> list[str]:
     return [each for each, times in Counter(ids).items() if times > 1]
 
 
@@ -54,7 +54,11 @@ def _check_brought(asked: Sequence[str], brought: Sequence[str]) -> None:
     wanted, there = set(asked), set(brought)
     missing = [each for each in asked if each not in there]
     foreign = [each for each in brought if each not in wanted]
-    complaints = (("did not return", missing), ("returned unasked", foreign), ("returned twice", _repeated(brought)))
+    complaints = (
+        ("did not return", missing),
+        ("returned unasked", foreign),
+        ("returned twice", _find_repeated(brought)),
+    )
     for complaint, ids in complaints:
         if ids:
             raise ScenarioMismatchError(f"the scenario loader {complaint}: {', '.join(ids)}")

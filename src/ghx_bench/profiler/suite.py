@@ -2,8 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -12,18 +11,21 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
-from ghx_bench.profiler.contracts import Executor, ModeResolver
+from ghx_bench.profiler.contracts import Executor, ModeResolver, SessionProvider
+from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
+from ghx_bench.profiler.runner.head import Head
 from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.runner.redaction import Redaction
-from ghx_bench.profiler.runner.running import Running
-from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
+from ghx_bench.profiler.runner.worker import RunSpec
+from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
-from ghx_bench.profiler.store.record import MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
+from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
 from ghx_bench.profiler.store.run import RunStore, new_run, resumed_run
 
 
@@ -61,34 +63,64 @@ async def run_profile_suite(
     sets: ScenarioSets | None = None,
     observers: Sequence[Observer] = (),
     executor: Executor | None = None,
+    build_instruments: Callable[[], Instruments[S]] | None = None,
     resume: Path | None = None,
     run_id: str | None = None,
 ) -> SuiteResult:
-    """Measure every scenario in every mode with every model, and write one durable row for each.
+    """Measure every scenario in every mode with every agent and model, and write one durable row for each.
 
     1. Everything a user may have got wrong is checked before a directory is made: the selection of scenarios (the
        loader is called once), the modes, the matrix.
     2. The run directory is made, or with `resume` taken up, and locked. The plan is in `run.json` before any cell.
     3. The run's and the modes' scopes are entered; if that fails, no cell is started.
-    4. One canary per mode is measured and thrown away; if one cannot be measured, no cell is started.
+    4. One canary per agent and mode is measured and thrown away; if one cannot be measured, no cell is started.
     5. The executor runs the cells that have no row yet; each ends with its row on disk, however it went.
+
+    An executor whose workers are other processes needs `build_instruments`, which can be pickled (a function of a
+    module will do) and makes there what `instruments` is here.
 
     Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
     run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest.
     """
-    plan = await plan_suite(config, loader=loader, modes=modes, sets=sets)
+    agents = tuple(instruments.providers)
+    plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
     return await run_planned(
-        plan, instruments=instruments, observers=observers, executor=executor, resume=resume, run_id=run_id
+        plan,
+        instruments=instruments,
+        observers=observers,
+        executor=executor,
+        build_instruments=build_instruments,
+        resume=resume,
+        run_id=run_id,
     )
 
 
 async def plan_suite(
-    config: ProfileConfig, *, loader: ScenarioLoader[S], modes: ModeResolver, sets: ScenarioSets | None = None
+    config: ProfileConfig,
+    *,
+    loader: ScenarioLoader[S],
+    modes: ModeResolver,
+    agents: Sequence[str],
+    sets: ScenarioSets | None = None,
 ) -> SuitePlan[S]:
-    """Check everything that is checked before a run makes its directory: the first step of `run_profile_suite`."""
+    """Check everything that is checked before a run makes its directory: the first step of `run_profile_suite`.
+
+    `agents` are the names of those there are; the configuration may choose among them.
+    """
     chosen = await select_scenarios(config.scenarios, loader, sets)
     scenarios = {scenario.id: scenario for scenario in chosen}
-    matrix = _matrix_of(config, scenarios)
+    for agent in config.agents:
+        if agent not in agents:
+            raise UnknownNameError("agent", agent, known=agents)
+    matrix = Matrix(
+        agents=config.agents or tuple(agents),
+        models=config.model_ids,
+        modes=config.modes,
+        scenario_ids=tuple(scenarios),
+        repetitions=config.execution.repetitions,
+        order=config.execution.order,
+        seed=config.execution.seed,
+    )
     resolved = {name: await modes.resolve(name) for name in config.modes}
     return SuitePlan(config=config, scenarios=scenarios, modes=resolved, matrix=matrix)
 
@@ -99,6 +131,7 @@ async def run_planned(
     instruments: Instruments[S],
     observers: Sequence[Observer] = (),
     executor: Executor | None = None,
+    build_instruments: Callable[[], Instruments[S]] | None = None,
     resume: Path | None = None,
     run_id: str | None = None,
     started_in: Path | None = None,
@@ -111,31 +144,57 @@ async def run_planned(
     record = _record_of(plan, instruments=instruments, run_id=run_id)
     if started_in is not None:
         record = record.model_copy(update={"started_in": str(started_in)})
-    with _open_store(config, record, matrix, resume) as store, ungrouped():
-        running = Running(
+    if resume is None:
+        opening = new_run(config.output.results_dir, record)
+    else:
+        opening = resumed_run(resume, record, frozenset(matrix.cells()))
+    with opening as store, ungrouped():
+        head = Head(
             config=config,
             matrix=matrix,
             scenarios=plan.scenarios,
-            modes=plan.modes,
-            instruments=instruments,
+            spec=_spec_of(plan, store, instruments, build_instruments),
+            clock=instruments.clock,
             observers=observers,
             executor=executor or LocalExecutor(config.execution.max_concurrency),
             store=store,
         )
-        await running.run()
+        await head.run()
         return SuiteResult(
             run_id=store.record.run_id, directory=store.directory.path, total=len(matrix), measured=store.measured
         )
 
 
-def _matrix_of(config: ProfileConfig, scenarios: Mapping[str, BaseScenario]) -> Matrix:
-    return Matrix(
-        models=config.model_ids,
-        modes=config.modes,
-        scenario_ids=tuple(scenarios),
-        repetitions=config.execution.repetitions,
-        order=config.execution.order,
-        seed=config.execution.seed,
+@dataclass(frozen=True, slots=True)
+class _ScenarioReader:
+    """Reads scenarios from their records in a worker elsewhere; each is of the type that the loader gave it here."""
+
+    types: Mapping[str, type[Any]]
+
+    def __call__(self, record: JsonObject) -> Any:
+        return self.types[str(record["id"])].model_validate(record)
+
+
+def _spec_of(
+    plan: SuitePlan[S],
+    store: RunStore,
+    instruments: Instruments[S],
+    build_instruments: Callable[[], Instruments[S]] | None,
+) -> RunSpec[S]:
+    """Return what workers are built from: here, from what is at hand."""
+    scenarios = plan.scenarios
+    types = {scenario_id: type(scenario) for scenario_id, scenario in scenarios.items()}
+    return RunSpec(
+        run_id=store.record.run_id,
+        directory=store.directory.path,
+        modes=plan.modes,
+        build_instruments=build_instruments or (lambda: instruments),
+        # In this process a scenario need not take the way over its record, which may leave out what it holds.
+        read_scenario=_ScenarioReader(types) if build_instruments else (lambda record: scenarios[str(record["id"])]),
+        agent_versions={agent.name: agent.version for agent in store.record.agents},
+        retries=plan.config.execution.retries,
+        keeps_sessions=plan.config.output.session_export,
+        priced_model=plan.matrix.models[0],
     )
 
 
@@ -146,7 +205,8 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
     return RunRecord(
         run_id=run_id or f"run_{moment}_{secrets.token_hex(3)}",
         created_at=now,
-        provider=instruments.provider.name,
+        provider=", ".join(plan.matrix.agents),
+        agents=tuple(_agent_record(name, instruments.providers[name]) for name in plan.matrix.agents),
         matrix=MatrixRecord.of(plan.matrix),
         analysis=plan.config.analysis.model_dump(mode="json"),
         config=plan.config.model_dump(mode="json"),
@@ -158,8 +218,14 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
     )
 
 
+def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
+    version: object = getattr(provider, "version", None)
+    is_control = bool(getattr(provider, "is_control", False))
+    return AgentRecord(name=name, version=None if version is None else str(version), is_control=is_control)
+
+
 def _fingerprint(mode: Mode) -> str:
-    """Tell whether a mode is still the same; its environment may differ between runs, as tokens and folders do."""
+    """Return what is the same as long as a mode is; its environment, with tokens and folders, may differ."""
     content = to_json([mode.instructions, dict(mode.settings)], fallback=str)
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -168,11 +234,3 @@ def _details(mode: Mode) -> ModeDetails:
     # As on rows: what is no JSON is written as text rather than not at all.
     details = ModeDetails(instructions=mode.instructions, facts=to_jsonable_python(dict(mode.facts), fallback=str))
     return Redaction.of(mode.secrets).record(details)
-
-
-def _open_store(
-    config: ProfileConfig, record: RunRecord, matrix: Matrix, resume: Path | None
-) -> AbstractContextManager[RunStore]:
-    if resume is None:
-        return new_run(config.output.results_dir, record)
-    return resumed_run(resume, record, frozenset(matrix.cells()))

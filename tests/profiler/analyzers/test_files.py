@@ -11,8 +11,14 @@ from report_runs import a_row, a_trace, write_run
 
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.files import AnalyzedSession, SessionFile, analyze_sessions, place_of, sessions_of_run
-from ghx_bench.profiler.analyzers.recollection import recollect, recorded_scenarios
+from ghx_bench.profiler.analyzers.files import (
+    AnalyzedSession,
+    SessionFile,
+    analyze_sessions,
+    recollect,
+    recorded_scenarios,
+    sessions_of_run,
+)
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.testing import sample_cell, sample_scenario, sample_trace
 
@@ -123,8 +129,10 @@ def test_what_is_no_trace_is_a_problem_of_one_line(content: bytes, tmp_path: Pat
 NAMES = st.sampled_from(["..", ".", "", "/", "/etc", "a/b", "../..", "name"]) | st.text(max_size=8)
 
 
-@given(mode=NAMES, scenario=NAMES, model=NAMES)
-def test_no_row_leads_out_of_the_folder_of_sessions(mode: str, scenario: str, model: str) -> None:
-    place = place_of(sample_cell(mode=mode, scenario_id=scenario, model=model))
+@given(agent=NAMES, mode=NAMES, scenario=NAMES, model=NAMES)
+def test_no_row_leads_out_of_the_folder_of_sessions(agent: str, mode: str, scenario: str, model: str) -> None:
+    place = sample_cell(agent=agent, mode=mode, scenario_id=scenario, model=model).path
 
-    assert place is None or (not place.is_absolute() and ".." not in place.parts and len(place.parts) == 4)
+    assert not place.is_absolute()
+    assert len(place.parts) == 5
+    assert not {"..", "."} & set(place.parts)

@@ -36,8 +36,8 @@ def test_every_session_becomes_a_trajectory(
     assert told.err == "note: 1 of 3 rows has no session\n"
     files = sorted((here / "run" / "export" / "atif").rglob("*.json"))
     assert [str(path.relative_to(here)) for path in files] == [
-        "run/export/atif/vendor%2Fmodel-1/ghx/pr-reply-001/0.json",
-        "run/export/atif/vendor%2Fmodel-1/mcp/pr-reply-001/0.json",
+        "run/export/atif/opencode/vendor%2Fmodel-1/ghx/pr-reply-001/0.json",
+        "run/export/atif/opencode/vendor%2Fmodel-1/mcp/pr-reply-001/0.json",
     ]
     document = json.loads(files[0].read_bytes())
     trajectory_model.model_validate(document)
@@ -151,7 +151,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize(
-    ("format_", "name"), [("atif", "vendor%2Fmodel-1/mcp/pr-reply-001/0.json"), ("otlp", "spans.jsonl")]
+    ("format_", "name"), [("atif", "opencode/vendor%2Fmodel-1/mcp/pr-reply-001/0.json"), ("otlp", "spans.jsonl")]
 )
 def test_a_file_that_no_export_wrote_is_named_and_nothing_is_written(
     format_: str, name: str, kind: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -171,7 +171,7 @@ def test_a_file_that_no_export_wrote_is_named_and_nothing_is_written(
 
 def test_a_link_to_a_trace_is_not_written_through(here: Path) -> None:
     trace = RunDirectory(here / "run").session(ROWS[0].cell)
-    path = here / "there" / "vendor%2Fmodel-1" / "ghx" / "pr-reply-001" / "0.json"
+    path = here / "there" / "opencode" / "vendor%2Fmodel-1" / "ghx" / "pr-reply-001" / "0.json"
     path.parent.mkdir(parents=True)
     path.symlink_to(trace)
     before = trace.read_bytes()
@@ -182,7 +182,7 @@ def test_a_link_to_a_trace_is_not_written_through(here: Path) -> None:
 
 
 def test_a_file_in_the_place_of_a_row_without_a_session_is_in_nobodys_way(here: Path) -> None:
-    path = here / "there" / "vendor%2Fmodel-1" / "mcp" / "pr-reply-001" / "1.json"
+    path = here / "there" / "opencode" / "vendor%2Fmodel-1" / "mcp" / "pr-reply-001" / "1.json"
     path.parent.mkdir(parents=True)
     path.write_text("my notes")
 

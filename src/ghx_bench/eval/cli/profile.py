@@ -149,10 +149,10 @@ def settings_of_profile(record: RunRecord, run: Path, profile: Profile[Any]) -> 
 
 def _foreign_parts(record: RunRecord, profile: Profile[Any]) -> Iterator[str]:
     """Yield what a run has that the profile does not: then another one made it."""
-    agent = profile.instruments.provider.name
-    if record.provider != agent:
-        yield f"agent {record.provider!r}, here {agent!r}"
-    planned = {"scenario": record.matrix.scenario_ids, "mode": record.matrix.modes}
+    agents = ", ".join(profile.instruments.providers)
+    if not {agent.name for agent in record.agents} <= set(profile.instruments.providers):
+        yield f"agent {record.provider!r}, here {agents!r}"
+    planned = {"scenario": () if profile.loader else record.matrix.scenario_ids, "mode": record.matrix.modes}
     here = {
         "scenario": {scenario.id for scenario in profile.scenarios},
         "mode": {mode.name for mode in profile.modes},

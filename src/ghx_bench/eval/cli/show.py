@@ -69,9 +69,9 @@ def _show_run(run: Path, *, as_json: bool) -> int:
 
 def _status(directory: RunDirectory, record: RunRecord) -> str:
     """Return how far a run got; one that was killed could not write that itself."""
-    from ghx_bench.profiler.store.lock import is_locked
+    from ghx_bench._base.locks import is_locked
 
-    if record.status == "running" and not is_locked(directory.lock):
+    if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
         return "stopped"
     return record.status
 

@@ -2,7 +2,8 @@
 
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import ClassVar, cast
@@ -17,6 +18,7 @@ from ghx_bench.eval.project.object_references import explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -107,12 +109,17 @@ def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionT
     if not directory.record.is_file():
         raise InputError(f"provider.options.{RUN}: {named} is not the folder of a run")
 
-    return partial(recorded_session, directory)
+    agents = [agent.name for agent in read_record(directory.record).agents]
+    if len(agents) > 1:
+        raise InputError(
+            f"provider.options.{RUN}: {named} has several agents ({', '.join(agents)}); replay a run of one"
+        )
+    return lambda cell: recorded_session(directory, replace(cell, agent=agents[0]))
 
 
 def recorded_session(directory: RunDirectory, cell: Cell) -> SessionTrace | None:
     """Return the trace of a cell of a run, where one was kept; raise `InputError` with its file if it is none."""
-    path = directory.session(cell)
+    path = directory.find_session(cell)
     if not path.is_file():
         return None
     try:

@@ -9,10 +9,10 @@ from typing import Annotated
 from pydantic import Field, JsonValue, Strict, StringConstraints
 
 from ghx_bench._base.errors import OperationError
+from ghx_bench._base.files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, ForeignModel, StrictInt
 from ghx_bench.documents import read_document, validate_document
 from ghx_bench.profiler.scenario import Text
-from ghx_bench.profiler.store.files import write_atomically
 
 _PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]*/\.*[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 """Owners of managed accounts have underscores; no repository is called `.` or `..`."""

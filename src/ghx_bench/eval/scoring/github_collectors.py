@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ghx_bench.eval.scoring.tool_categories import CATEGORIES
-from ghx_bench.profiler.collectors import CostCollector, LatencyCollector, TokenCollector
 from ghx_bench.profiler.contracts import Collector
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import CustomMetric
@@ -34,12 +33,11 @@ class JournalHolder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CategoryCollector:
-    """Tool calls as the profiler counts them, with a zero for each category that the session had no call of."""
+    """A zero for each category that the session had no call of; the others are counted on the row."""
 
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
-        """Return the counted tool calls of the session."""
+        """Return the categories without calls."""
         calls = evidence.tool_calls
-        yield from calls.metrics()
         # An agent may tell how many calls it made without telling which.
         absent = 0 if calls.total is not None and len(calls.records) == calls.total else None
         for category in CATEGORIES:
@@ -69,7 +67,7 @@ class JournalCollector:
 
 def eval_collectors() -> tuple[Collector[Any], ...]:
     """Return what every evaluation collects."""
-    return (TokenCollector(), LatencyCollector(), CostCollector(), CategoryCollector(), JournalCollector())
+    return (CategoryCollector(), JournalCollector())
 
 
 def _count(prefix: str, entries: Sequence[Entry] | None) -> Iterator[CustomMetric]:

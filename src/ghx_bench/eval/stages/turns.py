@@ -1,33 +1,9 @@
 """Who may work in a shared repository at the same time."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import anyio
-import anyio.lowlevel
-
-from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.contracts import Executor
-
-
-class TurnTaking:
-    """Runs cells as another executor does, each when its turn has come.
-
-    Waiting happens here, since the time that a cell may take to be prepared is for preparing it.
-    """
-
-    def __init__(self, executor: Executor, turn: Callable[[Cell], AbstractAsyncContextManager[None]]) -> None:
-        self._executor, self._turn = executor, turn
-
-    async def run(self, cells: Sequence[Cell], work: Callable[[Cell], Awaitable[None]]) -> None:
-        """Do the work for every cell; a turn lasts until all attempts at its cell are over."""
-
-        async def work_in_turn(cell: Cell) -> None:
-            async with self._turn(cell):
-                await anyio.lowlevel.checkpoint_if_cancelled()  # while it waited, everything may have been called off
-                await work(cell)
-
-        await self._executor.run(cells, work_in_turn)
 
 
 class Turns:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.findings import number, ratio, result, shown
-from ghx_bench.profiler.analyzers.reading import Call, Reading, errors_in, read_session
+from ghx_bench.profiler.analyzers.finding_shapes import number, ratio, result, shown
 from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
+from ghx_bench.profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_bench.profiler.analyzers.tokens import largest_results, token_breakdown
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
@@ -43,28 +43,29 @@ class EfficiencyAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return how efficient the session was."""
-        reading = read_session(evidence, self.resolve)
-        turns = reading.turns
-        total = reading.trace.summary.total_turns if turns is None else len(turns)
+        view = read_session(evidence, self.resolve)
+        turns = view.turns
+        total = view.trace.summary.total_turns if turns is None else len(turns)
         productive = None if turns is None else sum(turn.was_productive for turn in turns)
         wasted = None if turns is None or productive is None else len(turns) - productive
-        is_known = len(reading.calls) == reading.total_calls
-        repeats = sum(call.is_repeat for call in reading.calls) if is_known else None
-        backtracking = _times_gone_back(reading) if is_known else None
+        is_known = len(view.calls) == view.total_calls
+        repeats = sum(call.is_repeat for call in view.calls) if is_known else None
+        backtracking = _times_gone_back(view) if is_known else None
         findings = {
             "total_turns": number(total, "turns"),
             "productive_turns": number(productive, "turns"),
             "wasted_turns": number(wasted, "turns"),
             "turn_efficiency": ratio(productive, total, "productive / total turns"),
-            "information_redundancy": ratio(repeats, len(reading.calls), "duplicate / total tool calls"),
+            "information_redundancy": ratio(repeats, len(view.calls), "duplicate / total tool calls"),
             "backtracking_events": number(backtracking, "events"),
             "longest_stretch_without_progress": number(
-                longest_stretch_without_progress(reading.calls) if is_known else None, "calls"
+                longest_stretch_without_progress(view.calls) if is_known else None, "calls"
             ),
-            "token_breakdown": token_breakdown(reading),
-            "largest_results": largest_results(reading),
+            "token_breakdown": token_breakdown(view),
+            "largest_results": largest_results(view),
         }
-        summary = f"{shown(productive)}/{shown(total)} productive turns{_share(productive, total)}"
+        share = "" if productive is None or not total else f" ({100 * productive / total:.1f}% efficiency)"
+        summary = f"{shown(productive)}/{shown(total)} productive turns{share}"
         return result(self.name, findings, f"{summary}, {shown(backtracking)} backtracking events")
 
 
@@ -77,15 +78,11 @@ def longest_stretch_without_progress(calls: Iterable[Call]) -> int:
     return longest
 
 
-def _times_gone_back(reading: Reading) -> int:
+def _times_gone_back(view: SessionView) -> int:
     revisits = 0
     before: Call | None = None
-    for call in reading.calls:
+    for call in view.calls:
         revisits += call.is_repeat and before is not None and before.request != call.request
         before = call
-    failed = ((at, error) for at, error in errors_in(reading) if isinstance(error, Call))
-    return revisits + sum(recovery_from(call, at, reading) is Recovery.RETRY for at, call in failed)
-
-
-def _share(productive: int | None, total: float | None) -> str:
-    return "" if productive is None or not total else f" ({100 * productive / total:.1f}% efficiency)"
+    failed = ((at, error) for at, error in errors_in(view) if isinstance(error, Call))
+    return revisits + sum(recovery_from(call, at, view) is Recovery.RETRY for at, call in failed)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult, TableFinding
-from ghx_bench.profiler.analyzers.findings import number, result, shown, table
-from ghx_bench.profiler.analyzers.reading import Call, Reading, errors_in, read_session
+from ghx_bench.profiler.analyzers.finding_shapes import number, result, shown, table
 from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
+from ghx_bench.profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.failures import kind_of
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
@@ -41,12 +41,12 @@ class ErrorAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return what went wrong."""
-        reading = read_session(evidence, self.resolve)
-        errors = errors_in(reading)
-        count = len(errors) if errors or reading.tells_fates else None
-        recoveries = Counter(recovery_from(error, at, reading) for at, error in errors)
-        cascades = None if count is None else sum(length > 1 for length in _stretches(reading))
-        wasted = _wasted_turns(reading) if count is not None else None
+        view = read_session(evidence, self.resolve)
+        errors = errors_in(view)
+        count = len(errors) if errors or view.tells_fates else None
+        recoveries = Counter(recovery_from(error, at, view) for at, error in errors)
+        cascades = None if count is None else sum(length > 1 for length in _stretches(view))
+        wasted = _wasted_turns(view) if count is not None else None
         kinds = Counter(kind_of(each.message) if isinstance(each, ErrorEvent) else each.fate.kind for _, each in errors)
         findings = {
             "errors_encountered": number(count, "errors"),
@@ -56,17 +56,17 @@ class ErrorAnalyzer:
             ),
             "error_cascades": number(cascades, "cascades"),
             "wasted_turns_from_errors": number(wasted, "turns"),
-            "repeated_failing_calls": _repeated(reading),
-            "error_messages": table(("turn", "tool", "type", "message"), _messages(reading)),
+            "repeated_failing_calls": _find_repeated(view),
+            "error_messages": table(("turn", "tool", "type", "message"), _messages(view)),
         }
         summary = f"{shown(count)} errors, {shown(cascades)} cascades, {shown(wasted)} wasted turns"
         return result(self.name, findings, summary)
 
 
-def _stretches(reading: Reading) -> Iterator[int]:
+def _stretches(view: SessionView) -> Iterator[int]:
     """Yield the lengths of stretches of errors with no other call in between."""
     length = 0
-    for each in reading.happenings:
+    for each in view.happenings:
         if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.fate.failed):
             length += 1
         elif isinstance(each, Call):
@@ -75,36 +75,36 @@ def _stretches(reading: Reading) -> Iterator[int]:
     yield length
 
 
-def _wasted_turns(reading: Reading) -> int | None:
-    if reading.turns is None:
+def _wasted_turns(view: SessionView) -> int | None:
+    if view.turns is None:
         return None
-    with_errors = {at for at, _ in errors_in(reading)}
-    rounds = enumerate(reading.rounds)
+    with_errors = {at for at, _ in errors_in(view)}
+    rounds = enumerate(view.rounds)
     return sum(each.is_turn and at in with_errors and not each.was_productive for at, each in rounds)
 
 
-def _repeated(reading: Reading) -> TableFinding:
-    failed = [call for call in reading.calls if call.fate.failed]
+def _find_repeated(view: SessionView) -> TableFinding:
+    failed = [call for call in view.calls if call.fate.failed]
     times = Counter(call.request for call in failed)
     first = {call.request: call for call in reversed(failed)}
     rows = [(first[request].label, first[request].request_hash, n) for request, n in times.items() if n > 1]
     return table(("tool", "input_hash", "count"), rows)
 
 
-def _messages(reading: Reading) -> Iterator[tuple[object, ...]]:
-    turn_numbers = _turn_numbers(reading)
-    for at, error in errors_in(reading)[:_MOST_MESSAGES]:
+def _messages(view: SessionView) -> Iterator[tuple[object, ...]]:
+    turn_numbers = _turn_numbers(view)
+    for at, error in errors_in(view)[:_MOST_MESSAGES]:
         if isinstance(error, Call):
             yield turn_numbers[at], error.label, error.fate.kind, error.fate.evidence
         else:
             yield turn_numbers[at], "", kind_of(error.message), error.message[:200]
 
 
-def _turn_numbers(reading: Reading) -> list[object]:
+def _turn_numbers(view: SessionView) -> list[object]:
     """Return for each round the number of its turn, from 1; nothing where it is none."""
     numbers: list[object] = []
     turns = 0
-    for each in reading.rounds:
+    for each in view.rounds:
         turns += each.is_turn
         numbers.append(turns if each.is_turn else "")
     return numbers

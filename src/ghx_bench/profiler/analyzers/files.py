@@ -5,34 +5,39 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.files import write_atomically
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.defaults import DEFAULT_ANALYZERS, POST_HOC_ANALYZERS
-from ghx_bench.profiler.analyzers.recollection import recollect, recorded_scenarios
 from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Analyzer
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
+from ghx_bench.profiler.metrics import Cost, Timing
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.score import Score
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import write_file
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.store.traces import NoTraceError, parse_trace
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent
 
 ALL_ANALYZERS: tuple[Analyzer[BaseScenario], ...] = (*DEFAULT_ANALYZERS, *POST_HOC_ANALYZERS)
 """Those that run as a session ends, and those for sessions that are over."""
 
 _ITERATION = re.compile(r"(?P<mode>.+)-iter-(?P<iteration>\d{1,9})")
-_IN_A_RUN = 4
+_IN_A_RUN = 5
+_IN_A_RUN_OF_VERSION_1 = 4
+"""How many names the path of a session has; the first runs had one agent, and no folder for it."""
 
 
 class NothingToAnalyzeError(InputError):
@@ -80,13 +85,12 @@ def sessions_of_run(run: Path) -> Iterator[SessionFile | Problem]:
         if isinstance(row, Problem):
             yield row
             continue
-        place = place_of(row.cell)
-        if place is None or str(place) in seen or not (folder / place).exists():
+        path = directory.find_session(row.cell)
+        place = PurePosixPath(path.relative_to(folder).as_posix())
+        if str(place) in seen or not path.exists():
             continue
         seen.add(str(place))
-        yield SessionFile(
-            path=folder / place, place=place, cell=row.cell, row=row, scenario=scenarios.get(row.scenario_id)
-        )
+        yield SessionFile(path=path, place=place, cell=row.cell, row=row, scenario=scenarios.get(row.scenario_id))
     for each in sessions_in(folder):
         match each:
             case SessionFile(place=place, cell=cell) if str(place) not in seen:
@@ -121,7 +125,7 @@ def analyze_sessions(
         if isinstance(session, Problem):
             yield session
         else:
-            yield from _analyzed(session, output, analyzers)
+            yield from _analyze_one(session, output, analyzers)
 
 
 def examine(
@@ -140,7 +144,7 @@ def examine(
         return Problem(file=str(session.path), reason=f"could not be analyzed ({describe_error(error)})")
 
 
-def _analyzed(
+def _analyze_one(
     session: SessionFile, output: Path, analyzers: Sequence[Analyzer[Any]]
 ) -> Iterator[AnalyzedSession | Problem]:
     """Yield the session with its findings once these are on disk, and what is wrong with files of earlier findings."""
@@ -155,8 +159,9 @@ def _analyzed(
         elif earlier.session_id == bundle.session_id:
             bundle = supplemented(bundle, earlier)
     try:
-        bundle = _joined(path, bundle)
-        _put(path, bundle.to_bytes() + b"\n")
+        bundle = _join_earlier(path, bundle)
+        # Not durable: findings can be made again, and syncing thousands of files would take longer than that.
+        write_atomically(path, bundle.to_bytes() + b"\n", durable=False)
     except OSError as error:
         yield Problem(
             file=str(path), reason=error.strerror or str(error), suggestion="choose another folder with --output-dir"
@@ -197,17 +202,19 @@ def supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) 
 
 def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analyzer[Any]]) -> SessionAnalysisBundle:
     evidence = recollect(session.cell, trace, row=session.row, scenario=session.scenario)
+    agent = {"agent": session.cell.agent} if session.cell.agent else {}
     results: dict[str, AnalysisResult] = {each.name: each.analyze(evidence).spelled_out() for each in analyzers}
     return SessionAnalysisBundle(
         session_id=trace.session_id,
         scenario_id=session.cell.scenario_id,
         mode=session.cell.mode,
         model=session.cell.model,
+        **agent,
         results=results,
     )
 
 
-def _joined(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
+def _join_earlier(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
     """Keep what analyzers of the consumer's own found in the same session before."""
     try:
         before = SessionAnalysisBundle.model_validate_json(path.read_bytes())
@@ -218,24 +225,13 @@ def _joined(path: Path, bundle: SessionAnalysisBundle) -> SessionAnalysisBundle:
     return bundle.model_copy(update={"results": {**before.results, **bundle.results}})
 
 
-def _put(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; it can be made again, so it need not survive a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write_file(temporary, content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _scenarios(directory: RunDirectory) -> tuple[Mapping[str, BaseScenario], Problem | None]:
     if not directory.record.exists():
         return {}, None
     try:
         return recorded_scenarios(read_record(directory.record).scenarios), None
     except RunDirectoryError as error:
-        return {}, _told(directory.record, error)
+        return {}, _as_problem(directory.record, error)
 
 
 def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
@@ -245,31 +241,22 @@ def _rows(directory: RunDirectory) -> Iterator[ProfileRow | Problem]:
     try:
         yield from read_rows(directory.rows)
     except (BadRowsError, RunDirectoryError) as error:
-        yield _told(directory.rows, error)
-
-
-def place_of(cell: Cell) -> PurePosixPath | None:
-    """Return where the files of a cell lie; `None` for names that lead elsewhere, as rows of others may have."""
-    path = cell.path
-    if path.is_absolute() or len(path.parts) != _IN_A_RUN or ".." in path.parts or "\0" in str(path):
-        return None
-    return path.with_name(f"{path.name}.json")
+        yield _as_problem(directory.rows, error)
 
 
 def _cell_of(place: PurePosixPath) -> Cell:
     """Return which cell a file belongs to, by its name; what that does not tell is empty."""
     folders, stem = place.parent.parts, place.name.removesuffix(".json")
-    if len(folders) == _IN_A_RUN - 1 and stem.isascii() and stem.isdigit():
-        model, mode, scenario_id = folders
-        return Cell(model=unquote(model), mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
+    if len(place.parts) in (_IN_A_RUN, _IN_A_RUN_OF_VERSION_1) and stem.isascii() and stem.isdigit():
+        *agent, model, mode, scenario_id = map(unquote, folders)
+        return Cell(agent="".join(agent), model=model, mode=mode, scenario_id=scenario_id, iteration=int(stem[:9]))
     scenario_id = folders[-1] if folders else ""
     named = _ITERATION.fullmatch(stem)
-    if named is None:
-        return Cell(model="", mode="", scenario_id=scenario_id, iteration=0)
-    return Cell(model="", mode=named["mode"], scenario_id=scenario_id, iteration=int(named["iteration"]))
+    mode, iteration = (named["mode"], int(named["iteration"])) if named else ("", 0)
+    return Cell(agent="", model="", mode=mode, scenario_id=scenario_id, iteration=iteration)
 
 
-def _told(path: Path, error: Exception) -> Problem:
+def _as_problem(path: Path, error: Exception) -> Problem:
     """Return an error that names its file as a problem with that file."""
     place, told = str(path), str(error)
     return Problem(file=place, reason=told.removeprefix(f"{place}: ").removeprefix(place))
@@ -284,3 +271,92 @@ def _invalid(path: Path, error: ValidationError, what: str, remedy: str) -> Prob
     first = error.errors(include_url=False)[0]
     where = "".join(f"/{part}" for part in first["loc"])
     return Problem(file=str(path), reason=f"{what} ({where or 'all of it'}: {first['msg']})", suggestion=remedy)
+
+
+_NOT_RECORDED = "(not recorded)"
+
+
+def recorded_scenarios(snapshots: Iterable[Mapping[str, JsonValue]]) -> dict[str, BaseScenario]:
+    """Return the scenarios of a run by id, as far as every scenario has them.
+
+    What a consumer adds to its own kind of scenario is left out: without that kind nobody can say what it means. A
+    snapshot that is no scenario is left out as a whole.
+    """
+    keys = {key for name, field in BaseScenario.model_fields.items() for key in (name, field.alias or name)}
+    found: dict[str, BaseScenario] = {}
+    for snapshot in snapshots:
+        try:
+            scenario = BaseScenario.model_validate({key: snapshot[key] for key in keys & snapshot.keys()})
+        except ValidationError:
+            continue
+        found[scenario.id] = scenario
+    return found
+
+
+def unrecorded_scenario(scenario_id: str) -> BaseScenario:
+    """Return what stands for a scenario of which at most the name is known."""
+    name = scenario_id or _NOT_RECORDED
+    return BaseScenario(id=name, name=name, description=_NOT_RECORDED, prompt=_NOT_RECORDED, timeout_ms=1)
+
+
+def recollect(
+    cell: Cell, trace: SessionTrace, *, row: ProfileRow | None = None, scenario: BaseScenario | None = None
+) -> Evidence[BaseScenario]:
+    """Return what is known of a session from its trace and, where there is one, the row that it left.
+
+    A row that speaks of another session is not asked: its numbers are not those of this trace.
+    """
+    row = row if row is not None and row.session_id == trace.session_id else None
+    scenario = scenario or unrecorded_scenario(cell.scenario_id)
+    reason = _reason(trace) if row is None else row.completion_reason
+    known: dict[str, Any] = _told_by_trace(trace) if row is None else _told_by_row(row)
+    return Evidence(
+        cell=cell,
+        scenario=scenario,
+        mode=Mode(name=cell.mode, facts=_facts(row, "mode")),
+        stage=Stage(scenario=scenario, facts=_facts(row, "stage")),
+        completion_reason=reason,
+        answer=_answer(trace, reason),
+        trace=trace,
+        **known,
+    )
+
+
+def _told_by_row(row: ProfileRow) -> dict[str, Any]:
+    score = None
+    if row.success is not None and row.output_valid is not None:
+        score = Score(success=row.success, checkpoints=row.checkpoint_details, output_valid=row.output_valid)
+    return {
+        "tokens": row.tokens,
+        "timing": row.timing,
+        "tool_calls": row.tool_calls,
+        "cost": row.cost,
+        "score": score,
+    }
+
+
+def _told_by_trace(trace: SessionTrace) -> dict[str, Any]:
+    cost = trace.summary.total_cost_usd
+    return {
+        "tokens": trace.summary.total_tokens,
+        "timing": Timing(wall_ms=trace.summary.total_duration),
+        "tool_calls": summarise_tool_calls(trace, lambda call: call.name),
+        "cost": Cost() if cost is None else Cost(total_usd=cost, source="reported"),
+    }
+
+
+def _reason(trace: SessionTrace) -> CompletionReason:
+    """Return how a session seems to have ended: an agent that stops by itself has the last word."""
+    return "stop" if trace.events and isinstance(trace.events[-1], TextOutputEvent) else "error"
+
+
+def _answer(trace: SessionTrace, reason: CompletionReason) -> Answer | None:
+    if reason not in {"stop", "tool_limit"}:
+        return None
+    last = next((event.content for event in reversed(trace.events) if isinstance(event, TextOutputEvent)), "")
+    return Answer(text=last, reason="tool_limit" if reason == "tool_limit" else "stop")
+
+
+def _facts(row: ProfileRow | None, kind: str) -> Mapping[str, JsonValue]:
+    facts = row.extensions.get(kind) if row else None
+    return cast("Mapping[str, JsonValue]", facts) if isinstance(facts, dict) else {}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.analyzers.findings import listed, number, ratio, result, shown, word
-from ghx_bench.profiler.analyzers.reading import Call, Reading, read_session
+from ghx_bench.profiler.analyzers.finding_shapes import listed, number, ratio, result, shown, word
+from ghx_bench.profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
 from ghx_bench.profiler.trace import ReasoningEvent
@@ -54,30 +54,30 @@ class ReasoningAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return what is known of the agent's reasoning."""
-        reading = read_session(evidence, self.resolve)
-        tokens = reading.trace.summary.total_tokens
-        thoughts = [each for each in reading.happenings if isinstance(each, ReasoningEvent) and each.content.strip()]
+        view = read_session(evidence, self.resolve)
+        tokens = view.trace.summary.total_tokens
+        thoughts = [each for each in view.happenings if isinstance(each, ReasoningEvent) and each.content.strip()]
         density = ratio(tokens.reasoning, tokens.total, "reasoning tokens / total tokens")
-        calls = reading.total_calls
+        calls = view.total_calls
         per_call = None if tokens.reasoning is None or not calls else tokens.reasoning / calls
         signals = [sentence for thought in thoughts for sentence in _sentences(thought) if _CONFUSED.search(sentence)]
         findings = {
             "reasoning_density": density,
             "reasoning_per_tool_call": number(per_call, "tokens/tool_call"),
-            "planning_quality": word(_planning(reading)),
+            "planning_quality": word(_planning(view)),
             "key_decisions": listed(map(_decision, thoughts)),
-            "confusion_signals": listed(map(_shortened, signals)),
+            "confusion_signals": listed(map(_shorten, signals)),
         }
         percent = "unknown" if density.value is None else f"{100 * density.value:.1f}%"
-        counts = (shown(len(each) if reading.tells_something else None) for each in (thoughts, signals))
+        counts = (shown(len(each) if view.tells_something else None) for each in (thoughts, signals))
         summary = "{} reasoning events, {} confusion signals".format(*counts)
         return result(self.name, findings, f"Reasoning density: {percent}, {summary}")
 
 
-def _planning(reading: Reading) -> str | None:
+def _planning(view: SessionView) -> str | None:
     total = before_calls = after_failures = 0
     last_call: Call | None = None
-    for each in reading.happenings:
+    for each in view.happenings:
         if isinstance(each, Call):
             last_call = each
         elif isinstance(each, ReasoningEvent):
@@ -96,9 +96,9 @@ def _decision(thought: ReasoningEvent) -> str:
     content = thought.content.strip()
     first_line = content.splitlines()[0].strip()
     if first_line.startswith(("**", "#")):
-        return _shortened(first_line)
+        return _shorten(first_line)
     sentences = list(_sentences(thought))
-    return _shortened(next(filter(_DECIDES.search, sentences), sentences[0] if sentences else first_line))
+    return _shorten(next(filter(_DECIDES.search, sentences), sentences[0] if sentences else first_line))
 
 
 def _sentences(thought: ReasoningEvent) -> Iterator[str]:
@@ -107,5 +107,5 @@ def _sentences(thought: ReasoningEvent) -> Iterator[str]:
             yield sentence
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

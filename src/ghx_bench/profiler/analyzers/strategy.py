@@ -6,8 +6,8 @@ from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.analyzers.efficiency import longest_stretch_without_progress
-from ghx_bench.profiler.analyzers.findings import listed, result, shown, word
-from ghx_bench.profiler.analyzers.reading import Call, Reading, read_session
+from ghx_bench.profiler.analyzers.finding_shapes import listed, result, shown, word
+from ghx_bench.profiler.analyzers.session_view import Call, SessionView, read_session
 from ghx_bench.profiler.analyzers.tokens import result_characters
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
@@ -41,22 +41,22 @@ class StrategyAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return the strategy of the session."""
-        reading = read_session(evidence, self.resolve)
-        phases, notes = list(_phases(reading)), list(_notes(reading))
-        strategy = _strategy(reading, phases)
+        view = read_session(evidence, self.resolve)
+        phases, notes = list(_phases(view)), list(_notes(view))
+        strategy = _strategy(view, phases)
         findings = {
             "strategy_summary": word(strategy),
             "strategy_steps": listed(kind.format(length) for kind, length in phases),
             "optimality_notes": listed(notes),
         }
-        counts = (shown(len(each) if reading.tells_something else None) for each in (phases, notes))
+        counts = (shown(len(each) if view.tells_something else None) for each in (phases, notes))
         summary = f"Strategy: {strategy or 'unknown'}, {{}} phases, {{}} notes".format(*counts)
         return result(self.name, findings, summary)
 
 
-def _phases(reading: Reading) -> Iterator[tuple[str, int]]:
+def _phases(view: SessionView) -> Iterator[tuple[str, int]]:
     kind, length = "", 0
-    for around in reading.rounds:
+    for around in view.rounds:
         for each in around.happenings:
             found = _TOOLS if isinstance(each, Call) else _REASONING if isinstance(each, ReasoningEvent) else ""
             if found and found != kind and length:
@@ -71,9 +71,9 @@ def _phases(reading: Reading) -> Iterator[tuple[str, int]]:
         yield kind, length
 
 
-def _strategy(reading: Reading, phases: list[tuple[str, int]]) -> str | None:
-    calls, names = reading.calls, [name for call in reading.calls for name in call.names]
-    if not any(around.happenings for around in reading.rounds):
+def _strategy(view: SessionView, phases: list[tuple[str, int]]) -> str | None:
+    calls, names = view.calls, [name for call in view.calls for name in call.names]
+    if not any(around.happenings for around in view.rounds):
         return None
     failed = sum(bool(call.fate.failed) for call in calls)
     unique = len(set(names))
@@ -84,8 +84,8 @@ def _strategy(reading: Reading, phases: list[tuple[str, int]]) -> str | None:
     return "direct" if sum(kind == _TOOLS for kind, _ in phases) <= 1 else "iterative"
 
 
-def _notes(reading: Reading) -> Iterator[str]:
-    calls = reading.calls
+def _notes(view: SessionView) -> Iterator[str]:
+    calls = view.calls
     failed = [call for call in calls if call.fate.failed]
     if failed:
         yield f"{len(failed)} of {len(calls)} tool calls failed"

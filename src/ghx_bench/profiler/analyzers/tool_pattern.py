@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from ghx_bench.profiler.analysis import AnalysisResult, TableFinding
-from ghx_bench.profiler.analyzers.findings import counted, listed, number, result, shown, table
-from ghx_bench.profiler.analyzers.reading import Call, Reading, errors_in, read_session
+from ghx_bench.profiler.analyzers.finding_shapes import counted, listed, number, result, shown, table
 from ghx_bench.profiler.analyzers.recovery import Recovery, recovery_from
+from ghx_bench.profiler.analyzers.session_view import Call, SessionView, errors_in, read_session
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.shell import CommandResolver, resolve_command
 
@@ -36,11 +36,11 @@ class ToolPatternAnalyzer:
 
     def analyze(self, evidence: Evidence[Any]) -> AnalysisResult:
         """Return the patterns of tool use."""
-        reading = read_session(evidence, self.resolve)
-        sequence = [name for call in reading.calls for name in call.names]
-        is_known = len(reading.calls) == reading.total_calls
+        view = read_session(evidence, self.resolve)
+        sequence = [name for call in view.calls for name in call.names]
+        is_known = len(view.calls) == view.total_calls
         unique = len(set(sequence)) if is_known else None
-        redundant, retried = _redundant(reading), _retried(reading)
+        redundant, retried = _find_redundant(view), _find_retried(view)
         findings = {
             "tool_sequence": listed(sequence),
             "unique_tools_used": number(unique, "tools"),
@@ -48,23 +48,23 @@ class ToolPatternAnalyzer:
             "redundant_calls": redundant,
             "failed_then_retried": retried,
         }
-        patterns = f"{_lines(redundant, reading)} redundant patterns, {_lines(retried, reading)} retry patterns"
-        summary = f"{shown(reading.total_calls)} tool calls, {shown(unique)} unique tools, {patterns}"
+        patterns = f"{_lines(redundant, view)} redundant patterns, {_lines(retried, view)} retry patterns"
+        summary = f"{shown(view.total_calls)} tool calls, {shown(unique)} unique tools, {patterns}"
         return result(self.name, findings, summary)
 
 
-def _lines(found: TableFinding, reading: Reading) -> str:
-    return shown(len(found.rows) if reading.tells_something else None)
+def _lines(found: TableFinding, view: SessionView) -> str:
+    return shown(len(found.rows) if view.tells_something else None)
 
 
-def _redundant(reading: Reading) -> TableFinding:
-    repeats = Counter(call.request for call in reading.calls if call.is_repeat)
-    first = {call.request: call for call in reversed(reading.calls)}
+def _find_redundant(view: SessionView) -> TableFinding:
+    repeats = Counter(call.request for call in view.calls if call.is_repeat)
+    first = {call.request: call for call in reversed(view.calls)}
     rows = [(first[request].label, first[request].request_hash, n + 1) for request, n in repeats.items()]
     return table(("tool", "input_hash", "count"), rows)
 
 
-def _retried(reading: Reading) -> TableFinding:
-    failed = ((at, error) for at, error in errors_in(reading) if isinstance(error, Call))
-    labels = (call.label for at, call in failed if recovery_from(call, at, reading) is Recovery.RETRY)
+def _find_retried(view: SessionView) -> TableFinding:
+    failed = ((at, error) for at, error in errors_in(view) if isinstance(error, Call))
+    labels = (call.label for at, call in failed if recovery_from(call, at, view) is Recovery.RETRY)
     return counted(("tool", "occurrences"), labels)

@@ -1,7 +1,7 @@
 """Writing a session as an ATIF trajectory: one step for each turn, with everything that ATIF has no field for kept."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,11 +9,9 @@ from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject, WireModel
 from ghx_bench.profiler.cell import NO_MODEL
-from ghx_bench.profiler.interchange.passages import Passage, passages_by_boundary, passages_by_turn
-from ghx_bench.profiler.interchange.spend import final_metrics
+from ghx_bench.profiler.interchange.atif_spend import final_metrics
 from ghx_bench.profiler.interchange.trajectory import JSON_CONTENT, OURS, SCHEMA_VERSION, SEPARATOR, known
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.credible import known_cost
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     ReasoningEvent,
@@ -21,6 +19,7 @@ from ghx_bench.profiler.trace import (
     TextOutputEvent,
     ToolCallEvent,
     TraceEvent,
+    Turn,
     TurnBoundaryEvent,
 )
 
@@ -28,8 +27,17 @@ LAYOUT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Events that belong together; the first `lead` of them stand before the turn's own."""
+
+    events: tuple[TraceEvent, ...]
+    turn: Turn | None = None
+    lead: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """Who held the session; ATIF wants a version, also where nobody knows it."""
+    """Who held the session; ATIF wants a version, also where it is not known."""
 
     name: str
     version: str = "unknown"
@@ -60,7 +68,7 @@ def to_atif(
     spent = final_metrics(
         summary.total_tokens,
         reported_usd=summary.total_cost_usd,
-        cost=None if row is None else known_cost(row),
+        cost=None if row is None else row.upgraded().cost,
         steps=len(steps),
     )
     return known(
@@ -155,7 +163,8 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
     for event in passage.events:
         contents.add(event)
     turn = passage.turn
-    is_agents = turn is not None or not _is_trouble_only(passage.events)
+    is_trouble_only = bool(passage.events) and all(isinstance(event, ErrorEvent) for event in passage.events)
+    is_agents = turn is not None or not is_trouble_only
     kept = known(
         events=contents.order,
         lead=passage.lead or None,
@@ -174,12 +183,8 @@ def _step(number: int, passage: Passage, agent: AgentInfo) -> JsonObject:
     )
 
 
-def _is_trouble_only(events: Sequence[TraceEvent]) -> bool:
-    return bool(events) and all(isinstance(event, ErrorEvent) for event in events)
-
-
 def _model_calls(passage: Passage, agent: AgentInfo, *, thinks: bool) -> int | None:
-    """Return how often a model was called: once a turn, never by an agent that has none; else nobody knows."""
+    """Return how often a model was called: once a turn, never by an agent that has none; else `None`."""
     if not agent.has_model:
         return None if thinks else 0
     return None if passage.turn is None else 1
@@ -219,3 +224,39 @@ def _result(call_id: str, event: ToolCallEvent) -> list[JsonObject]:
     if content is None and not extra:
         return []
     return [known(source_call_id=call_id, content=content, extra=extra or None)]
+
+
+def passages_by_turn(trace: SessionTrace) -> tuple[Passage, ...] | None:
+    """Cut a trace at its turns; `None` where turns and events tell different stories."""
+    first = _beginning(trace)
+    passages = [Passage(events=trace.events[:first])] if first else []
+    at = first
+    for turn in trace.turns:
+        own = turn.events
+        lead = int(_is_boundary(trace.events[at : at + 1]) and not _is_boundary(own[:1]))
+        end = at + lead + len(own)
+        if trace.events[at + lead : end] != own:
+            return None
+        passages.append(Passage(events=trace.events[at:end], turn=turn, lead=lead))
+        at = end
+    return tuple(passages) if at == len(trace.events) else None
+
+
+def passages_by_boundary(trace: SessionTrace) -> Iterator[Passage]:
+    """Cut a trace at the events that say a turn began."""
+    cuts = [at for at, event in enumerate(trace.events) if at and isinstance(event, TurnBoundaryEvent)]
+    for begin, end in zip([0, *cuts], [*cuts, len(trace.events)], strict=True):
+        if begin < end:
+            yield Passage(events=trace.events[begin:end])
+
+
+def _beginning(trace: SessionTrace) -> int:
+    """Return where the first turn begins; before it, only what has no turn."""
+    if not trace.turns:
+        return len(trace.events)
+    boundaries = (at for at, event in enumerate(trace.events) if isinstance(event, TurnBoundaryEvent))
+    return next(boundaries, max(0, len(trace.events) - sum(len(turn.events) for turn in trace.turns)))
+
+
+def _is_boundary(events: tuple[TraceEvent, ...]) -> bool:
+    return bool(events) and isinstance(events[0], TurnBoundaryEvent)

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ghx_bench._base.wire import JsonObject
+from ghx_bench.profiler.interchange.atif_spend import reported_cost_of, usage_of
 from ghx_bench.profiler.interchange.errors import BadTrajectoryError
-from ghx_bench.profiler.interchange.spend import reported_cost_of, usage_of
 from ghx_bench.profiler.interchange.trajectory import (
     JSON_CONTENT,
     SEPARATOR,
@@ -79,7 +79,7 @@ def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> 
         if isinstance(turn, dict) and isinstance(lead, int):
             turns.append({**turn, "events": [*laid_out[lead:]]})
     elif step.source == "agent" and not step.is_copied_context:
-        told = [*_told(step)]
+        told = [*_read_events(step)]
         events_of_turn = turns[-1]["events"] if turns and step.llm_call_count == 0 else None
         if isinstance(events_of_turn, list):
             events_of_turn.extend(told)
@@ -90,7 +90,7 @@ def _take(step: AtifStep, events: list[JsonObject], turns: list[JsonObject]) -> 
         events.extend(told)
 
 
-def _told(step: AtifStep) -> Iterator[JsonObject]:
+def _read_events(step: AtifStep) -> Iterator[JsonObject]:
     """Yield the events of a step in the order that agents have: think, speak, act."""
     if step.reasoning_content:
         yield {"type": "reasoning", "content": step.reasoning_content}
@@ -177,7 +177,7 @@ def _laid_out(step: AtifStep) -> list[JsonObject] | None:
 
 
 def _cut(kind: str, text: str, entries: list[JsonObject]) -> Iterator[JsonObject] | None:
-    """Cut a joined text into its pieces again; `None` where somebody changed it."""
+    """Cut a joined text into its pieces again; `None` where it was changed."""
     lengths = [entry.get("length") for entry in entries if entry.get("type") == kind]
     pieces: list[JsonObject] = []
     at = 0

@@ -1,24 +1,24 @@
-"""Writing the sessions of a run in the formats of others."""
+"""Writing the sessions of a run in the formats of others; a file that no export wrote is never overwritten."""
 
-import os
+import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from ghx_bench._base.files import replacing, write_file
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
-from ghx_bench.profiler.interchange.origin import is_spans, is_trajectory
-from ghx_bench.profiler.interchange.otel import to_otlp
+from ghx_bench.profiler.interchange.otel import SCOPE, to_otlp
+from ghx_bench.profiler.interchange.trajectory import OURS
 from ghx_bench.profiler.reports.sources import Source, open_run
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import write_file
 from ghx_bench.profiler.trace import SessionTrace
 
 ExportFormat = Literal["atif", "otlp"]
@@ -75,13 +75,13 @@ def _check_folder(directory: Path, source: Source) -> None:
 def _check_files(directory: Path, source: Source, format: ExportFormat) -> None:  # noqa: A002 - the flag's name
     """Refuse to overwrite a file that no export wrote, before anything is written."""
     if format == "otlp":
-        _check_file(directory / SPANS, is_spans)
+        _check_file(directory / SPANS, _is_spans)
         return
     files = source.side_files()
     for row in source.rows():
         path = _atif_path(directory, row)
         if path.exists() and isinstance(files.trace(row), SessionTrace):
-            _check_file(path, is_trajectory)
+            _check_file(path, _is_trajectory)
 
 
 def _check_file(path: Path, is_ours: Callable[[bytes], bool]) -> None:
@@ -127,7 +127,7 @@ def _write_otlp(source: Source, directory: Path) -> Exported:
     problems: list[Problem] = []
     files = source.side_files()
     directory.mkdir(parents=True, exist_ok=True)
-    with _replacing(directory / SPANS) as file:
+    with replacing(directory / SPANS) as temporary, temporary.open("wb") as file:
         for row in source.rows():
             trace = files.trace(row)
             if isinstance(trace, Problem):
@@ -137,18 +137,6 @@ def _write_otlp(source: Source, directory: Path) -> Exported:
             rows += 1
             sessions += trace is not None
     return Exported(directory=directory, files=1, rows=rows, sessions=sessions, problems=tuple(problems))
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[BinaryIO]:
-    """Write a file beside `path` that takes its place once it is whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _prompts(source: Source) -> Iterator[tuple[str, str]]:
@@ -171,3 +159,24 @@ def _writing(directory: Path) -> Generator[None]:
         raise ExportDirectoryError(
             f"{directory}: {error.strerror or error}; choose another folder with --output-dir"
         ) from error
+
+
+def _is_trajectory(line: bytes) -> bool:
+    """Return whether a file that begins with this line is a trajectory of ours; ours have one line."""
+    return _leads_to(line, "schema_version") and _leads_to(line, "extra", OURS, "version")
+
+
+def _is_spans(line: bytes) -> bool:
+    """Return whether a file that begins with this line has spans of ours."""
+    return _leads_to(line, "resourceSpans", 0, "scopeSpans", 0, "scope", "name", ends_in=SCOPE)
+
+
+def _leads_to(line: bytes, *path: str | int, ends_in: str | None = None) -> bool:
+    """Return whether there is something at a path, or just this."""
+    try:
+        found: Any = json.loads(line)
+        for part in path:
+            found = found[part]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return False
+    return found is not None if ends_in is None else found == ends_in

@@ -7,28 +7,33 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject, Number
 from ghx_bench.profiler.cell import NO_MODEL
-from ghx_bench.profiler.interchange.moments import (
-    Window,
-    window_of_row,
-    windows_of_calls,
-    windows_of_turns,
-)
-from ghx_bench.profiler.interchange.origin import SCOPE
-from ghx_bench.profiler.interchange.spend import completion_tokens, prompt_tokens
+from ghx_bench.profiler.interchange.atif_spend import completion_tokens, prompt_tokens
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
-from ghx_bench.profiler.store.credible import known_cost
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent, Turn
 
 _INTERNAL, _CLIENT = 1, 3
 _FAILED = 2
 
+SCOPE = "ghx_bench"
+"""The instrumentation scope of our spans, by which an export knows its own files."""
+
 Attribute = str | bool | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """From when to when; `is_estimated` where the trace does not tell both."""
+
+    start: int
+    end: int
+    is_estimated: bool = False
 
 
 def to_otlp(row: ProfileRow, trace: SessionTrace | None, *, version: str = "unknown") -> JsonObject:
@@ -103,7 +108,7 @@ def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
         "ghx_bench.iteration": row.iteration,
         "ghx_bench.success": row.success,
         "ghx_bench.completion_reason": row.completion_reason,
-        "ghx_bench.cost.usd": _float(known_cost(row).total_usd),
+        "ghx_bench.cost.usd": _float(row.upgraded().cost.total_usd),
     }
     failure = None if row.error is None else str(row.known_cause or row.error_code or "_OTHER")
     return _span(
@@ -240,3 +245,64 @@ def _value(value: str | bool | float) -> JsonObject:
             return {"doubleValue": value}
         case str():
             return {"stringValue": value}
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def nanoseconds(stamp: str | None) -> int | None:
+    """Return an ISO time in nanoseconds; `None` where there is none, or only a text."""
+    if stamp is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+        since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    except (ValueError, OverflowError):
+        return None
+    microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return microseconds * 1_000 if microseconds >= 0 else None
+
+
+def window_of_row(row: ProfileRow) -> Window:
+    """Return when a cell was run; zero is OTLP's word for a time that is not known."""
+    start, end = nanoseconds(row.started_at), nanoseconds(row.completed_at)
+    begin = start or 0
+    return Window(start=begin, end=max(begin, end or 0), is_estimated=start is None or end is None)
+
+
+def windows_of_turns(turns: Sequence[Turn], whole: Window) -> Iterator[Window]:
+    """Yield when each turn happened; what one does not tell follows from its neighbours and its duration."""
+    before = whole.start
+    for number, turn in enumerate(turns):
+        start, end = nanoseconds(turn.start_timestamp), nanoseconds(turn.end_timestamp)
+        is_estimated = start is None or end is None
+        start = before if start is None else start
+        if end is None:
+            end = _end(turn, start, following=turns[number + 1 :], whole=whole)
+        before = max(start, end)
+        yield Window(start=start, end=before, is_estimated=is_estimated)
+
+
+def _end(turn: Turn, start: int, *, following: Sequence[Turn], whole: Window) -> int:
+    if turn.duration_ms is not None:
+        return start + _duration(turn.duration_ms)
+    told = nanoseconds(following[0].start_timestamp) if following else None
+    return whole.end if told is None else told
+
+
+def windows_of_calls(calls: Sequence[ToolCallEvent], turn: Window) -> tuple[Window, ...]:
+    """Place tool calls one after another so that the last ends with its turn: models speak first, then tools run."""
+    end = turn.end
+    windows: list[Window] = []
+    for call in reversed(calls):
+        start = max(turn.start, end - _duration(call.duration_ms or 0))
+        windows.append(Window(start=start, end=end, is_estimated=True))
+        end = start
+    return tuple(reversed(windows))
+
+
+def _duration(milliseconds: Number) -> int:
+    # Neither a negative duration nor one beyond any session means anything; files may also say NaN.
+    if not math.isfinite(milliseconds):
+        return 0
+    return round(min(max(milliseconds, 0), 1e12) * 1_000_000)

@@ -33,7 +33,7 @@ class LineLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave the stream to whoever opened it."""
+        """Leave the stream open: it was not opened here."""
 
     def __call__(self, event: Event) -> None:
         """Write the line of this event, if it has one."""
@@ -65,32 +65,34 @@ class LineLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """How wide the names of a matrix are, so that lines stand in columns; models stand there if there are several."""
+    """How wide the names of a matrix are, so that lines stand in columns; those of which there is one are left out."""
 
     mode: int = 0
     scenario: int = 0
     model: int | None = None
+    agent: int | None = None
 
     @classmethod
     def of(cls, matrix: Matrix) -> "Columns":
         """Measure the names."""
-        several = len(matrix.models) > 1
         return cls(
             mode=_widest(matrix.modes),
             scenario=_widest(matrix.scenario_ids),
-            model=_widest(matrix.models) if several else None,
+            model=_widest(matrix.models) if len(matrix.models) > 1 else None,
+            agent=_widest(matrix.agents) if len(matrix.agents) > 1 else None,
         )
 
     def describe(self, cell: Cell) -> str:
         """Name the cell in columns."""
         names = [one_line(cell.mode).ljust(self.mode), one_line(cell.scenario_id).ljust(self.scenario)]
-        if self.model is not None:
-            names.insert(0, one_line(cell.model).ljust(self.model))
+        for name, width in ((cell.model, self.model), (cell.agent, self.agent)):
+            if width is not None:
+                names.insert(0, one_line(name).ljust(width))
         return "  ".join((*names, f"#{cell.iteration}"))
 
 
 def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
-    """Say how a cell went: verdict, name, time, tokens, and the reason if something was amiss."""
+    """Return how a cell went, in a line: verdict, name, time, tokens, and the reason if something was amiss."""
     row = event.row
     what = "  ".join(filter(None, (columns.describe(event.cell), *spend(row), _reason(row))))
     return f"{_place(tally)} {verdict(row.success):<5} {what}"
@@ -104,7 +106,7 @@ def _reason(row: ProfileRow) -> str:
 
 
 def ended_line(event: RunFinished, tally: Tally) -> str:
-    """Say how the run went."""
+    """Return how the run went, in a line."""
     took = clock_time(tally.elapsed_s(event.at))
     counts = f"{plural(event.measured, 'cell')} measured, {event.failed:,} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
@@ -112,9 +114,10 @@ def ended_line(event: RunFinished, tally: Tally) -> str:
 
 def _started_line(event: RunStarted) -> str:
     before = f", {event.done} of them done before" if event.done else ""
+    agents = "agents" if len(event.matrix.agents) > 1 else "agent"
     return (
         f"{one_line(event.run_id)}: {plural(len(event.matrix), 'cell')}{before}, {event.max_concurrency} at a time, "
-        f"agent {one_line(event.provider)}: {one_line(str(event.directory))}"
+        f"{agents} {one_line(event.provider)}: {one_line(str(event.directory))}"
     )
 
 

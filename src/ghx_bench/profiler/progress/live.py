@@ -1,19 +1,124 @@
-"""A run on a terminal, redrawn in place."""
+"""A run on a terminal: how far it is, drawn to fit any size and redrawn in place."""
 
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self, TextIO, TypeVar
 
+from rich.cells import set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
 from ghx_bench._base.clock import Clock
+from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
 from ghx_bench.profiler.progress.lines import Columns, ended_line, finished_line
-from ghx_bench.profiler.progress.picture import draw
-from ghx_bench.profiler.progress.tally import Tally
+from ghx_bench.profiler.progress.tally import Tally, Verdicts
+from ghx_bench.profiler.progress.wording import clock_time, one_line, rate, rough_time
+
+_T = TypeVar("_T")
+
+_WIDEST_NAME = 40
+_GAP = "  "
+
+
+def draw(tally: Tally, now: datetime, *, width: int, height: int) -> list[Text]:
+    """Draw a tally in at most `height` lines of at most `width` columns.
+
+    The bar, the counts and the times come first; modes and running cells share what is left, and what finds no place
+    is counted.
+    """
+    lines = [_bar(tally, width), _counts(tally, width), _times(tally, now), _title(tally)][:height]
+    room = height - len(lines)
+    name_width = min(max(map(len, tally.by_mode), default=0), max(width // 2, 1), _WIDEST_NAME)
+    # Running cells come and go: they take what the modes leave, but up to half if these leave less.
+    for_modes = max(room - len(tally.running), (room + 1) // 2)
+    modes, more_modes = _fit(list(tally.by_mode.items()), for_modes, "more modes")
+    lines += [*(_mode(name, verdicts, name_width) for name, verdicts in modes), *more_modes]
+    running, more_running = _fit(list(tally.running.items()), height - len(lines), "more running")
+    lines += [
+        *(_running(cell, now, began, several_agents=len(tally.agents) > 1) for cell, began in running),
+        *more_running,
+    ]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return lines
+
+
+def _bar(tally: Tally, width: int) -> Text:
+    label = f" {tally.done}/{tally.total}"
+    room = max(width - len(label), 0)
+    full = room * tally.done // tally.total if tally.total else 0
+    return Text.assemble(("━" * full, "green"), ("─" * (room - full), "dim"), label)
+
+
+def _counts(tally: Tally, width: int) -> Text:
+    verdicts = tally.verdicts
+    counts = [
+        (f"{verdicts.ok} ok", "green"),
+        (f"{verdicts.wrong} wrong", "yellow" if verdicts.wrong else "dim"),
+        (f"{verdicts.failed} not measured", "red" if verdicts.failed else "dim"),
+        (f"{len(tally.running)} running", ""),
+    ]
+    if tally.retries:
+        counts.append((f"{tally.retries} retries" if tally.retries > 1 else "1 retry", "yellow"))
+    gap = _GAP if len(_GAP.join(words for words, _ in counts)) <= width else " "
+    return Text(gap).join(Text(words, style=style) for words, style in counts)
+
+
+def _times(tally: Tally, now: datetime) -> Text:
+    parts = [clock_time(tally.elapsed_s(now))]
+    per_second, rest_s = tally.rate_per_s(now), tally.rest_s(now)
+    if rest_s is not None:
+        parts.append(f"about {rough_time(rest_s)} left" if rest_s else "any moment now")
+    if per_second is not None:
+        parts.append(rate(per_second))
+    return Text(_GAP.join(parts))
+
+
+def _title(tally: Tally) -> Text:
+    state = tally.status
+    if tally.warming_up is not None:
+        state = f"warming up {tally.warming_up.mode}"
+        if len(tally.agents) > 1:
+            state += f" with {tally.warming_up.agent}"
+    return Text(_GAP.join(filter(None, map(one_line, (state, tally.run_id, ", ".join(tally.agents))))), style="dim")
+
+
+def _mode(name: str, verdicts: Verdicts, name_width: int) -> Text:
+    share = f"{verdicts.ok / verdicts.scored:4.0%}" if verdicts.scored else "   -"
+    line = Text(f"{_shorten(name, name_width)}{_GAP}{share}{_GAP}{verdicts.ok}/{verdicts.scored}")
+    if verdicts.failed:
+        line.append(f"{_GAP}{verdicts.failed} not measured", style="red")
+    return line
+
+
+def _running(cell: Cell, now: datetime, began: datetime, *, several_agents: bool) -> Text:
+    since = clock_time(max((now - began).total_seconds(), 0.0))
+    agent = (cell.agent,) if several_agents else ()
+    names = map(one_line, (cell.mode, cell.scenario_id, f"#{cell.iteration}", cell.model, *agent))
+    return Text(f"{since:>7}{_GAP}{_GAP.join(names)}", style="dim")
+
+
+def _shorten(name: str, width: int) -> str:
+    """Make a name exactly this wide; a long one loses its middle, since names often differ at their end."""
+    shown = one_line(name)
+    if len(shown) > width:
+        tail = (width - 1) // 2
+        shown = f"{shown[: width - 1 - tail]}…{shown[len(shown) - tail :]}"
+    return set_cell_size(shown, width)
+
+
+def _fit(items: list[_T], room: int, what: str) -> tuple[list[_T], list[Text]]:
+    """Return as many items as there is room for, and a line that counts those left out, if any are."""
+    if len(items) <= room:
+        return items, []
+    if room <= 0:
+        return [], []
+    return items[: room - 1], [Text(f"... and {len(items) - room + 1} {what}", style="dim")]
+
 
 _DRAWN_PER_SECOND = 4
 

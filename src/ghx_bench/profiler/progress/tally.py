@@ -1,6 +1,6 @@
 """How far a run is: counted from its events, never changed in place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -16,7 +16,6 @@ from ghx_bench.profiler.events import (
     RunFinished,
     RunStarted,
 )
-from ghx_bench.profiler.progress.forecast import forecast_rest_s, temper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class Tally:
     """
 
     run_id: str = ""
-    provider: str = ""
+    agents: tuple[str, ...] = ()
     total: int = 0
     done_before: int = 0
     max_concurrency: int = 1
@@ -95,7 +94,7 @@ class Tally:
         return self.verdicts.total / working_s if working_s > 0 else None
 
     def rest_s(self, now: datetime) -> float | None:
-        """Return how long the rest will take, `None` while nobody can tell or nothing is left."""
+        """Return how long the rest will take, `None` while that cannot be told or nothing is left."""
         if self.ends_at is None or self.ended_at is not None or self.done >= self.total:
             return None
         return max((self.ends_at - now).total_seconds(), 0.0)
@@ -104,7 +103,7 @@ class Tally:
         """Return how far the run is after this event."""
         match event:
             case RunStarted():
-                return self._started(event)
+                return self._start(event)
             case CanaryStarted() | CanaryFinished():
                 return replace(self, warming_up=event.cell if isinstance(event, CanaryStarted) else None)
             case CellStarted(cell=cell, at=at):
@@ -119,11 +118,11 @@ class Tally:
             case _:
                 assert_never(event)
 
-    def _started(self, event: RunStarted) -> "Tally":
+    def _start(self, event: RunStarted) -> "Tally":
         return replace(
             self,
             run_id=event.run_id,
-            provider=event.provider,
+            agents=event.matrix.agents,
             total=len(event.matrix),
             done_before=event.done,
             max_concurrency=event.max_concurrency,
@@ -157,3 +156,32 @@ def _with_forecast(tally: Tally, now: datetime) -> Tally:
         return tally
     before_s = None if tally.ends_at is None else (tally.ends_at - now).total_seconds()
     return replace(tally, ends_at=now + timedelta(seconds=temper(rest_s, before_s)))
+
+
+_ENOUGH = 2
+"""One cell is no average."""
+
+_TRUST = 0.5
+"""How much of a change of mind is shown at once."""
+
+
+def forecast_rest_s(
+    *, finished: int, spent_s: float, running_s: Sequence[float], waiting: int, max_concurrency: int
+) -> float | None:
+    """Return how long the cells that run and wait will take; `None` while too few are finished to tell.
+
+    `spent_s` is what the finished cells took together, `running_s` how long each of the others has been running. With
+    many at a time the quick ones finish first, so one that already runs longer than their mean counts into it as it is.
+    """
+    if finished < _ENOUGH:
+        return None
+    slow = [so_far for so_far in running_s if so_far * finished > spent_s]
+    mean_s = (spent_s + sum(slow)) / (finished + len(slow))
+    left_s = waiting * mean_s + sum(max(mean_s - so_far, 0.0) for so_far in running_s)
+    at_a_time = min(max_concurrency, waiting + len(running_s))
+    return left_s / at_a_time if at_a_time else 0.0
+
+
+def temper(rest_s: float, before_s: float | None) -> float:
+    """Go half the way from the forecast that is on the screen to the new one, so that it does not jump."""
+    return rest_s if before_s is None else before_s + _TRUST * (rest_s - before_s)

@@ -7,9 +7,10 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.record import NAMED_CONTROLS, RunRecord
 
-CONTROLS = frozenset({"reference", "nop", "replay"})
-"""Agents that prove the scenarios and are not measured themselves."""
+CONTROLS = NAMED_CONTROLS
+"""Agents that prove the scenarios and are not measured themselves, where no record of a run names them."""
 
 _MOST_NAMED = 6
 
@@ -47,16 +48,23 @@ class ControlCount:
         return f"{self.passed:,} of {self.rows:,} passed{unmeasured}"
 
 
+def controls_of(records: Iterable[RunRecord | None]) -> frozenset[str]:
+    """Return the control agents of runs, by what their records say; of rows without one, by name."""
+    return frozenset[str]().union(*(CONTROLS if record is None else record.control_agents for record in records))
+
+
 class ControlTally:
     """Rows of control agents, counted as they go by; those of other agents are of no interest here."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: frozenset[str] = CONTROLS) -> None:
+        self.names = names
+        """Which agents are controls."""
         self._counts: dict[tuple[str, str, str], ControlCount] = {}
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
         agent = row.provider
-        if agent not in CONTROLS:
+        if agent not in self.names:
             return
         key = agent, row.scenario_id, row.mode
         if key not in self._counts:

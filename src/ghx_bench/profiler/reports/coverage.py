@@ -47,7 +47,8 @@ class Missing:
 
 def planned_cells(matrix: MatrixRecord) -> int:
     """Return how many cells a run set out to measure."""
-    return len(matrix.models) * len(matrix.modes) * len(matrix.scenario_ids) * matrix.repetitions
+    arms = len(matrix.agents) * len(matrix.models) * len(matrix.modes)
+    return arms * len(matrix.scenario_ids) * matrix.repetitions
 
 
 def missing_cases(
@@ -76,12 +77,13 @@ def _unplanned(source: Source, inventories: Mapping[str, Inventory]) -> Iterator
     if source.record is None:
         return
     matrix, cases = source.record.matrix, inventories[source.label].cases
+    expected = matrix.repetitions * len(matrix.agents)
     for scenario in matrix.scenario_ids:
         for mode in matrix.modes:
             for model in matrix.models:
                 case = Case(scenario, mode, model)
-                if cases[case] < matrix.repetitions:
-                    yield _missing(source, case, "plan", matrix.repetitions, cases[case])
+                if cases[case] < expected:
+                    yield _missing(source, case, "plan", expected, cases[case])
 
 
 def _against_runs(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.credible import known_metrics
 
 GLANCE_METRICS = ("latency_wall_ms", "tokens_active", "tool_calls_total", "agent_turns", "cost_total_usd")
 
@@ -29,7 +28,7 @@ class ModeGlance:
             return
         self.measured += 1
         self.successes += row.success is True
-        known = known_metrics(row)
+        known = row.known_metrics
         for metric in self.metrics:
             if metric in known:
                 self.values[metric].append(known[metric])

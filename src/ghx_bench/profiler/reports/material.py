@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ghx_bench.profiler.reports.arrangement import Arrangement, arrange
 from ghx_bench.profiler.reports.columns import Columns, read_columns
-from ghx_bench.profiler.reports.controls import CONTROLS, ControlCount
+from ghx_bench.profiler.reports.controls import ControlCount, ControlTally, controls_of
 from ghx_bench.profiler.reports.coverage import Missing, missing_cases
 from ghx_bench.profiler.reports.findings import Findings
 from ghx_bench.profiler.reports.inventory import Inventory
@@ -75,7 +75,7 @@ class Material:
     @property
     def control_modes(self) -> tuple[str, ...]:
         """The modes with rows of a control agent."""
-        return tuple(mode for mode in self.modes if self.tally.agents[mode] & CONTROLS)
+        return tuple(mode for mode in self.modes if self.tally.agents[mode] & self.tally.controls.names)
 
     @property
     def objections(self) -> tuple[ControlCount, ...]:
@@ -92,12 +92,13 @@ def gather(sources: tuple[Source, ...], *, choice: SessionChoice, write_page: Wr
     """Read every row once, writing the pages of sessions on the way, then summarise and compare."""
     arrangement = arrange(sources)
     sources, split = arrangement.sources, arrangement.is_before_and_after
-    reading = Reading(arrangement=arrangement, tally=Tally(choice), write_page=write_page)
+    tally = Tally(choice, controls=ControlTally(controls_of(source.record for source in sources)))
+    reading = Reading(arrangement=arrangement, tally=tally, write_page=write_page)
     columns = read_columns(reading.rows())
     across_models = split and _have_one_model_each(reading.inventories)
     plan, plan_source, seed = _plan_of(sources)
     modes = _mode_order(sources, columns.observations, split=split)
-    is_control = any(provider in CONTROLS for provider in reading.tally.providers)
+    is_control = any(provider in tally.controls.names for provider in reading.tally.providers)
     paired = _without_models(columns.observations) if across_models else columns.observations
     return Material(
         arrangement=arrangement,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from ghx_bench._base.problems import plural
-from ghx_bench.profiler.reports.controls import CONTROLS
 from ghx_bench.profiler.reports.document import Block, Note, Table, Text
 from ghx_bench.profiler.reports.material import Material
 from ghx_bench.profiler.stats.records import ModeSummary
@@ -19,7 +18,8 @@ def banner(material: Material) -> str | None:
     proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
     if len(controls) == len(material.modes):
         return f"Control run: these rows are of a control agent. {proofs}"
-    named = "; ".join(f"{mode} ({', '.join(sorted(material.tally.agents[mode] & CONTROLS))})" for mode in controls)
+    agents, names = material.tally.agents, material.tally.controls.names
+    named = "; ".join(f"{mode} ({', '.join(sorted(agents[mode] & names))})" for mode in controls)
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
-from ghx_bench.profiler.analyzers.files import supplemented
-from ghx_bench.profiler.analyzers.recollection import recorded_scenarios
+from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
 from ghx_bench.profiler.reports.arrangement import Arrangement
 from ghx_bench.profiler.reports.briefing import Briefing, briefing_of
 from ghx_bench.profiler.reports.findings import Findings

@@ -18,7 +18,6 @@ from ghx_bench.profiler.reports.tally import why_failed
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, metric_name
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
-from ghx_bench.profiler.store.credible import known_metrics
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     ReasoningEvent,
@@ -89,7 +88,7 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     yield "<main>"
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
-    known = known_metrics(row)
+    known = row.known_metrics
     numbers = ((metric_name(metric), amount(metric, known.get(metric))) for metric in _METRICS)
     yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
 

@@ -62,11 +62,15 @@ class SideFiles:
 
     def stored_findings(self, row: ProfileRow) -> StoredFindings | Problem | None:
         """Return what analyzers wrote down of the session of a row."""
-        if not self.has_findings or not _is_inside(row):
+        if not self.has_findings:
             return None
         older = (f"{row.mode}-iter-{row.iteration}", f"{row.mode}-iter-{row.iteration}-analysis")
         found = self._first(
-            SessionAnalysisBundle.model_validate_json, self._directory.analysis(row.cell), self._findings, older, row
+            SessionAnalysisBundle.model_validate_json,
+            self._directory.find_analysis(row.cell),
+            self._findings,
+            older,
+            row,
         )
         if found is None:
             return None
@@ -99,17 +103,17 @@ class SideFiles:
         return f"ghx-bench analyze --sessions {self._sessions} --output-dir {self._findings}"
 
     def _session_file(self, row: ProfileRow) -> tuple[Path, SessionTrace | Problem] | None:
-        if not self.has_sessions or not _is_inside(row):
+        if not self.has_sessions:
             return None
         older = (f"{row.mode}-iter-{row.iteration}",)
-        return self._first(parse_trace, self._directory.session(row.cell), self._sessions, older, row)
+        return self._first(parse_trace, self._directory.find_session(row.cell), self._sessions, older, row)
 
     def _first(
         self, parse: Callable[[bytes], T], usual: Path, folder: Path, older: tuple[str, ...], row: ProfileRow
     ) -> tuple[Path, T | Problem] | None:
         """Return the first file that is this row's; a damaged one only if there is no other."""
         damaged: tuple[Path, Problem] | None = None
-        for path in (usual, *_older(folder, row.scenario_id, older)):
+        for path in (usual, *(_older(folder, row.scenario_id, older) if _is_inside(row) else ())):
             found = _read(parse, path)
             if isinstance(found, Problem):
                 damaged = damaged or (path, found)
@@ -132,7 +136,7 @@ def _count(folder: Path, *, most: int) -> int:
 
 
 def _is_inside(row: ProfileRow) -> bool:
-    """Say whether the row's files lie below the folder."""
+    """Return whether files of the older packages, which wrote names as they are, lie below the folder."""
     return all(_SAFE.fullmatch(name) for name in (row.mode, row.scenario_id))
 
 

@@ -12,9 +12,8 @@ from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.distinct import DistinctRows
 from ghx_bench.profiler.store.record import RunRecord, read_record
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.rows import DistinctRows, read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
 from ghx_bench.profiler.runner.plugins import plugin_call, require
 from ghx_bench.profiler.runner.pricing import cost_of
@@ -44,17 +44,21 @@ class Conversation(Generic[S]):
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
-        limits = self.instruments.limits
+        limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
         with anyio.CancelScope() as scope:
             self.phases.enter("session")
-            allow(scope, limits.setup_s)
-            async with plugin_call(scope) as holding, self.instruments.provider.session(self._request()) as session:
-                allow(scope)
+            # One scope whose deadline moves, instead of one for each phase: those would have to be left in the order
+            # they were entered, and the provider holds scopes of its own across them.
+            set_deadline(scope, limits.setup_s)
+            async with plugin_call(scope) as holding, provider.session(self._request()) as session:
+                set_deadline(scope)
                 try:
                     await self._converse(session)
                 finally:
                     self.phases.enter("close")
-                    allow(scope, limits.cleanup_s, shielded=True)
+                    # Shielded: an interruption must not leave the agent's processes behind. Bounded: nor must they
+                    # keep the run from ending.
+                    set_deadline(scope, limits.cleanup_s, shielded=True)
             self._take(holding.error)
         if scope.cancelled_caught:
             self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
@@ -85,7 +89,7 @@ class Conversation(Generic[S]):
         )
 
     async def _converse(self, session: Session) -> None:
-        """Prompt under the scenario's deadline; whatever becomes of it, ask for the trace."""
+        """Prompt under the scenario's deadline; however that ends, ask for the trace."""
         clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
         began = clock.monotonic()
@@ -115,6 +119,7 @@ class Conversation(Generic[S]):
                 self.problems.append(("trace", exporting.error))
 
     def _request(self) -> SessionRequest:
+        # The stage last: its token and its address of GitHub must not be overridden by a mode.
         environment = {**self.instruments.environment, **self.mode.environment, **self.stage.environment}
         return SessionRequest(
             cell=self.cell,
@@ -128,6 +133,7 @@ class Conversation(Generic[S]):
         """Take an error of the session's scope as the session's own, unless the agent had ended its turn before."""
         if error is None:
             return
+        # After a timeout the result stands: what fails while the agent is being stopped is noted beside it.
         if self.answer is None and not self.timed_out and self.error is None:
             self.error = error
         else:

@@ -47,8 +47,8 @@ class Phases:
         self._label, self._since_ms = "", now_ms
 
 
-def allow(scope: anyio.CancelScope, limit_s: float | None = None, *, shielded: bool = False) -> None:
-    """Give what comes next in `scope` this long; shielded, it goes on while the run is being interrupted.
+def set_deadline(scope: anyio.CancelScope, limit_s: float | None = None, *, shielded: bool = False) -> None:
+    """Give the next step inside `scope` this long, or without `limit_s` any time; shielded, interruptions wait for it.
 
     Moves the deadline of a scope that stays open: scopes must be left in the order they were entered, and a stage or
     a session may hold scopes of its own from when it is entered to when it is left.

@@ -1,11 +1,12 @@
 """Everything a cell is measured with."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import InitVar, dataclass, field
 from typing import Generic
 
 from ghx_bench._base.clock import Clock, SystemClock
-from ghx_bench.profiler.collectors import DEFAULT_COLLECTORS
+from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import (
     Analyzer,
     Collector,
@@ -15,6 +16,7 @@ from ghx_bench.profiler.contracts import (
     SessionProvider,
     ToolClassifier,
 )
+from ghx_bench.profiler.errors import BadMatrixError
 from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.trace import ToolCallEvent
@@ -30,6 +32,7 @@ class Backoff:
     def pause_s(self, attempt: int, chance: float) -> float:
         """Return the pause after the attempt with this number; `chance` is drawn from [0, 1)."""
         bound = min(self.longest_s, self.first_s * 2 ** (attempt - 1))
+        # Half fixed, half jitter: cells that failed together do not come back together, and none waits past the bound.
         return bound * (0.5 + chance / 2)
 
 
@@ -38,18 +41,38 @@ def name_of_tool(call: ToolCallEvent) -> str:
     return call.name
 
 
+TakeTurn = Callable[[Cell], AbstractAsyncContextManager[None]]
+"""Holds a cell's turn for all its attempts, where not all cells may be at work at the same time."""
+
+
+def let_all_in(_cell: Cell) -> AbstractAsyncContextManager[None]:
+    """Have every cell start at once."""
+    return nullcontext()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruments(Generic[S]):
-    """The agent and whoever looks at it; shared by all cells of a run."""
+    """The agents and all that looks at them; shared by all cells of a run."""
 
-    provider: SessionProvider
+    provider: InitVar[SessionProvider | None] = None
+    """The agent, where there is only one: short for `providers` with its name."""
+    providers: Mapping[str, SessionProvider] = field(default_factory=dict[str, SessionProvider])
+    """The agents by name: a run measures each of them."""
     scorer: Scorer[S]
     lifecycle: Lifecycle[S] = field(default_factory=NoLifecycle[S])
-    collectors: Sequence[Collector[S]] = DEFAULT_COLLECTORS
+    collectors: Sequence[Collector[S]] = ()
     analyzers: Sequence[Analyzer[S]] = ()
     classify: ToolClassifier = name_of_tool
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """What every session starts from; its mode and its stage add to it."""
+    take_turn: TakeTurn = let_all_in
+    """Waited for before a cell starts, and outside its deadlines: the time for preparing it is for preparing it."""
     clock: Clock = field(default_factory=SystemClock)
     limits: Limits = field(default_factory=Limits)
     backoff: Backoff = field(default_factory=Backoff)
+
+    def __post_init__(self, provider: SessionProvider | None) -> None:
+        if (provider is None) == (not self.providers):
+            raise BadMatrixError("instruments have either one `provider`, or `providers` by name")
+        if provider is not None:
+            object.__setattr__(self, "providers", {provider.name: provider})

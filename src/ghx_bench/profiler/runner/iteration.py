@@ -1,7 +1,7 @@
 """One iteration: a cell is measured, again where that is worth it, and ends as one outcome."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic
@@ -22,14 +22,14 @@ from ghx_bench.profiler.metrics import Timing
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
-from ghx_bench.profiler.runner.deadlines import Phases, allow
+from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments
-from ghx_bench.profiler.runner.plugins import explain, plugin_call, require
+from ghx_bench.profiler.runner.plugins import plugin_call, require, run_analyzers, run_collectors
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
 
-Retrying = Callable[[int, str, float], None]
+Retrying = Callable[[int, str, float], Awaitable[None]]
 """Told of a failed attempt: its number, the error in words, and the pause before the next one."""
 
 
@@ -37,7 +37,7 @@ Retrying = Callable[[int, str, float], None]
 class Task(Generic[S]):
     """A cell with what it takes to measure it, and how far that has come.
 
-    The last two are for whoever has to say what an interrupted cell had spent.
+    The last three are for telling what an interrupted cell had spent.
     """
 
     cell: Cell
@@ -58,22 +58,24 @@ class Task(Generic[S]):
 
 async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome:
     """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
+    # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
     attempts = task.attempts
     while True:
         outcome = await measure(task)
         attempts.append(attempt_of(outcome, len(attempts) + 1))
-        task.conversation = None
+        task.conversation = None  # what it spent is on its attempt now, and must not be counted again
         if not isinstance(outcome, Failed) or not outcome.may_work_next_time or len(attempts) > retries:
             return outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
+        # Never less than the service asked for: coming back sooner prolongs a rate limit.
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
-        retrying(len(attempts), attempts[-1].error or "", pause_s)
+        await retrying(len(attempts), attempts[-1].error or "", pause_s)
         await anyio.sleep(pause_s)
 
 
 async def measure(task: Task[S]) -> Outcome:
-    """Run the scenario once and say what happened.
+    """Run the scenario once and return what happened.
 
     Returns `Completed` if the agent had its turn, right or wrong; `Failed` if something stopped us from finding out.
     Either carries whatever evidence there was: what the agent spent is never forgotten.
@@ -84,15 +86,16 @@ async def measure(task: Task[S]) -> Outcome:
     error: Exception | None = None
     with anyio.CancelScope() as scope:
         phases.enter("stage")
-        allow(scope, limits.setup_s)
+        set_deadline(scope, limits.setup_s)
         lifecycle = task.instruments.lifecycle
         async with plugin_call(scope) as staging, lifecycle.cell(task.cell, task.scenario, task.mode) as stage:
-            allow(scope)
+            set_deadline(scope)
             try:
                 require(stage, Stage, "Lifecycle.cell()")  # pyright: ignore[reportUnknownArgumentType] - it may be anything
                 outcome = await _measure_on(stage, task, phases, started_at)
             finally:
-                allow(scope, limits.cleanup_s, shielded=True)
+                # Shielded: Ctrl-C must not skip clearing away what this cell works in, here as after the session.
+                set_deadline(scope, limits.cleanup_s, shielded=True)
         error = staging.error
     if scope.cancelled_caught:
         error = OverranError("preparing" if outcome is None else "clearing away", "the stage")
@@ -103,7 +106,7 @@ async def measure(task: Task[S]) -> Outcome:
 
 
 def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | None) -> Failed:
-    """Say that the stage gave way, with whatever the session had done by then."""
+    """Return that the stage gave way, with all that the session had done by then."""
     error = error or EnvironmentFailure("the lifecycle swallowed what went wrong in the cell's scope")
     cause = cause_of(error, otherwise=Cause.ENVIRONMENT)
     conversation = task.conversation
@@ -139,7 +142,8 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     outcome = replace(outcome, redaction=conversation.redaction)
     for where, problem in conversation.problems:
         outcome = outcome.with_problem(where, problem)
-    return explain(outcome, task.instruments)
+    outcome = run_collectors(outcome, evidence, task.instruments.collectors)
+    return run_analyzers(outcome, evidence, task.instruments.analyzers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +155,7 @@ class _Obstacle:
 
 
 async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
-    """Let the scorer speak, unless the session broke down before the agent was done."""
+    """Return the score, or what was in the way of one; a session that broke down is not scored."""
     broke = conversation.error
     if broke is not None and not conversation.timed_out:
         unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH

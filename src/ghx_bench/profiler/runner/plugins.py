@@ -15,8 +15,7 @@ from ghx_bench.profiler.contracts import Analyzer, Collector
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Outcome
-from ghx_bench.profiler.runner.deadlines import allow
-from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.deadlines import set_deadline
 
 T = TypeVar("T")
 
@@ -52,11 +51,15 @@ async def plugin_call(shield: anyio.CancelScope | None = None) -> AsyncGenerator
         raise
     except BaseException as error:
         _lift(shield)
-        if isinstance(error, anyio.get_cancelled_exc_class()) and _is_interrupted():
+        # Cancelled from outside exactly if the deadline of a scope around us has passed for good.
+        is_interrupted = anyio.current_effective_deadline() == float("-inf")
+        if isinstance(error, anyio.get_cancelled_exc_class()) and is_interrupted:
             raise
+        # A plugin's own cancellation, or its `SystemExit`, is its failure: it must cost its cell and no other.
         caught.error = PluginError(f"raised {type(error).__name__}, which only the bench may ({error})")
         caught.error.__cause__ = error
     _lift(shield)
+    # A plugin that turned our cancellation into an error of its own must not make the run go on.
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
@@ -69,51 +72,37 @@ def require(value: object, kind: type[T], what: str) -> T:
 
 def _lift(shield: anyio.CancelScope | None) -> None:
     if shield is not None:
-        allow(shield)
+        set_deadline(shield)
 
 
-def _is_interrupted() -> bool:
-    return anyio.current_effective_deadline() == float("-inf")
-
-
-def explain(outcome: Outcome, instruments: Instruments[Any]) -> Outcome:
-    """Add metrics and findings to an outcome that has evidence."""
-    evidence = outcome.evidence
-    if evidence is None:
-        return outcome
+def run_collectors(outcome: Outcome, evidence: Evidence[Any], collectors: Iterable[Collector[Any]]) -> Outcome:
+    """Return the outcome with the metrics that were collected; a collector that fails costs its own metrics only."""
     metrics: list[CustomMetric] = []
-    analyses: list[AnalysisResult] = []
-    for collector in instruments.collectors:
+    for collector in collectors:
         try:
-            metrics.extend(_collected(collector, evidence))
+            # Taken whole before any counts: a generator that raises halfway would leave half of its numbers.
+            metrics.extend([_check_metric(metric) for metric in collector.collect(evidence)])
         except Exception as error:  # noqa: BLE001 - plugin call
             outcome = outcome.with_problem(f"collector {type(collector).__name__}", error)
-    for analyzer in instruments.analyzers if evidence.trace else ():
+    return replace(outcome, metrics=tuple(metrics))
+
+
+def run_analyzers(outcome: Outcome, evidence: Evidence[Any], analyzers: Iterable[Analyzer[Any]]) -> Outcome:
+    """Return the outcome with what analyzers found; without a trace there is nothing to analyze."""
+    analyses: list[AnalysisResult] = []
+    for analyzer in analyzers if evidence.trace else ():
         try:
-            analyses.append(_analysis(analyzer, evidence))
+            found = require(analyzer.analyze(evidence), AnalysisResult, "Analyzer.analyze()")
+            analyses.append(found.spelled_out())
         except Exception as error:  # noqa: BLE001 - plugin call
             outcome = outcome.with_problem(f"analyzer {type(analyzer).__name__}", error)
-    return replace(outcome, metrics=tuple(metrics), analyses=tuple(analyses))
+    return replace(outcome, analyses=tuple(analyses))
 
 
-def _collected(collector: Collector[Any], evidence: Evidence[Any]) -> list[CustomMetric]:
-    collected: Iterable[CustomMetric] = collector.collect(evidence)
-    return [
-        metric if type(metric) is CustomMetric and type(metric.value) in _PLAIN else _checked(metric)
-        for metric in collected
-    ]
-
-
-_PLAIN = frozenset({int, type(None)})
-
-
-def _checked(metric: object) -> CustomMetric:
+def _check_metric(metric: object) -> CustomMetric:
+    """Return a metric whose value is a number or unknown; NaN and infinity, which JSON has not, are unknown."""
     made = require(metric, CustomMetric, "Collector.collect()")
     name, value = cast("tuple[object, object]", (made.name, made.value))
     if not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, int | float | None):
         raise PluginError(f"metric {name!r} has to be a number or None, not {type(value).__name__}")
     return made if value is None or math.isfinite(value) else CustomMetric(name, None, made.unit)
-
-
-def _analysis(analyzer: Analyzer[Any], evidence: Evidence[Any]) -> AnalysisResult:
-    return require(analyzer.analyze(evidence), AnalysisResult, "Analyzer.analyze()").spelled_out()

@@ -24,7 +24,7 @@ def load_prices(model: str) -> None:
 
 
 def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at: datetime | None = None) -> Cost | None:
-    """Look up what these tokens cost with this model; `None` if the model, its prices or its tokens are not known.
+    """Return what these tokens cost with this model; `None` if the model, its prices or its tokens are not known.
 
     The model is an id as agents take it, `provider/model` or `model` alone. Many models charge more for long requests,
     so the tokens are taken as spent in `requests` model calls of equal size. `at` is the moment whose prices count,
@@ -49,7 +49,9 @@ def price_of(tokens: TokenUsage, model: str, *, requests: int | None = None, at:
     if (usage["input_tokens"] and rates.input_mtok is None) or (usage["output_tokens"] and rates.output_mtok is None):
         return None
     # A model may charge for reasoning apart: its share is what the session would not have cost without it.
-    spoken = rates.calc_price(Usage(**_without_reasoning(usage)))["output_price"]
+    spoken_tokens = usage["output_tokens"] - usage["output_reasoning_tokens"]
+    without_reasoning = usage | {"output_tokens": spoken_tokens, "output_reasoning_tokens": Decimal(0)}
+    spoken = rates.calc_price(Usage(**without_reasoning))["output_price"]
     return Cost(
         total_usd=_dollars(price.total_price * calls),
         input_usd=_dollars(price.input_price * calls),
@@ -84,14 +86,9 @@ def _usage_per_call(tokens: TokenUsage, calls: int) -> dict[str, Decimal] | None
 
 
 def _are_absurd(tokens: TokenUsage) -> bool:
-    """Say whether a count is beyond what any session can spend: an agent's slip, and no ground for a price."""
+    """Return whether a count is beyond what any session can spend: an agent's slip, and no ground for a price."""
     parts = (tokens.input, tokens.output, tokens.reasoning, tokens.cache_read, tokens.cache_write)
     return any(part is not None and part > _MOST_TOKENS for part in parts)
-
-
-def _without_reasoning(usage: dict[str, Decimal]) -> dict[str, Decimal]:
-    spoken = usage["output_tokens"] - usage["output_reasoning_tokens"]
-    return usage | {"output_tokens": spoken, "output_reasoning_tokens": Decimal(0)}
 
 
 def _dollars(amount: Decimal) -> float:

@@ -37,7 +37,7 @@ def summarise_tool_calls(trace: SessionTrace | None, classify: ToolClassifier) -
 
 
 def has_succeeded(call: ToolCallEvent) -> bool | None:
-    """Say whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
+    """Return whether a call succeeded, by what it tells and by what its output shows; `None` where nothing tells."""
     return _success_of(fate_of(call))
 
 

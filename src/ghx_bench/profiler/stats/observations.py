@@ -14,7 +14,6 @@ from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.pairs import Block, PairedSample
 from ghx_bench.profiler.stats.records import AnalysisSet, LeftOut, Scale
-from ghx_bench.profiler.store.credible import known_metrics
 
 SUCCESS = "success"
 _COST = "cost_total_usd"
@@ -145,7 +144,7 @@ def observe(rows: Iterable[ProfileRow] | Observations) -> Observations:
     metrics: dict[str, FloatArray] = {}
     spend = np.full(len(rows), np.nan)
     for number, row in enumerate(rows):
-        known = known_metrics(row)
+        known = row.known_metrics
         for name, value in known.items():
             if name != SUCCESS and isfinite(value):
                 column = metrics.get(name)

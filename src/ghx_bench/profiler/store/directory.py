@@ -1,9 +1,11 @@
-"""Where the files of a run lie."""
+"""Where the files of a run lie, and what to do when they cannot be used."""
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.errors import RunDirectoryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,38 @@ class RunDirectory:
         """Return where the trace of a cell lies; that of a warm-up, which is no cell, apart from the rest."""
         return self._file("warm-ups" if cell.is_canary else "sessions", cell)
 
+    def find_session(self, cell: Cell) -> Path:
+        """Return where the trace of a cell is, in a run of any version; where it would be if there is none."""
+        return self._find("sessions", cell)
+
     def analysis(self, cell: Cell) -> Path:
         """Return where the findings on a cell lie."""
         return self._file("analysis", cell)
 
+    def find_analysis(self, cell: Cell) -> Path:
+        """Return where the findings on a cell are, in a run of any version; where they would be if there are none."""
+        return self._find("analysis", cell)
+
+    def _find(self, kind: str, cell: Cell) -> Path:
+        place = self._file(kind, cell)
+        older = self.path.joinpath(kind, *cell.path_without_agent.parts).with_name(place.name)
+        return older if older.exists() and not place.exists() else place
+
     def _file(self, kind: str, cell: Cell) -> Path:
         return self.path.joinpath(kind, *cell.path.parts).with_name(f"{cell.path.name}.json")
+
+
+def unusable(path: Path, error: OSError) -> RunDirectoryError:
+    """Return an error that says in one line why a file or folder of a run cannot be used, and what to do."""
+    remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
+    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then resume the run")
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "free some space, or allow larger files",
+    errno.EACCES: "fix the permissions",
+    errno.EPERM: "fix the permissions",
+    errno.EROFS: "make the disk writable",
+}

@@ -10,13 +10,17 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
+from ghx_bench._base.files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 from ghx_bench.profiler.cell import Matrix, Order
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
-from ghx_bench.profiler.store.files import unusable, write_atomically
+from ghx_bench.profiler.store.directory import unusable
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
+
+NAMED_CONTROLS = frozenset({"reference", "nop", "replay"})
+"""The control agents of 0.1.0, which knew them by their names alone; so do rows without the record of their run."""
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
@@ -24,6 +28,7 @@ RunStatus = Literal["running", "complete", "interrupted", "failed"]
 class MatrixRecord(ForeignModel):
     """The matrix of a run as it is stored."""
 
+    agents: tuple[str, ...] = ()
     models: tuple[str, ...]
     modes: tuple[str, ...]
     scenario_ids: tuple[str, ...]
@@ -35,6 +40,7 @@ class MatrixRecord(ForeignModel):
     def of(cls, matrix: Matrix) -> "MatrixRecord":
         """Copy a matrix into its stored form."""
         return cls(
+            agents=matrix.agents,
             models=matrix.models,
             modes=matrix.modes,
             scenario_ids=matrix.scenario_ids,
@@ -42,6 +48,15 @@ class MatrixRecord(ForeignModel):
             order=matrix.order,
             seed=matrix.seed,
         )
+
+
+class AgentRecord(ForeignModel):
+    """One agent of a run, as far as it says what it is."""
+
+    name: str
+    version: str | None = None
+    is_control: bool = False
+    """Whether it proves the scenarios, and its rows say nothing about agents."""
 
 
 class ModeDetails(ForeignModel):
@@ -61,11 +76,13 @@ class Interruption(ForeignModel):
 class RunRecord(ForeignModel):
     """The plan and the state of a run. The plan is frozen before the first cell; only the state changes later."""
 
-    version: Literal[1] = RECORD_VERSION
+    version: Literal[1, 2] = RECORD_VERSION
     run_id: str
     created_at: str
     status: RunStatus = "running"
     provider: str
+    """The names of all agents, for people and for readers of version 1."""
+    agents: tuple[AgentRecord, ...] = ()
     matrix: MatrixRecord
     analysis: dict[str, JsonValue]
     config: dict[str, JsonValue]
@@ -80,13 +97,26 @@ class RunRecord(ForeignModel):
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 
+    @property
+    def control_agents(self) -> frozenset[str]:
+        """The names of the agents that prove the scenarios, and are not measured themselves."""
+        return frozenset(agent.name for agent in self.agents if agent.is_control)
+
+    def upgraded(self) -> "RunRecord":
+        """Return this record with what those of version 1 leave open; the version stays, since resuming asks for it."""
+        if self.version >= RECORD_VERSION:
+            return self
+        agent = AgentRecord(name=self.provider, is_control=self.provider in NAMED_CONTROLS)
+        matrix = self.matrix.model_copy(update={"agents": (agent.name,)})
+        return self.model_copy(update={"agents": (agent,), "matrix": matrix})
+
     def differences(self, other: "RunRecord") -> tuple[str, ...]:
         """Name the parts of the plan in which two records differ."""
         mine, others = (json.loads(record.spelled_out().to_bytes()) for record in (self, other))
         return tuple(_difference(part, mine[part], others[part]) for part in _PLAN if mine[part] != others[part])
 
 
-_PLAN = ("provider", "matrix", "analysis", "scenarios", "modes")
+_PLAN = ("agents", "matrix", "analysis", "scenarios", "modes")
 
 
 def _difference(part: str, mine: object, others: object) -> str:
@@ -102,7 +132,9 @@ def _difference(part: str, mine: object, others: object) -> str:
         return part
     before, now = cast("dict[str, object]", mine), cast("dict[str, object]", others)
     keys = _keys_that_differ(before, now)
-    plain = [f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if _is_plain(before.get(key))]
+    plain = [
+        f"{key} {before[key]!r}, now {now.get(key)!r}" for key in keys if isinstance(before.get(key), str | int | float)
+    ]
     return f"{part}: {'; '.join(plain or keys)}"
 
 
@@ -110,19 +142,15 @@ def _keys_that_differ(before: Mapping[str, object], now: Mapping[str, object]) -
     return [key for key in {**before, **now} if before.get(key) != now.get(key)]
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float)
-
-
-def _by_id(scenarios: Iterable[object]) -> dict[str, dict[str, object]]:
-    records = [cast("dict[str, object]", each) for each in scenarios if isinstance(each, dict)]
-    return {str(each.get("id")): each for each in records}
+def _by_id(items: Iterable[object]) -> dict[str, dict[str, object]]:
+    records = [cast("dict[str, object]", each) for each in items if isinstance(each, dict)]
+    return {str(each.get("id", each.get("name"))): each for each in records}
 
 
 def read_record(path: Path) -> RunRecord:
-    """Read a `run.json`, or say in one line why it cannot be used."""
+    """Return a `run.json` of any version; raise `RunDirectoryError` if it cannot be used."""
     try:
-        return RunRecord.model_validate_json(path.read_bytes())
+        return RunRecord.model_validate_json(path.read_bytes()).upgraded()
     except FileNotFoundError:
         raise RunDirectoryError(f"{path.parent}: not a run directory, it holds no {path.name}") from None
     except OSError as error:
@@ -139,6 +167,7 @@ def write_record(path: Path, record: RunRecord) -> None:
     """Write a `run.json` atomically."""
     try:
         content = json.dumps(json.loads(record.spelled_out().to_bytes()), indent=2, ensure_ascii=False)
+        # Atomic and durable: without its plan no run can be resumed, whatever rows it has.
         write_atomically(path, content.encode() + b"\n")
     except OSError as error:
         raise unusable(path, error) from error

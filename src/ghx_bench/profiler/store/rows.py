@@ -1,8 +1,9 @@
-"""The rows file: appended to durably, read one row at a time, repaired after a crash."""
+"""The rows file: appended to durably, read one row at a time, each cell once, repaired after a crash."""
 
 import json
 import os
 from codecs import BOM_UTF8
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from ghx_bench._base.files import sync_directory
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
-from ghx_bench.profiler.store.files import sync_directory, unusable
+from ghx_bench.profiler.store.directory import unusable
 
 
 def read_rows(path: Path | str) -> Iterator[ProfileRow]:
@@ -50,12 +52,14 @@ def scan_lines(path: Path) -> Iterator[RowLine]:
 
 
 def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
-    """Read one line; `None` for one that a crash cut off before its end."""
+    """Return the row on a line; `None` for one that a crash cut off before its end."""
     try:
         row = parse_row(line)
     except ValidationError as error:
         _refuse_newer(path, number, _version_on(line))
         first = error.errors(include_url=False)[0]
+        # Torn is only a last line without its newline. A broken line in the middle was damaged later, and skipping it
+        # would run its cell, and pay for it, again.
         if not line.endswith(b"\n") and first["type"] == "json_invalid":
             return None
         where = ".".join(str(part) for part in first["loc"])
@@ -68,8 +72,8 @@ def _parse(path: Path, number: int, line: bytes) -> ProfileRow | None:
 
 
 def parse_row(line: bytes) -> ProfileRow:
-    """Read the row on a line; a byte order mark, which some editors put before the first one, is no part of it."""
-    return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8))
+    """Return the row on a line as one of the newest version; a byte order mark, which editors add, is no part of it."""
+    return ProfileRow.model_validate_json(line.removeprefix(BOM_UTF8)).upgraded()
 
 
 def _refuse_newer(path: Path, number: int, version: int | None) -> None:
@@ -113,9 +117,11 @@ class RowsFile:
 
     def append(self, rows: Iterable[ProfileRow]) -> None:
         """Put rows on disk; if that fails, the file is as it was before."""
+        # One write and one sync for all: at concurrency 10 that is the difference between 1 ms and 10 ms a row.
         content = b"".join(row.to_bytes() + b"\n" for row in rows)
         try:
             self._write(content)
+            # Before `append` returns: a cell that counts as done must survive a power cut, not only a kill.
             os.fsync(self._handle)
         except OSError as error:
             self._cut()
@@ -123,11 +129,12 @@ class RowsFile:
         self._end += len(content)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
     def _write(self, content: bytes) -> None:
         written = 0
+        # At a place of our own rather than with O_APPEND, so that a write that failed halfway is written over.
         while written < len(content):
             written += os.pwrite(self._handle, content[written:], self._end + written)
 
@@ -149,3 +156,49 @@ class RowsFile:
             os.fsync(self._handle)
         except OSError as error:
             raise unusable(self._path, error) from error
+
+
+_Group = tuple[str, str, str, str, str]
+_Places = dict[int, tuple[int, int]]
+"""By iteration: the number of a row's line, and where it begins."""
+
+
+class DistinctRows:
+    """The rows of a file, one at a time: a repeated row is left out and counted, one that contradicts another refused.
+
+    `repeats` and `is_torn` tell of the latest reading, as far as it got. Only places of rows are kept, no row.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.repeats = 0
+        """How many rows were left out, because they say what another says."""
+        self.is_torn = False
+        """Whether a crash cut off the last line, which was left out."""
+
+    def __iter__(self) -> Iterator[ProfileRow]:
+        self.repeats, self.is_torn = 0, False
+        known: dict[_Group, _Places] = defaultdict(dict)
+        for line in scan_lines(self.path):
+            if line.row is None:
+                self.is_torn = True
+            elif self._is_new(line, line.row, known):
+                yield line.row
+
+    def _is_new(self, line: RowLine, row: ProfileRow, known: dict[_Group, _Places]) -> bool:
+        places = known[row.run_id, row.provider, row.model, row.mode, row.scenario_id]
+        first = places.setdefault(row.iteration, (line.number, line.start))
+        if first == (line.number, line.start):
+            return True
+        if self._row_at(first[1]) != row:
+            raise BadRowsError(
+                f"{self.path}:{line.number}: contradicts line {first[0]}, which is a row of the same cell "
+                f"({row.cell}) of the same run ({row.run_id}); remove one of them"
+            )
+        self.repeats += 1
+        return False
+
+    def _row_at(self, start: int) -> ProfileRow:
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return parse_row(file.readline())

@@ -8,30 +8,22 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from ghx_bench._base.files import write_file
+from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunMismatchError
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.files import unusable, write_file
-from ghx_bench.profiler.store.lock import locked
-from ghx_bench.profiler.store.record import RunRecord, read_record, write_record
+from ghx_bench.profiler.store.directory import RunDirectory, unusable
+from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
 from ghx_bench.profiler.trace import SessionTrace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellFiles:
-    """What one cell leaves on disk."""
-
-    row: ProfileRow
-    trace: SessionTrace | None = None
-    analysis: SessionAnalysisBundle | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Somebody's place in the queue; called when the files are written, or when it is their turn to write."""
+    """A cell's place in the queue; called when its files are written, or when it is its turn to write for all."""
 
     files: CellFiles
     called: anyio.Event = field(default_factory=anyio.Event)
@@ -54,6 +46,7 @@ class RunStore:
 
         Concurrent calls share writes: while one is going on, all who come wait together for the next.
         """
+        # Shielded: a finished cell that waits for the shared write is paid for, and Ctrl-C must not lose its row.
         with anyio.CancelScope(shield=True):
             place = _Place(files)
             self._waiting.append(place)
@@ -71,6 +64,7 @@ class RunStore:
         try:
             await to_thread.run_sync(self._write, [place.files for place in batch])
         finally:
+            # Stays true if others wait: the first of them is called to write, and one who comes now must not as well.
             self._is_writing = bool(self._waiting)
             for place in (*batch, *self._waiting[:1]):
                 place.called.set()
@@ -96,6 +90,7 @@ class RunStore:
                 self._write_json(self.directory.session(cell), files.trace)
             if files.analysis is not None:
                 self._write_json(self.directory.analysis(cell), files.analysis)
+        # Last: a row whose session is missing would be a promise that the file beside it breaks.
         self.rows.append(files.row for files in batch)
         for files in batch:
             self.note(files.row)
@@ -130,6 +125,11 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
     read_record(directory.record)  # a folder that is no run gets no lock file
     with _held(directory) as rows:
         record = read_record(directory.record)
+        if record.version < RECORD_VERSION:
+            raise RunMismatchError(
+                f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
+                "which orders cells otherwise; finish it with that one, or start a new run"
+            )
         differences = record.differences(plan)
         if differences:
             raise RunMismatchError(
@@ -137,6 +137,7 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
                 "resume it with the same settings, or start a new run"
             )
         store = RunStore(directory=directory, record=record, rows=rows)
+        # Read under the lock: a row that another process was writing would else be cut off as torn.
         for row in rows.recover():
             if row.cell not in cells:
                 raise BadRowsError(f"{directory.rows}: the row of {row.cell} does not belong to this run; remove it")
@@ -151,7 +152,11 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
 def _held(directory: RunDirectory) -> Generator[RowsFile]:
     with ExitStack() as held:
         try:
-            held.enter_context(locked(directory.lock))
+            held.enter_context(hold_lock(directory.lock))
+        except LockHeldError as error:
+            raise RunLockedError(
+                f"{directory.path}: another process (pid {error.owner}) is working on this run; wait for it or stop it"
+            ) from None
         except OSError as error:
             raise unusable(directory.lock, error) from error
         rows = RowsFile(directory.rows)

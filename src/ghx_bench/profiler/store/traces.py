@@ -27,7 +27,7 @@ class NoTraceError(InputError):
 
 
 def parse_trace(content: bytes) -> SessionTrace:
-    """Read the content of a file as a trace; raise `NoTraceError` for anything else.
+    """Return the trace that a file holds; raise `NoTraceError` for anything else.
 
     Files of other kinds name their session too, findings do and trajectories. What tells nothing of a session but its
     id is none: taken for one, it would count as a session in which nothing happened.

@@ -6,8 +6,8 @@ from typing import Any
 from ghx_bench._base.errors import GhxBenchError
 from ghx_bench.profiler.contracts import ScenarioLoader
 from ghx_bench.profiler.scenario import BaseScenario
-from ghx_bench.profiler.testing.records import assert_survives_json
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, holds
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_bench.profiler.testing.record_rules import assert_survives_json
 
 
 class ScenarioLoaderContract(ContractSuite):

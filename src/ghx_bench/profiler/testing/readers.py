@@ -8,7 +8,8 @@ from ghx_bench.profiler.analysis import AnalysisResult, NumberFinding, RatioFind
 from ghx_bench.profiler.contracts import Analyzer, Collector
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metrics import CustomMetric
-from ghx_bench.profiler.testing.records import (
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_bench.profiler.testing.record_rules import (
     assert_finite,
     assert_survives_json,
     assert_unique_names,
@@ -16,7 +17,6 @@ from ghx_bench.profiler.testing.records import (
     without_handles,
 )
 from ghx_bench.profiler.testing.samples import sample_evidence, sample_trace, stopped_evidence, unknown_evidence
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, holds
 
 
 class CollectorContract(ContractSuite):

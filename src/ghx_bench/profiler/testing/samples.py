@@ -43,6 +43,7 @@ def sample_scenario(**changes: Any) -> BaseScenario:
 def sample_cell(**changes: Any) -> Cell:
     """Return a cell; any field can be given."""
     fields: dict[str, Any] = {
+        "agent": "sample-agent",
         "model": "sample/model",
         "mode": "sample-mode",
         "scenario_id": "sample-scenario-001",

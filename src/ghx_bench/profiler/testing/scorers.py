@@ -10,7 +10,8 @@ import anyio
 from ghx_bench.profiler.contracts import Judge, Scorer
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.score import Judgement, Score
-from ghx_bench.profiler.testing.records import (
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, holds
+from ghx_bench.profiler.testing.record_rules import (
     assert_finite,
     assert_survives_json,
     assert_unique_names,
@@ -18,7 +19,6 @@ from ghx_bench.profiler.testing.records import (
     without_handles,
 )
 from ghx_bench.profiler.testing.samples import sample_evidence, stopped_evidence
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, holds
 
 
 class ScorerContract(ContractSuite):
@@ -135,7 +135,7 @@ class JudgeContract(ContractSuite):
         return sample_evidence()
 
     def test_a_judgement_has_a_reason(self) -> None:
-        """An opinion nobody can check is worth nothing."""
+        """An opinion that cannot be checked is worth nothing."""
         judgement: object = self._judge(self.make_evidence())
         assert isinstance(judgement, Judgement), f"Judge.judge: must return a Judgement, got {judgement!r}"
         assert judgement.reason.strip(), "Judge.judge: must give its reason"

@@ -9,10 +9,10 @@ import anyio
 
 from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.testing.process import Watch, process_left_alone
-from ghx_bench.profiler.testing.records import assert_survives_json
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds, skip_without
+from ghx_bench.profiler.testing.record_rules import assert_survives_json
 from ghx_bench.profiler.testing.samples import sample_cell
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, Probe, holds, skip_without
+from ghx_bench.profiler.testing.watching import Watch, process_left_alone
 from ghx_bench.profiler.trace import SessionTrace
 
 PROBE = "GHX_BENCH_CONTRACT_PROBE"

@@ -13,10 +13,10 @@ from ghx_bench.profiler.contracts import Lifecycle, ModeResolver
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.scenario import BaseScenario
-from ghx_bench.profiler.testing.process import Watch, process_left_alone
-from ghx_bench.profiler.testing.records import assert_is_environment, assert_is_json
+from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds
+from ghx_bench.profiler.testing.record_rules import assert_is_environment, assert_is_json
 from ghx_bench.profiler.testing.samples import sample_cell, sample_scenario
-from ghx_bench.profiler.testing.suite import ContractSuite, HookNotWrittenError, Probe, holds
+from ghx_bench.profiler.testing.watching import Watch, process_left_alone
 
 
 class ModeResolverContract(ContractSuite):

@@ -73,7 +73,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SessionView:
     """A whole session, in rounds."""
 
     trace: SessionTrace
@@ -113,16 +113,16 @@ class Reading:
         return self.total_calls == 0 or any(call.fate.failed is not None for call in self.calls)
 
 
-def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> Reading:
-    """Read the trace of a session; `resolve` names the commands that shell calls run."""
+def read_session(evidence: Evidence[Any], resolve: CommandResolver) -> SessionView:
+    """Return the trace of a session in rounds; `resolve` names the commands that shell calls run."""
     if evidence.trace is None:
         raise ValueError(f"{evidence.cell}: there is no trace to analyze")
     reader = _CallReader(resolve, set())
     rounds = tuple(
         Round(happenings=tuple(map(reader.read, events)), is_turn=is_turn)
-        for events, is_turn in _grouped(evidence.trace)
+        for events, is_turn in _group_events(evidence.trace)
     )
-    return Reading(trace=evidence.trace, rounds=rounds)
+    return SessionView(trace=evidence.trace, rounds=rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _CallReader:
         return Call(event=event, names=names, fate=fate, request=request, is_repeat=is_repeat)
 
 
-def _grouped(trace: SessionTrace) -> Iterator[tuple[Sequence[TraceEvent], bool]]:
+def _group_events(trace: SessionTrace) -> Iterator[tuple[Sequence[TraceEvent], bool]]:
     """Yield the events of a trace by round, and whether each is a turn."""
     starts = [at for at, event in enumerate(trace.events) if isinstance(event, TurnBoundaryEvent)]
     if starts:
@@ -169,11 +169,11 @@ def _by_call(events: Sequence[TraceEvent]) -> Iterator[Sequence[TraceEvent]]:
         yield events[start:]
 
 
-def errors_in(reading: Reading) -> list[tuple[int, Call | ErrorEvent]]:
+def errors_in(view: SessionView) -> list[tuple[int, Call | ErrorEvent]]:
     """Return the failed calls and the errors outside of calls, each with the number of its round."""
     return [
         (number, each)
-        for number, around in enumerate(reading.rounds)
+        for number, around in enumerate(view.rounds)
         for each in around.happenings
         if isinstance(each, ErrorEvent) or (isinstance(each, Call) and each.fate.failed)
     ]

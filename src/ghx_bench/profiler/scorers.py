@@ -53,7 +53,8 @@ class AnswerScorer:
 
 
 def _verdict(said: object, name: str) -> bool:
-    """Take `True` and `False` only: a forgotten `await` or `return` would be a verdict by accident."""
+    """Return what a check said, if that is `True` or `False`."""
+    # Nothing else counts: a forgotten `await` or `return` would be a verdict by accident.
     if inspect.iscoroutine(said):
         said.close()
     if not isinstance(said, bool):

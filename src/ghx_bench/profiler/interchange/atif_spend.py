@@ -43,9 +43,10 @@ def final_metrics(usage: TokenUsage, *, reported_usd: Number | None, cost: Cost 
 
 
 def usage_of(trajectory: AtifTrajectory) -> TokenUsage:
-    """Read the tokens of a session: from its totals, or added up from its steps where it has none."""
+    """Return the tokens of a session: from its totals, or added up from its steps where it has none."""
     totals = trajectory.final_metrics or AtifFinalMetrics()
-    if not trajectory.ours and not _has_tokens(totals):
+    counts = (totals.total_prompt_tokens, totals.total_completion_tokens, totals.total_cached_tokens)
+    if not trajectory.ours and all(count is None for count in counts):
         totals = _added_up(trajectory.steps)
     parts = _parts(totals)
     if trajectory.ours:
@@ -56,16 +57,11 @@ def usage_of(trajectory: AtifTrajectory) -> TokenUsage:
 
 
 def reported_cost_of(trajectory: AtifTrajectory) -> Number | None:
-    """Read what the agent itself said the session cost; a price table's word is not the agent's."""
+    """Return what the agent itself said the session cost; a price table's word is not the agent's."""
     totals = trajectory.final_metrics
     if totals is None or totals.told.get("cost_source", "agent") != "agent":
         return None
     return totals.total_cost_usd
-
-
-def _has_tokens(totals: AtifFinalMetrics) -> bool:
-    counts = (totals.total_prompt_tokens, totals.total_completion_tokens, totals.total_cached_tokens)
-    return any(count is not None for count in counts)
 
 
 def _parts(totals: AtifFinalMetrics) -> dict[str, Any]:

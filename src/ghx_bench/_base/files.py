@@ -1,22 +1,34 @@
 """Writing files so that a crash leaves either the old content or the new, never a mixture."""
 
-import errno
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ghx_bench.profiler.errors import RunDirectoryError
+
+def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `content`, whole or not at all; missing folders are made.
+
+    Durable, it is on disk when this returns, and survives a power cut; what can be made again need not be.
+    """
+    with replacing(path) as temporary:
+        write_file(temporary, content, durable=durable)
+    if durable:
+        # The file is on disk, but its name is in the folder, which is a file of its own.
+        sync_directory(path.parent)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace `path` by `content`, whole or not at all, and on disk when this returns; missing folders are made."""
+@contextmanager
+def replacing(path: Path) -> Generator[Path]:
+    """Yield where to write what replaces `path` at the end of the block; if that raises, all stays as it was."""
+    # In the same folder: a file cannot be renamed into another file system. With our pid: two processes do not meet.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        write_file(temporary, content, durable=True)
+        yield temporary
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
 
 
 def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -25,6 +37,7 @@ def write_file(path: Path, content: bytes, *, durable: bool = False) -> None:
     try:
         handle = os.open(path, flags, 0o644)
     except FileNotFoundError:
+        # Made only now: of the thousands of files of a run, nearly all find their folder there.
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, flags, 0o644)
     try:
@@ -44,19 +57,3 @@ def sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def unusable(path: Path, error: OSError) -> RunDirectoryError:
-    """Say in one line why a file or folder of a run cannot be used."""
-    remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
-    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then resume the run")
-
-
-_REMEDIES = {
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
-    errno.EFBIG: "free some space, or allow larger files",
-    errno.EACCES: "fix the permissions",
-    errno.EPERM: "fix the permissions",
-    errno.EROFS: "make the disk writable",
-}

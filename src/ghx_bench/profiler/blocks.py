@@ -1,0 +1,81 @@
+"""What crosses between a run and its workers: blocks of cells one way, results and events the other.
+
+Everything here is a record that can be pickled, so that a worker may be a task, a process or another machine.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ghx_bench._base.wire import JsonObject
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.events import CellRetried, CellStarted
+from ghx_bench.profiler.row import Attempt, Incident, ProfileRow
+from ghx_bench.profiler.trace import SessionTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedCell:
+    """A cell and its place in the order of the whole run."""
+
+    cell: Cell
+    start_order: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The cells of one (scenario, repetition) that are still to be measured, in their order: the unit of placement.
+
+    `scenario` is the record as it stands in `run.json`: a worker never calls the loader.
+    """
+
+    scenario: JsonObject
+    cells: tuple[PlacedCell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFiles:
+    """What one cell leaves on disk."""
+
+    row: ProfileRow
+    trace: SessionTrace | None = None
+    analysis: SessionAnalysisBundle | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellMeasured:
+    """A cell came to its end, one way or the other; it counts as done once its row is on disk."""
+
+    cell: Cell
+    files: CellFiles
+    was_scored: bool
+    """Whether the agent had its turn and the scorer has spoken, rather than something being in the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellInterrupted:
+    """A cell was cancelled; it has no row and is run again on resuming, but what it spent is not forgotten."""
+
+    cell: Cell
+    attempts: tuple[Attempt, ...]
+    trace: SessionTrace | None = None
+
+
+Message = CellStarted | CellRetried | CellMeasured | CellInterrupted | Incident
+"""What a worker tells; an incident is something that went wrong outside any cell, and changed no result."""
+
+Receive = Callable[[Message], Awaitable[None]]
+"""Takes a message at the head of the run; when it has returned from `CellMeasured`, the row is on disk.
+
+What it raises must stop the whole run: the disk is full, or a warm-up failed.
+"""
+
+
+def blocks_of(cells: Iterable[PlacedCell], scenarios: Mapping[str, JsonObject]) -> tuple[Block, ...]:
+    """Return cells by scenario and repetition; blocks, and the cells in each, stand in the order given."""
+    grouped: dict[tuple[str, int], list[PlacedCell]] = {}
+    for placed in cells:
+        grouped.setdefault((placed.cell.scenario_id, placed.cell.iteration), []).append(placed)
+    return tuple(
+        Block(scenario=scenarios[scenario_id], cells=tuple(members)) for (scenario_id, _), members in grouped.items()
+    )

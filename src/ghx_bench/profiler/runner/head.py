@@ -1,0 +1,175 @@
+"""The head of a run: it has cells measured, alone writes the run directory, and tells observers how it goes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Generic, assert_never
+
+import anyio
+
+from ghx_bench._base.clock import Clock
+from ghx_bench._base.errors import OperationError
+from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
+from ghx_bench.profiler.causes import error_code
+from ghx_bench.profiler.cell import Cell, Matrix
+from ghx_bench.profiler.config import ProfileConfig
+from ghx_bench.profiler.contracts import Executor, Workers
+from ghx_bench.profiler.errors import CanaryError
+from ghx_bench.profiler.events import (
+    CanaryFinished,
+    CanaryStarted,
+    CellFinished,
+    CellRetried,
+    CellStarted,
+    Event,
+    Observer,
+    RunFinished,
+    RunStarted,
+)
+from ghx_bench.profiler.row import Incident
+from ghx_bench.profiler.runner.worker import RunSpec
+from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.store.record import Interruption, RunStatus
+from ghx_bench.profiler.store.run import RunStore
+
+
+@dataclass(slots=True, kw_only=True)
+class Head(Generic[S]):
+    """A run whose plan is checked and whose store is open."""
+
+    config: ProfileConfig
+    matrix: Matrix
+    scenarios: Mapping[str, S]
+    spec: RunSpec[S]
+    clock: Clock
+    observers: Sequence[Observer]
+    executor: Executor
+    store: RunStore
+    _interrupted: list[CellInterrupted] = field(default_factory=list[CellInterrupted])
+    _incidents: list[Incident] = field(default_factory=list[Incident])
+
+    async def run(self) -> None:
+        """Run to the end, and write down how it ended."""
+        # Before anything takes time: whoever interrupts the preparations has to know the directory.
+        self._tell(
+            RunStarted(
+                at=self.clock.now(),
+                run_id=self.store.record.run_id,
+                directory=self.store.directory.path,
+                matrix=self.matrix,
+                provider=self.store.record.provider,
+                max_concurrency=self.config.execution.max_concurrency,
+                done=len(self.store.done),
+            )
+        )
+        try:
+            async with self.executor.open(self.spec, self._receive) as workers:
+                await self._run_cells(workers)
+        except anyio.get_cancelled_exc_class():
+            self._finish("interrupted")
+            raise
+        except BaseException:
+            self._finish("failed")
+            raise
+        # An executor that leaves cells undone, or a scope that swallows why, must not make a run complete.
+        self._finish("complete" if len(self.store.done) == len(self.matrix) else "failed")
+
+    async def _run_cells(self, workers: Workers) -> None:
+        order = enumerate(self.matrix.cells())
+        left = [PlacedCell(cell=cell, start_order=place) for place, cell in order if cell not in self.store.done]
+        scenarios = {scenario_id: scenario.to_wire() for scenario_id, scenario in self.scenarios.items()}
+        if self.config.execution.warmup:
+            # One after the other: the first that fails must keep the others from costing anything.
+            for canary in self._canaries([placed.cell for placed in left]):
+                await workers.run(blocks_of([PlacedCell(cell=canary, start_order=0)], scenarios))
+        await workers.run(blocks_of(left, scenarios))
+
+    def _canaries(self, left: Sequence[Cell]) -> Iterator[Cell]:
+        """Yield a warm-up for each agent in each mode that has cells left: the first of them, measured for nothing."""
+        first = {(cell.agent, cell.mode): cell for cell in reversed(left)}
+        for each in product(self.matrix.agents, self.matrix.modes):
+            if each in first:
+                yield replace(first[each], iteration=0, is_canary=True)
+
+    async def _receive(self, message: Message) -> None:
+        """Take what a worker tells; a result is on disk when this returns."""
+        match message:
+            case CellStarted(at=at, cell=cell) if cell.is_canary:
+                self._tell(CanaryStarted(at=at, cell=cell))
+            case CellStarted() | CellRetried():
+                self._tell(message)
+            case CellMeasured(cell=cell) if cell.is_canary:
+                self._judge_canary(message)
+            case CellMeasured(cell=cell, files=files):
+                # First on disk, then told: an observer that says "done" must be right after a crash.
+                await self.store.add(files)
+                self._tell(CellFinished(at=self.clock.now(), cell=cell, row=files.row))
+            case CellInterrupted():
+                self._interrupted.append(message)
+            case Incident():
+                self._note(message)
+            case _:
+                assert_never(message)
+
+    def _judge_canary(self, canary: CellMeasured) -> None:
+        """Refuse to go on after a warm-up that could not be measured; a wrong answer is fine."""
+        cell, row = canary.cell, canary.files.row
+        if not canary.was_scored:
+            who = f"agent {cell.agent!r} in " if len(self.matrix.agents) > 1 else ""
+            raise CanaryError(
+                f"the warm-up of {who}mode {cell.mode!r} with scenario {cell.scenario_id!r} could not be measured, "
+                f"no cell was started: {row.attempts[-1].error} ({row.cause}){self._keep_canary(canary)}"
+            )
+        self._tell(CanaryFinished(at=self.clock.now(), cell=cell))
+
+    def _keep_canary(self, canary: CellMeasured) -> str:
+        """Keep the session of a warm-up that failed, though nothing else of it, and return where it is, in words."""
+        if canary.files.trace is None:
+            return ""
+        try:
+            self.store.keep_session(canary.cell, canary.files.trace)
+        except OperationError as error:
+            return f"; its session could not be kept: {error}"
+        return f"; its session: {self.store.directory.session(canary.cell)}"
+
+    def _finish(self, status: RunStatus) -> None:
+        """Write down how the run ended; if even that fails, resuming still finds every row."""
+        spent = [
+            Interruption(cell=str(each.cell.path), attempts=each.attempts)
+            for each in self._interrupted
+            if each.attempts
+        ]
+        with suppress(OperationError):
+            self.store.update(
+                status=status,
+                interruptions=(*self.store.record.interruptions, *spent),
+                problems=(*self.store.record.problems, *self._incidents),
+            )
+        for each in self._interrupted:
+            if each.trace is not None and not each.cell.is_canary:
+                with suppress(OperationError):
+                    self.store.keep_session(each.cell, each.trace)
+        self._tell(
+            RunFinished(
+                at=self.clock.now(),
+                run_id=self.store.record.run_id,
+                directory=self.store.directory.path,
+                status=status,
+                measured=self.store.measured,
+                failed=len(self.store.done) - self.store.measured,
+            )
+        )
+
+    def _tell(self, event: Event) -> None:
+        for observer in self.observers:
+            try:
+                observer(event)
+            except Exception as error:  # noqa: BLE001 - plugin call: a broken display must not cost the run
+                where = f"observer {getattr(observer, '__qualname__', type(observer).__name__)}"
+                self._note(Incident(where=where, code=error_code(error), message=self.spec.describe(error)))
+
+    def _note(self, incident: Incident) -> None:
+        # Once: an observer that is broken is so at every event.
+        if incident not in self._incidents:
+            self._incidents.append(incident)

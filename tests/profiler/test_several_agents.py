@@ -1,0 +1,265 @@
+"""Agents as a factor: several of them in one run."""
+
+import json
+from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from process_executor import ProcessExecutor
+from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three, config, profile, scenario
+
+from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.cell import Arm, Cell
+from ghx_bench.profiler.errors import BadMatrixError, CanaryError, RunMismatchError, UnknownNameError
+from ghx_bench.profiler.events import CanaryFinished, CellFinished, CellStarted, Event
+from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.profile import ModeTable, Profile
+from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.runner.instruments import Backoff, Instruments
+from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Versioned(FakeProvider):
+    version: str | None = None
+    is_control: bool = False
+
+
+def two_agents(**agents: FakeProvider) -> Profile[Any]:
+    providers = agents or {"quick": Versioned(version="1.2"), "slow": Versioned()}
+    instruments = Instruments(providers=providers, scorer=SaysThree(), backoff=Backoff(first_s=0))
+    modes = [Mode(name="plain"), Mode(name="fancy")]
+    return Profile(scenarios=[scenario("a-001"), scenario("b-001")], modes=modes, instruments=instruments)
+
+
+def settings(results: Path, **sections: Any) -> Any:
+    return config(results, modes=["plain", "fancy"], models=["one", "two"], **sections)
+
+
+def rows_of(result: SuiteResult) -> list[Any]:
+    return list(read_rows(result.directory / "rows.jsonl"))
+
+
+async def test_every_arm_is_measured_once_per_block(tmp_path: Path) -> None:
+    result = await two_agents().run(settings(tmp_path, execution={"repetitions": 2}))
+
+    rows = sorted(rows_of(result), key=lambda row: row.start_order)
+    arms = {
+        Arm(agent=agent, model=model, mode=mode)
+        for agent in ("quick", "slow")
+        for model in ("one", "two")
+        for mode in ("plain", "fancy")
+    }
+    assert len(rows) == 8 * 2 * 2
+    for start in range(0, len(rows), 8):
+        block = rows[start : start + 8]
+        assert {row.cell.arm for row in block} == arms
+        assert len({(row.scenario_id, row.iteration) for row in block}) == 1
+    assert (result.directory / "sessions/slow/two/fancy/b-001/1.json").is_file()
+
+
+async def test_a_row_names_its_agent_and_version_and_where_its_numbers_come_from(tmp_path: Path) -> None:
+    result = await two_agents().run(settings(tmp_path))
+
+    lines = [json.loads(line) for line in (result.directory / "rows.jsonl").read_text().splitlines()]
+    assert {(line["agent"], line["provider"], line["agentVersion"]) for line in lines} == {
+        ("quick", "quick", "1.2"),
+        ("slow", "slow", None),
+    }
+    for line in lines:
+        assert line["version"] == 2
+        assert (line["machine"], line["provenanceId"], line["purity"], line["tokenAnatomy"]) == (None,) * 4
+        assert line["sources"] == {"timing": "bench", "tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
+        assert line["metrics"] == {}, "no number stands on a row twice"
+
+
+async def test_the_configuration_chooses_among_the_agents(tmp_path: Path) -> None:
+    result = await two_agents().run(settings(tmp_path, agents=["slow"]))
+
+    assert {row.agent for row in rows_of(result)} == {"slow"}
+    with pytest.raises(UnknownNameError, match="no agent 'slwo'; did you mean 'slow'"):
+        await two_agents().run(settings(tmp_path, agents=["slwo"]))
+
+
+async def test_each_agent_has_one_canary_in_each_mode(tmp_path: Path) -> None:
+    seen = list[Event]()
+
+    await two_agents().run(settings(tmp_path, execution={"warmup": True}), observers=[seen.append])
+
+    warmed_up = [(event.cell.agent, event.cell.mode) for event in seen if isinstance(event, CanaryFinished)]
+    assert warmed_up == [("quick", "plain"), ("quick", "fancy"), ("slow", "plain"), ("slow", "fancy")]
+
+
+async def test_the_agent_whose_warm_up_failed_is_named(tmp_path: Path) -> None:
+    async def breaks(_session: FakeSession, _text: str) -> Answer:
+        raise EnvironmentFailure("not installed")
+
+    subject = two_agents(fine=FakeProvider(), broken=FakeProvider(breaks))
+    with pytest.raises(CanaryError, match="the warm-up of agent 'broken' in mode 'plain'"):
+        await subject.run(settings(tmp_path, execution={"warmup": True}))
+
+
+async def test_a_run_of_another_version_of_an_agent_is_not_resumed(tmp_path: Path) -> None:
+    result = await two_agents(mine=Versioned(version="1")).run(settings(tmp_path))
+
+    with pytest.raises(RunMismatchError, match=r"different: agents: mine \(version\)"):
+        await two_agents(mine=Versioned(version="2")).run(settings(tmp_path), resume=result.directory)
+
+
+async def test_whether_agents_are_controls_is_in_the_record_and_the_report_reads_it_there(tmp_path: Path) -> None:
+    subject = two_agents(proof=Versioned(is_control=True))
+    result = await subject.run(settings(tmp_path / "results"))
+
+    record = json.loads((result.directory / "run.json").read_text())
+    assert record["agents"] == [{"name": "proof", "version": None, "isControl": True}]
+    generate_report([result.directory], generated_at="2026-04-01T12:00:00Z", output_dir=tmp_path / "out")
+    assert "Control run: these rows are of a control agent" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_instruments_have_one_agent_or_several() -> None:
+    assert list(Instruments(provider=FakeProvider(), scorer=SaysThree()).providers) == ["fake"]
+    with pytest.raises(BadMatrixError, match="either one `provider`, or `providers`"):
+        Instruments(scorer=SaysThree())
+    with pytest.raises(BadMatrixError, match="either one `provider`, or `providers`"):
+        Instruments(provider=FakeProvider(), providers={"x": FakeProvider()}, scorer=SaysThree())
+
+
+async def test_a_cell_waits_for_its_turn_before_it_starts(tmp_path: Path) -> None:
+    seen, inside = list[Event](), list[Cell]()
+
+    @asynccontextmanager
+    async def one_by_one(cell: Cell) -> Any:
+        async with lock:
+            inside.append(cell)
+            assert not any(isinstance(event, CellStarted) and event.cell == cell for event in seen)
+            yield
+            assert isinstance(seen[-1], CellFinished), "a turn lasts until the row is on disk"
+            inside.remove(cell)
+
+    async def alone(session: FakeSession, text: str) -> Answer:
+        await anyio.sleep(0.001)
+        assert inside == [session.request.cell]
+        return await answers_three(session, text)
+
+    lock = anyio.Lock()
+    subject = profile(FakeProvider(alone), take_turn=one_by_one)
+    result = await subject.run(
+        config(tmp_path, execution={"repetitions": 6, "max_concurrency": 4}), observers=[seen.append]
+    )
+
+    assert result.measured == 6
+
+
+# The seam: workers in other processes
+
+
+class Picky(BaseScenario):
+    """A scenario of the consumer's own kind."""
+
+    wanted: int
+
+
+async def checks_type(session: FakeSession, text: str) -> Answer:
+    return await answers_three(session, text)
+
+
+class WantsPicky(SaysThree):
+    async def score(self, evidence: Any) -> Any:
+        assert type(evidence.scenario) is Picky
+        assert evidence.scenario.wanted == 3
+        return await super().score(evidence)
+
+
+def build_instruments() -> Instruments[Any]:
+    return Instruments(
+        providers={"quick": Versioned(checks_type, version="1.2"), "slow": Versioned(checks_type)},
+        scorer=WantsPicky(),
+        backoff=Backoff(first_s=0),
+    )
+
+
+async def run_in_processes(results: Path, **options: Any) -> SuiteResult:
+    picky = Picky(**scenario("a-001").model_dump(by_alias=False), wanted=3)
+
+    async def loader(_ids: Any) -> list[Picky]:
+        return [picky]
+
+    return await run_profile_suite(
+        settings(results, scenarios={"ids": ["a-001"]}, execution={"repetitions": 3, "warmup": True}),
+        loader=loader,
+        modes=ModeTable([Mode(name="plain"), Mode(name="fancy")]),
+        instruments=build_instruments(),
+        build_instruments=build_instruments,
+        executor=ProcessExecutor(2),
+        **options,
+    )
+
+
+async def test_a_run_whose_workers_are_other_processes_leaves_the_same_rows(tmp_path: Path) -> None:
+    seen = list[Event]()
+
+    result = await run_in_processes(tmp_path, observers=[seen.append])
+
+    rows = rows_of(result)
+    assert result.measured == len(rows) == 24
+    assert set(Counter(row.cell for row in rows).values()) == {1}
+    assert {(row.agent, row.agent_version) for row in rows} == {("quick", "1.2"), ("slow", None)}
+    assert len(list((result.directory / "sessions").rglob("*.json"))) == 24
+    assert sum(isinstance(event, CellStarted) for event in seen) == 24
+    assert sum(isinstance(event, CellFinished) for event in seen) == 24
+    assert sum(isinstance(event, CanaryFinished) for event in seen) == 4
+
+
+async def test_of_a_block_only_the_cells_without_a_row_are_run_again(tmp_path: Path) -> None:
+    result = await run_in_processes(tmp_path)
+    rows = (result.directory / "rows.jsonl").read_bytes().splitlines(keepends=True)
+    (result.directory / "rows.jsonl").write_bytes(b"".join(rows[:5]) + rows[5][:40])
+
+    resumed = await run_in_processes(tmp_path, resume=result.directory)
+
+    assert resumed.measured == 24
+    assert (resumed.directory / "rows.jsonl").read_bytes().splitlines(keepends=True)[:5] == rows[:5]
+    assert set(Counter(row.cell for row in rows_of(resumed)).values()) == {1}
+
+
+# Scenarios that come through a profile's own loader and sets
+
+
+async def test_a_profile_brings_its_own_loader_and_sets(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    async def load(ids: Any) -> list[BaseScenario]:
+        asked.append(tuple(ids))
+        return [scenario(each) for each in ids]
+
+    modes, instruments = [Mode(name="plain")], Instruments(provider=FakeProvider(), scorer=SaysThree())
+    subject = Profile(loader=load, sets={"quick": ["Löwe/1", "b"]}, modes=modes, instruments=instruments)
+
+    result = await subject.run(config(tmp_path, scenarios={"set": "quick"}))
+
+    assert asked == [("Löwe/1", "b")]
+    assert {row.scenario_id for row in rows_of(result)} == {"Löwe/1", "b"}
+    with pytest.raises(UnknownNameError, match="no scenario set 'default'; known: quick"):
+        await subject.run(config(tmp_path))
+    with pytest.raises(BadMatrixError, match="either `scenarios` or a `loader`"):
+        Profile(scenarios=[scenario()], loader=load, modes=modes, instruments=instruments)
+
+
+async def test_sets_choose_among_the_scenarios_of_a_profile(tmp_path: Path) -> None:
+    modes, instruments = [Mode(name="plain")], Instruments(provider=FakeProvider(), scorer=SaysThree())
+    scenarios = [scenario("a"), scenario("b")]
+    subject = Profile(scenarios=scenarios, sets={"quick": ["b"]}, modes=modes, instruments=instruments)
+
+    quick = await subject.run(config(tmp_path, scenarios={"set": "quick"}))
+    every = await subject.run(config(tmp_path))
+
+    assert {row.scenario_id for row in rows_of(quick)} == {"b"}
+    assert {row.scenario_id for row in rows_of(every)} == {"a", "b"}
