@@ -2,7 +2,7 @@ import pytest
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.wording import amount, percent, reduction
-from ghx_bench.profiler.stats.magnitudes import natural_span_words, span_words
+from ghx_bench.profiler.stats.scales import natural_span_words, span_words
 
 
 @pytest.mark.parametrize(

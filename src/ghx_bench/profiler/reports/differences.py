@@ -1,8 +1,8 @@
 """One difference in the cells of a table: per cent where there are any, else the metric's own unit."""
 
 from ghx_bench.profiler.reports.wording import amount, bounds, confidence_of, reduction
-from ghx_bench.profiler.stats.magnitudes import interval_words, reduction_words
 from ghx_bench.profiler.stats.records import PairedAnalysis, TargetResult, Unit
+from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 _NOT_ESTIMABLE = "not estimable"
 

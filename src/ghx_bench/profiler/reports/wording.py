@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from ghx_bench.profiler.stats.magnitudes import reduction_words
 from ghx_bench.profiler.stats.records import Estimate, SuccessRate, Unit
+from ghx_bench.profiler.stats.scales import reduction_words
 
 UNKNOWN = "unknown"
 

@@ -5,11 +5,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none
+from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none, generator
 from ghx_bench.profiler.stats.descriptive import is_negligible
 from ghx_bench.profiler.stats.distributions import normal_cdf, normal_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.randomness import generator
 from ghx_bench.profiler.stats.records import Estimate
 
 Method = Literal["bca", "percentile"]

@@ -7,8 +7,9 @@ from importlib.metadata import version
 from itertools import combinations, product
 
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.stats.arrays import generator
+from ghx_bench.profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
 from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
-from ghx_bench.profiler.stats.notes import notes_after, notes_before
 from ghx_bench.profiler.stats.observations import (
     SUCCESS,
     Observations,
@@ -20,7 +21,6 @@ from ghx_bench.profiler.stats.observations import (
 )
 from ghx_bench.profiler.stats.pairs import PairedSample, effect_sizes, variance_components
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.randomness import generator
 from ghx_bench.profiler.stats.records import (
     Adjustment,
     AnalysisSet,
@@ -31,15 +31,9 @@ from ghx_bench.profiler.stats.records import (
     Provenance,
     VarianceComponents,
 )
-from ghx_bench.profiler.stats.results import Adjusted, Finding, target_result
-from ghx_bench.profiler.stats.scales import Reading, is_amount, reading_of
-from ghx_bench.profiler.stats.targets import (
-    Curve,
-    Refusal,
-    population_curve,
-    suite_curve,
-)
-from ghx_bench.profiler.stats.verdicts import Question
+from ghx_bench.profiler.stats.results import Adjusted, TargetTest, target_result
+from ghx_bench.profiler.stats.scales import ReductionScale, is_amount, reduction_scale_of
+from ghx_bench.profiler.stats.verdicts import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")
 
@@ -104,8 +98,8 @@ class _Examined:
     analysis_set: AnalysisSet
     left_out: tuple[LeftOut, ...]
     sample: PairedSample
-    reading: Reading
-    findings: Mapping[Target, Finding]
+    reductions: ReductionScale
+    tests: Mapping[Target, TargetTest]
     effects: EffectSizes
     variance: VarianceComponents
 
@@ -136,7 +130,7 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
         sample, left_out = pair_up(observations, question.a, question.b, question.metric, analysis_set)
-        # The same rows give the same findings: nothing is shuffled twice.
+        # The same rows give the same tests: nothing is shuffled twice.
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:
             reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
@@ -144,17 +138,13 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         else:
             examined = known or _examined(question, sample, _curves(question, sample, seed))
         if question.metric == SUCCESS and analysis_set == "intention-to-treat":
-            examined = _counting(examined, unmeasured_rows(observations, sample, question.a, question.b))
+            rows = unmeasured_rows(observations, sample, question.a, question.b)
+            tests = {target: replace(test, counted_as_failures=rows) for target, test in examined.tests.items()}
+            examined = replace(examined, tests=tests)
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
     first = analyses[headline_set(question.metric)]
-    notes = notes_before(question, observations, first.sample, first.reading)
+    notes = notes_before(question, observations, first.sample, first.reductions)
     return _Draft(question=question, analyses=analyses, notes=notes, seed=seed)
-
-
-def _counting(examined: _Examined, rows: int) -> _Examined:
-    """Let the findings say how many rows they count as failures."""
-    findings = {target: replace(finding, counted_as_failures=rows) for target, finding in examined.findings.items()}
-    return replace(examined, findings=findings)
 
 
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
@@ -169,18 +159,18 @@ def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target,
 
 
 def _examined(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
-    reading = reading_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
+    reductions = reduction_scale_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",
         left_out=(),
         sample=sample,
-        reading=reading,
-        findings={
-            target: Finding(question=question, target=target, sample=sample, reading=reading, curve=curve)
+        reductions=reductions,
+        tests={
+            target: TargetTest(question=question, target=target, sample=sample, reductions=reductions, curve=curve)
             for target, curve in curves.items()
         },
         effects=effect_sizes(sample),
-        variance=variance_components(sample, base=reading.base),
+        variance=variance_components(sample, base=reductions.base),
     )
 
 
@@ -189,10 +179,10 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
     for view, target in product(range(_VIEWS), _TARGETS):
         seen = _seen(drafts, view)
-        findings = {number: drafts[number].analyses[rows].findings[target] for number, rows in seen.items()}
-        members = {number: finding for number, finding in findings.items() if finding.is_member}
-        p_values = _adjust([finding.p or 1.0 for finding in members.values()], adjustment)
-        equivalences = _adjust([finding.equivalence_p or 1.0 for finding in members.values()], adjustment)
+        tests = {number: drafts[number].analyses[rows].tests[target] for number, rows in seen.items()}
+        members = {number: test for number, test in tests.items() if test.is_member}
+        p_values = _adjust([test.p or 1.0 for test in members.values()], adjustment)
+        equivalences = _adjust([test.equivalence_p or 1.0 for test in members.values()], adjustment)
         of_member = dict(zip(members, zip(p_values, equivalences, strict=True), strict=True))
         for number, rows in seen.items():
             p, equivalence = of_member.get(number, (1.0, 1.0))
@@ -201,7 +191,7 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
                 equivalence_p=equivalence,
                 adjustment=adjustment,
                 family_size=len(members),
-                family_planned=len(findings),
+                family_planned=len(tests),
             )
     return adjusted
 
@@ -267,9 +257,9 @@ def _versions() -> dict[str, str]:
 
 
 def _analysis(examined: _Examined, adjusted: Mapping[_Key, Adjusted]) -> PairedAnalysis:
-    sample, reading = examined.sample, examined.reading
+    sample, reductions = examined.sample, examined.reductions
     suite, population = (
-        target_result(examined.findings[target], adjusted[examined.analysis_set, target]) for target in _TARGETS
+        target_result(examined.tests[target], adjusted[examined.analysis_set, target]) for target in _TARGETS
     )
     return PairedAnalysis(
         analysis_set=examined.analysis_set,
@@ -278,9 +268,9 @@ def _analysis(examined: _Examined, adjusted: Mapping[_Key, Adjusted]) -> PairedA
         rows_b=sample.b.values.size,
         left_out=examined.left_out,
         scale=sample.scale,
-        unit=reading.unit,
-        center_a=reading.natural(reading.center_a) if sample.blocks else None,
-        center_b=reading.natural(reading.center_b) if sample.blocks else None,
+        unit=reductions.unit,
+        center_a=reductions.natural(reductions.center_a) if sample.blocks else None,
+        center_b=reductions.natural(reductions.center_b) if sample.blocks else None,
         suite=suite,
         population=population,
         effect_sizes=examined.effects,

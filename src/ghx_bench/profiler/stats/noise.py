@@ -12,7 +12,7 @@ from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headlin
 from ghx_bench.profiler.stats.pairs import PairedSample, variance_components
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import Scale, VarianceComponents
-from ghx_bench.profiler.stats.scales import reading_of
+from ghx_bench.profiler.stats.scales import reduction_scale_of
 
 USUAL_WITHIN_CV = 0.3
 USUAL_BETWEEN_SD = 0.1
@@ -57,7 +57,7 @@ def pilot_components(
     observations = observe(rows)
     observations.require_modes(a, b)
     sample, _ = pair_up(observations, a, b, metric, headline_set(metric))
-    base = reading_of(sample, is_rate=metric == SUCCESS).base
+    base = reduction_scale_of(sample, is_rate=metric == SUCCESS).base
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         components = variance_components(sample, base=base)
     fewest, count = (2 if target == "population" else 1), len(sample.scenarios)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
-from ghx_bench.profiler.stats.effects import cliffs_delta, corrected_for_small_samples
+from ghx_bench.profiler.stats.descriptive import cliffs_delta, corrected_for_small_samples
 from ghx_bench.profiler.stats.records import EffectSizes, Scale, VarianceComponents
 
 
