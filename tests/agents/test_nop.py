@@ -5,7 +5,6 @@ import pytest
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
-from ghx_bench.profiler.reports.material import CONTROLS
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 
 

@@ -15,7 +15,6 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.reports.material import CONTROLS
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent
 

@@ -11,7 +11,7 @@ from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.measuring import show
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.controls import CONTROLS, ControlTally, alarms
+from ghx_bench.profiler.reports.data.controls import CONTROLS, ControlTally, alarms
 from ghx_bench.profiler.suite import SuiteResult
 
 WRONG: dict[str, Any] = {"success": False}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.escaping import csv_text, html_text, markdown_text, script_json, visible
+from ghx_bench.profiler.reports.render.escaping import csv_text, html_text, markdown_text, script_json, visible
 
 EVIL = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>|a\n# b `c` \x1b[31m\u202e=1+1 javascript:alert(3)"

@@ -17,12 +17,11 @@ from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
+from ghx_bench.profiler.reports.data.material import gather, metric_grids
+from ghx_bench.profiler.reports.data.sources import open_sources
 from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.errors import MissingFramesError
-from ghx_bench.profiler.reports.material import gather
 from ghx_bench.profiler.reports.report import _document
-from ghx_bench.profiler.reports.sections import metric_grids
-from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 NOW = "2026-04-01T12:00:00.000Z"

@@ -8,7 +8,7 @@ import pytest
 from report_runs import a_row, a_trace, write_run
 
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.sessions import session_page, session_path
+from ghx_bench.profiler.reports.render.session_page import session_page, session_path
 
 PATH = "sessions/m/ghx/pr-reply-001/0.html"
 FAILED = {"id": "replied", "description": "Every thread has a reply", "passed": False, "expected": 3, "actual": [1]}

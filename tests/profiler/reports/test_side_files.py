@@ -7,8 +7,8 @@ import pytest
 from report_runs import a_row, a_trace, an_analysis, made_up_rows, write_run
 
 from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.reports.data.side_files import SideFiles
 from ghx_bench.profiler.reports.report import ReportResult
-from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 

@@ -10,7 +10,7 @@ from scipy import stats as reference
 from stats_rows import row, rows_of
 
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.reports.differences import smallest_effect_of
+from ghx_bench.profiler.reports.sections.differences import smallest_effect_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_bench.profiler.stats.errors import BadPairError

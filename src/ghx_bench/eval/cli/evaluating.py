@@ -22,12 +22,14 @@ from ghx_bench.eval.cli.measuring import measure, show
 from ghx_bench.eval.cli.resuming import evaluation_settings, home_of
 from ghx_bench.eval.project.catalogue import Catalogue
 from ghx_bench.eval.project.config import EvalConfig, project_config
-from ghx_bench.eval.project.gates import judge
+from ghx_bench.eval.project.gates import GateTally, judge
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.eval.stages.twin_stage import required_fixtures
 from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record
-from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
 
 AS_WRITTEN = {"--set": "--scenario-set", "--results-dir": "--output-dir", "--warmup": "--skip-warmup"}
@@ -80,14 +82,22 @@ def _carried_out(order: RunOrder) -> int:
             result = _measured(order, config)
     except KeyboardInterrupt:
         return INTERRUPTED
-    gates = judge(config.fail_on, read_rows(RunDirectory(result.directory).rows))
+    tally = GateTally()
+    # Read once, for gates, table and report.
+    read = read_sources(
+        [open_run(result.directory)],
+        choice="failures" if order.with_report else "none",
+        with_findings=order.with_report,
+        watchers=[tally.add],
+    )
+    gates = judge(config.fail_on, tally)
     # Before the report, which may fail and must not take the result with it.
-    show(result, as_json=order.as_json, gates=gates)
+    show(result, read, as_json=order.as_json, gates=gates)
     for each in gates:
         if each.failed:
             print(f"gate failed: {each}", file=sys.stderr)  # noqa: T201 - the command line
     if order.with_report:
-        print(f"report: {_reported(result, config)}", file=sys.stderr if order.as_json else sys.stdout)
+        print(f"report: {_reported(result, config, read)}", file=sys.stderr if order.as_json else sys.stdout)
     return exit_code(unmeasured=result.failed, gates=gates)
 
 
@@ -103,10 +113,11 @@ def _measured(order: RunOrder, config: EvalConfig) -> SuiteResult:
     )
 
 
-def _reported(result: SuiteResult, config: EvalConfig) -> Path:
+def _reported(result: SuiteResult, config: EvalConfig, read: ReadRows) -> Path:
     from ghx_bench.profiler.reports import generate_report
 
-    made = generate_report([result.directory], generated_at=timestamp(SystemClock().now()))
+    generated_at = timestamp(SystemClock().now())
+    made = generate_report([result.directory], generated_at=generated_at, metrics=EVAL_METRICS, read=read)
     if config.output.reports_dir is not None:
         _copy(made.directory, config.output.reports_dir / result.run_id)
     return made.directory / "index.html"

@@ -1,61 +1,53 @@
 """The table that a run ends with in the terminal."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from rich.markup import escape
 from rich.table import Table
 
-from ghx_bench.profiler.reports.glance import ModeGlance
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    title: str
-    metric: str
-    write: Callable[[float], str]
-
-    def cell(self, glance: ModeGlance) -> str:
-        middle = glance.median(self.metric)
-        if middle is None:
-            return "unknown"
-        partly = f" (n={glance.known(self.metric)})" if glance.known(self.metric) < glance.measured else ""
-        return self.write(middle) + partly
-
-
-def _seconds(ms: float) -> str:
-    return f"{ms:,.0f} ms" if ms < _SHORT_MS else f"{ms / 1000:,.1f} s"
-
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+from ghx_bench.profiler.metric_table import Metric
+from ghx_bench.profiler.reports.data.mode_glance import ModeGlance
 
 _SHORT_MS = 1000
 
-_COLUMNS = (
-    _Column("wall p50", "latency_wall_ms", _seconds),
-    _Column("active tokens p50", "tokens_active", lambda value: f"{value:,.0f}"),
-    _Column("tool calls p50", "tool_calls_total", lambda value: f"{value:,g}"),
-    _Column("turns p50", "agent_turns", lambda value: f"{value:,g}"),
-    _Column("API calls p50", "api_calls", lambda value: f"{value:,g}"),
-    _Column("cost p50", "cost_total_usd", lambda value: f"${value:,.4f}"),
-)
+_COLUMNS = EVAL_METRICS.shown_in("terminal")
 
-SHOWN_METRICS = tuple(column.metric for column in _COLUMNS)
-"""What the table shows, as far as anybody knows it."""
+SHOWN_METRICS = tuple(metric.name for metric in _COLUMNS)
+"""What the table shows, as far as it is known."""
 
 
 def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
     """Return one line for each mode: its successes, and the medians of what is known in any of them."""
-    columns = [column for column in _COLUMNS if any(glance.known(column.metric) for glance in glances.values())]
+    columns = [each for each in _COLUMNS if any(glance.metrics[each.name].n for glance in glances.values())]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("mode", "success"):
         table.add_column(title, no_wrap=True)
     for column in columns:
-        table.add_column(column.title, justify="right")
+        table.add_column(f"{column.heading or column.label} p50", justify="right")
     for mode in sorted(glances):
         glance = glances[mode]
-        table.add_row(escape(mode), _success(glance), *(column.cell(glance) for column in columns))
+        unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
+        success = f"{glance.successes}/{glance.measured}{unmeasured}"
+        table.add_row(escape(mode), success, *(_cell(column, glance) for column in columns))
     return table
 
 
-def _success(glance: ModeGlance) -> str:
-    unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
-    return f"{glance.successes}/{glance.measured}{unmeasured}"
+def _cell(metric: Metric, glance: ModeGlance) -> str:
+    median = glance.metrics[metric.name]
+    if median.p50 is None:
+        return "unknown"
+    partly = f" (n={median.n})" if median.n < glance.measured else ""
+    return f"{_amount(median.p50, metric.unit)}{partly}"
+
+
+def _amount(value: float, unit: str) -> str:
+    match unit:
+        case "ms":
+            return f"{value:,.0f} ms" if value < _SHORT_MS else f"{value / 1000:,.1f} s"
+        case "USD":
+            return f"${value:,.4f}"
+        case "tokens":
+            return f"{value:,.0f}"
+        case _:
+            return f"{value:,g}"

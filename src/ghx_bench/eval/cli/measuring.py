@@ -17,10 +17,9 @@ from ghx_bench.eval.cli.interruption import interruptible
 from ghx_bench.eval.project.gates import Verdict
 from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.progress import JsonLog, choose_observer
-from ghx_bench.profiler.reports.controls import ControlTally, alarms
-from ghx_bench.profiler.reports.glance import glance_at
-from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.reports.data.controls import alarms
+from ghx_bench.profiler.reports.data.mode_glance import glance_at
+from ghx_bench.profiler.reports.data.reading import ReadRows
 from ghx_bench.profiler.suite import SuiteResult
 
 _WIDEST_TABLE = 1_000
@@ -75,10 +74,10 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)  # noqa: T201 - the command line
 
 
-def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
+def show(result: SuiteResult, read: ReadRows, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
     """Print what a run came to: a table for people, or JSON with what gates said."""
-    controls = ControlTally()
-    glances = glance_at(controls.watching(read_rows(RunDirectory(result.directory).rows)), SHOWN_METRICS)
+    controls = read.tally.controls
+    glances = glance_at(read.columns.observations, SHOWN_METRICS)
     if as_json:
         modes = {mode: glance.to_wire() for mode, glance in glances.items()}
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}

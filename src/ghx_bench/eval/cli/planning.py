@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.reports.columns import read_columns
-from ghx_bench.profiler.reports.sources import Source, open_sources
+from ghx_bench.profiler.reports.data.columns import read_columns
+from ghx_bench.profiler.reports.data.sources import Source, open_sources
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.comparison import all_pairs, default_order
 from ghx_bench.profiler.stats.noise import (
@@ -129,7 +129,7 @@ def _piloted(wish: Wish, sources: Sequence[Source], target: Target) -> _Noise:
         raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
     _check_metric(wish.metric, observations.metric_names)
     components = pilot_components(observations, a, b, wish.metric, target=target)
-    pairs = len(all_pairs(observations.mode.known))
+    pairs = len(all_pairs(observations.arm.known))
     return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
@@ -170,7 +170,7 @@ def _plan_of(sources: Sequence[Source], wish: Wish) -> AnalysisPlan:
 
 def _pair(wish: Wish, observations: Observations) -> tuple[str, str]:
     """Return the two modes to compare, the later one first."""
-    known = default_order(observations.mode.known)
+    known = tuple(map(str, default_order(observations.arm.known)))
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
     if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")

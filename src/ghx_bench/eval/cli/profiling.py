@@ -63,7 +63,10 @@ def run_order(order: Order) -> int:
             result = _run(order, profile, config)
     except KeyboardInterrupt:
         return INTERRUPTED
-    show(result, as_json=order.as_json)
+    from ghx_bench.profiler.reports.data.reading import read_sources
+    from ghx_bench.profiler.reports.data.sources import open_run
+
+    show(result, read_sources([open_run(result.directory)], with_findings=False), as_json=order.as_json)
     return exit_code(unmeasured=result.failed)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ghx_bench._base.problems import plural
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+from ghx_bench.profiler.reports.data.tally import SessionChoice
 from ghx_bench.profiler.reports.folder import FORMATS, Format
 from ghx_bench.profiler.reports.report import ReportResult, generate_report
-from ghx_bench.profiler.reports.tally import SessionChoice
 
 
 def write_report(
@@ -27,6 +28,7 @@ def write_report(
         output_dir=output_dir or (None if runs else Path("report")),
         sessions=sessions,
         formats=formats or FORMATS,
+        metrics=EVAL_METRICS,
     )
     for note in made.notes:
         print(f"note: {note}", file=sys.stderr)  # noqa: T201 - the command line

@@ -6,13 +6,16 @@ from functools import cache
 from importlib.metadata import version
 from itertools import combinations, product
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import generator
 from ghx_bench.profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
 from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
 from ghx_bench.profiler.stats.observations import (
     SUCCESS,
+    ArmOrMode,
     Observations,
+    as_arm,
     headline_set,
     observe,
     pair_up,
@@ -39,13 +42,19 @@ _TARGETS: tuple[Target, ...] = ("suite", "population")
 
 
 def compare_modes(
-    rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str, plan: AnalysisPlan, *, seed: int = 0
+    rows: Iterable[ProfileRow] | Observations,
+    a: ArmOrMode,
+    b: ArmOrMode,
+    metric: str,
+    plan: AnalysisPlan,
+    *,
+    seed: int = 0,
 ) -> ModeComparison:
     """Compare mode A with mode B on one metric, as a family of its own; reductions are positive when A is lower.
 
     Where several comparisons are made, use `compare_all_modes`: it adjusts for their number.
     """
-    draft = _examine(observe(rows), Question(a=a, b=b, metric=metric, plan=plan), seed)
+    draft = _examine(observe(rows), Question(a=as_arm(a), b=as_arm(b), metric=metric, plan=plan), seed)
     return _conclude(draft, _adjust_family([draft], "none")[0])
 
 
@@ -53,8 +62,8 @@ def compare_all_modes(
     rows: Iterable[ProfileRow] | Observations,
     plan: AnalysisPlan,
     *,
-    modes: Sequence[str] | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
+    modes: Sequence[ArmOrMode] | None = None,
+    pairs: Sequence[tuple[ArmOrMode, ArmOrMode]] | None = None,
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[ModeComparison, ...]:
@@ -65,30 +74,30 @@ def compare_all_modes(
     known anywhere are left away, unless they are primary: these were promised, and come out as not estimable.
     """
     observations = observe(rows)
-    modes = default_order(observations.mode.known) if modes is None else modes
+    arms = default_order(observations.arm.known) if modes is None else [as_arm(mode) for mode in modes]
     metrics = observations.metric_names if metrics is None else metrics
-    pairs = all_pairs(modes) if pairs is None else pairs
+    compared = all_pairs(arms) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
     families: tuple[tuple[Adjustment, Sequence[str]], ...] = (
         ("holm", plan.primary),
         ("benjamini-hochberg", [metric for metric in metrics if metric not in plan.primary]),
     )
     concluded: list[ModeComparison] = []
     for adjustment, members in families:
-        questions = [Question(a=a, b=b, metric=metric, plan=plan) for metric in members for a, b in pairs]
+        questions = [Question(a=a, b=b, metric=metric, plan=plan) for metric in members for a, b in compared]
         drafts = [_examine(observations, question, seed) for question in questions]
         adjusted = _adjust_family(drafts, adjustment)
         concluded += [_conclude(*each) for each in zip(drafts, adjusted, strict=True)]
     return tuple(concluded)
 
 
-def all_pairs(modes: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair each mode with every earlier one: the later is A."""
-    return [(later, earlier) for earlier, later in combinations(modes, 2)]
+def all_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    """Pair each arm with every earlier one: the later is A."""
+    return [(later, earlier) for earlier, later in combinations(arms, 2)]
 
 
-def default_order(modes: Iterable[str]) -> tuple[str, ...]:
-    """Return the modes in alphabetical order after `baseline`, which others are held against."""
-    return tuple(sorted(modes, key=lambda mode: (mode != "baseline", mode)))
+def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Return the arms in alphabetical order after `baseline`, which others are held against."""
+    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +135,7 @@ def _sets(metric: str) -> tuple[AnalysisSet, ...]:
 
 
 def _examine(observations: Observations, question: Question, seed: int) -> _Draft:
-    observations.require_modes(question.a, question.b)
+    observations.require_arms(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
         sample, left_out = pair_up(observations, question.a, question.b, question.metric, analysis_set)
@@ -138,7 +147,7 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         else:
             examined = known or _examined(question, sample, _curves(question, sample, seed))
         if question.metric == SUCCESS and analysis_set == "intention-to-treat":
-            rows = unmeasured_rows(observations, sample, question.a, question.b)
+            rows = sum(unmeasured_rows(observations, question.a, question.b, sample).values())
             tests = {target: replace(test, counted_as_failures=rows) for target, test in examined.tests.items()}
             examined = replace(examined, tests=tests)
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
@@ -148,9 +157,9 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
 
 
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
-    first, second = sorted((question.a, question.b))
+    first, second = sorted(map(str, (question.a, question.b)))
     # Shuffled from the same side whoever asks, so that swapping A and B changes signs and nothing else.
-    seen = sample if question.a == first else sample.swapped()
+    seen = sample if str(question.a) == first else sample.swapped()
     rng = generator(seed, question.metric, first, second)
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
@@ -219,8 +228,8 @@ def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeCompariso
     first, others = analyses[rows], [each for name, each in analyses.items() if name != rows]
     headline, family = first.of(plan.target), adjusted[rows, plan.target]
     return ModeComparison(
-        a=question.a,
-        b=question.b,
+        a=str(question.a),
+        b=str(question.b),
         metric=question.metric,
         target=plan.target,
         analysis_set=rows,

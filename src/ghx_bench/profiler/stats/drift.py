@@ -74,8 +74,8 @@ def _on_scale(values: FloatArray, metric: str) -> tuple[FloatArray, Scale]:
 
 
 def _group_codes(observations: Observations) -> IntArray:
-    scenario, model, mode = observations.scenario, observations.model, observations.mode
-    return (scenario.codes * len(model.known) + model.codes) * len(mode.known) + mode.codes
+    factors = (observations.scenario, observations.agent, observations.model, observations.arm)
+    return np.ravel_multi_index([each.codes for each in factors], [max(1, len(each.known)) for each in factors])
 
 
 def _within(values: FloatArray, groups: IntArray) -> FloatArray:

@@ -4,29 +4,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, expm1, isfinite, log1p
 
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.records import Estimate, Scale, Unit
 
-_AMOUNTS = ("tokens_", "latency_", "tool_calls_", "cost_", "agent_turns")
-
 
 def is_amount(metric: str) -> bool:
-    """Say whether a metric is one of the bench's own amounts: never below 0, and the less the better."""
-    return metric.startswith(_AMOUNTS)
-
-
-def is_neutral(metric: str) -> bool:
-    """Say whether neither less nor more of a metric is better by itself: which tools were called, of all there are."""
-    return metric.startswith("tool_calls_category_")
+    """Return whether a metric is one of the bench's own amounts, which are never below 0."""
+    found = METRICS.find(metric)
+    return found is not None and found.is_amount
 
 
 def within_bounds(metric: str, estimate: Estimate) -> Estimate:
     """Cut an interval off where a metric cannot be: amounts below 0, a rate of errors above 1."""
-    low, high = estimate.low, estimate.high
+    low, high, found = estimate.low, estimate.high, METRICS.find(metric)
     if low is not None and is_amount(metric) and (estimate.estimate or 0.0) >= 0:
         low = max(low, 0.0)
-    if high is not None and metric.endswith("_error_rate") and is_amount(metric):
-        high = min(high, 1.0)
+    if high is not None and found is not None and found.most is not None:
+        high = min(high, found.most)
     return estimate.model_copy(update={"low": low, "high": high})
 
 
@@ -166,8 +161,7 @@ def direction_words(value: float, amount: str) -> str:
 
 def natural_words(metric: str, value: float) -> str:
     """Return a value in the metric's own unit."""
-    unit = " ms" if metric.endswith("_ms") else " USD" if metric.endswith("_usd") else ""
-    return f"{value:z.4g}{unit}"
+    return f"{value:z.4g} {METRICS.unit(metric)}".rstrip()
 
 
 def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray, generator
 from ghx_bench.profiler.stats.bootstrap import percentile_interval
 from ghx_bench.profiler.stats.curves import why_no_population
 from ghx_bench.profiler.stats.descriptive import clustered_mean, compute_descriptive, median_interval
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headline_set, observe
+from ghx_bench.profiler.stats.observations import SUCCESS, ArmOrMode, Observations, as_arm, headline_set, observe
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.records import (
     AnalysisSet,
@@ -33,16 +34,17 @@ def summarize_modes(
     """Summarise every mode, each metric over all measured rows with a known value."""
     observations = observe(rows)
     names = [name for name in observations.metric_names if name != SUCCESS] if metrics is None else metrics
-    return {mode: _summarize(observations, mode, plan, names, seed) for mode in observations.mode.known}
+    return {str(arm): _summarize(observations, arm, plan, names, seed) for arm in observations.arm.known}
 
 
 def summarize_metric(
-    rows: Iterable[ProfileRow] | Observations, mode: str, metric: str, *, confidence: float = 0.95
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, metric: str, *, confidence: float = 0.95
 ) -> MetricSummary:
     """Summarise one metric of one mode: measured rows with a known value pooled, the others counted by cause."""
     observations = observe(rows)
-    observations.require_modes(mode)
-    of_mode = observations.mode.are(mode)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    of_mode = observations.arm.are(arm)
     column = observations.column(metric, headline_set(metric))
     chosen = np.flatnonzero(of_mode & ~np.isnan(column))
     # Sorted, so that the order of the rows cannot show in the last digit.
@@ -60,36 +62,37 @@ def summarize_metric(
 
 
 def summarize_success(
-    rows: Iterable[ProfileRow] | Observations, mode: str, *, confidence: float = 0.95
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, *, confidence: float = 0.95
 ) -> SuccessSummary:
     """Summarise success of one mode, intention-to-treat and per-protocol."""
     observations = observe(rows)
-    observations.require_modes(mode)
-    treated = _rate(observations, mode, "intention-to-treat", confidence)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    treated = _rate(observations, arm, "intention-to-treat", confidence)
     return SuccessSummary(
         **dict(treated),
-        per_protocol=_rate(observations, mode, "per-protocol", confidence),
+        per_protocol=_rate(observations, arm, "per-protocol", confidence),
         clustered=clustered_wilson_interval(
-            success_counts(observations, mode, "intention-to-treat"), confidence=confidence
+            success_counts(observations, arm, "intention-to-treat"), confidence=confidence
         ),
     )
 
 
-def success_counts(observations: Observations, mode: str, analysis_set: AnalysisSet) -> Counts:
+def success_counts(observations: Observations, arm: Arm, analysis_set: AnalysisSet) -> Counts:
     """Return successes and repetitions by scenario."""
     column = observations.column(SUCCESS, analysis_set)
-    chosen = observations.mode.are(mode) & ~np.isnan(column)
+    chosen = observations.arm.are(arm) & ~np.isnan(column)
     codes, names = observations.scenario.codes[chosen], observations.scenario.known
     repetitions = np.bincount(codes, minlength=len(names)).tolist()
     successes = np.bincount(codes, weights=column[chosen], minlength=len(names)).astype(int).tolist()
     return {name: (won, tried) for name, won, tried in zip(names, successes, repetitions, strict=True) if tried}
 
 
-def _rate(observations: Observations, mode: str, analysis_set: AnalysisSet, confidence: float) -> SuccessRate:
-    counts = success_counts(observations, mode, analysis_set)
+def _rate(observations: Observations, arm: Arm, analysis_set: AnalysisSet, confidence: float) -> SuccessRate:
+    counts = success_counts(observations, arm, analysis_set)
     k, n = (sum(each) for each in zip(*counts.values(), strict=True)) if counts else (0, 0)
     wilson = wilson_interval(k, n, confidence=confidence)
-    causes = observations.left_out(SUCCESS, analysis_set, observations.mode.are(mode))
+    causes = observations.left_out(SUCCESS, analysis_set, observations.arm.are(arm))
     return SuccessRate(
         k=k,
         n=n,
@@ -104,18 +107,18 @@ def _rate(observations: Observations, mode: str, analysis_set: AnalysisSet, conf
 
 
 def _summarize(
-    observations: Observations, mode: str, plan: AnalysisPlan, metrics: Sequence[str], seed: int
+    observations: Observations, arm: Arm, plan: AnalysisPlan, metrics: Sequence[str], seed: int
 ) -> ModeSummary:
     confidence = 1 - plan.alpha
-    counts = success_counts(observations, mode, "intention-to-treat")
+    counts = success_counts(observations, arm, "intention-to-treat")
     return ModeSummary(
-        mode=mode,
-        rows=int(np.count_nonzero(observations.mode.are(mode))),
+        mode=str(arm),
+        rows=int(np.count_nonzero(observations.arm.are(arm))),
         scenarios=len(counts),
-        success=summarize_success(observations, mode, confidence=confidence),
+        success=summarize_success(observations, arm, confidence=confidence),
         pass_curve=pass_curve(counts, target=plan.target, confidence=confidence, seed=seed),
-        cost_per_success=cost_per_success(observations, mode, plan, seed=seed),
-        metrics={metric: summarize_metric(observations, mode, metric, confidence=confidence) for metric in metrics},
+        cost_per_success=cost_per_success(observations, arm, plan, seed=seed),
+        metrics={metric: summarize_metric(observations, arm, metric, confidence=confidence) for metric in metrics},
     )
 
 
@@ -124,7 +127,7 @@ _DRAWN_AT_A_TIME = 2_000_000
 
 
 def cost_per_success(
-    rows: Iterable[ProfileRow] | Observations, mode: str, plan: AnalysisPlan, *, seed: int = 0
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, plan: AnalysisPlan, *, seed: int = 0
 ) -> Estimate:
     """Return the US dollars per success of a mode, retried attempts included, with a bootstrap interval.
 
@@ -132,15 +135,16 @@ def cost_per_success(
     Repetitions are resampled within scenarios; for the population, scenarios first.
     """
     observations = observe(rows)
-    observations.require_modes(mode)
-    chosen = observations.mode.are(mode) & ~np.isnan(observations.spend_usd)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    chosen = observations.arm.are(arm) & ~np.isnan(observations.spend_usd)
     spend, success = observations.spend_usd[chosen], observations.success[chosen] == 1
     resamples = int(np.clip(_MOST_DRAWN // max(1, spend.size), 999, plan.resamples))
     method = f"all spend over all successes; hierarchical bootstrap, {resamples} resamples"
     reason = _why_no_cost_interval(spend, success, observations.scenario.codes[chosen], plan)
     low = high = None
     if reason is None:
-        rng = generator(seed, "cost per success", mode)
+        rng = generator(seed, "cost per success", str(arm))
         groups = _group_spend(spend, success, observations.scenario.codes[chosen])
         low, high = percentile_interval(_resampled_ratios(groups, plan, resamples, rng), 1 - plan.alpha)
     return Estimate(

@@ -1,11 +1,13 @@
 """From p-values and intervals to one word, the sentence that says what it rests on, and notes on when to doubt it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.curves import Curve
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
@@ -25,7 +27,6 @@ from ghx_bench.profiler.stats.scales import (
     change_words,
     direction_words,
     is_amount,
-    is_neutral,
     natural_span_words,
     natural_words,
     reduction_words,
@@ -39,8 +40,8 @@ _PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on t
 class Question:
     """What is compared, and by which plan."""
 
-    a: str
-    b: str
+    a: Arm
+    b: Arm
     metric: str
     plan: AnalysisPlan
 
@@ -51,8 +52,9 @@ class Question:
 
     @property
     def has_direction(self) -> bool:
-        """Whether one of the two ways is the better one."""
-        return self.more_is_better or not is_neutral(self.metric)
+        """Whether one of the two ways is the better one: not so for which tools were called, of all there are."""
+        found = METRICS.find(self.metric)
+        return self.more_is_better or found is None or found.better != "neither"
 
 
 def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adjusted: float | None) -> Verdict:
@@ -100,7 +102,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
             assert_never(result.verdict)
 
 
-def say_nothing(metric: str, pairs: Iterable[tuple[str, str]], result: TargetResult) -> str:
+def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
     """Say that, and why, nothing can be concluded about a metric of these pairs of modes."""
     between = ", ".join(f"{a} and {b}" for a, b in pairs)
     return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
@@ -183,7 +185,7 @@ def notes_before(
         _raw_scale(question, sample, reductions),
         _censored(question, observations, sample),
         _counted_as_failures(question, observations, sample),
-        _several_models(sample),
+        *_shared_weights(sample),
     )
     return tuple(note for note in notes if note)
 
@@ -220,13 +222,14 @@ def _raw_scale(question: Question, sample: PairedSample, reductions: ReductionSc
 
 
 def _censored(question: Question, observations: Observations, sample: PairedSample) -> str:
-    if not question.metric.startswith("latency_"):
+    found = METRICS.find(question.metric)
+    if found is None or found.unit != "ms":
         return ""
-    counted = observations.timed_out & rows_compared(observations, question.metric, sample)
+    counted = observations.timed_out & rows_compared(observations, question.a, question.b, question.metric, sample)
     counts = [
-        f"{count} of {mode}"
-        for mode in (question.a, question.b)
-        if (count := int(np.count_nonzero(counted & observations.mode.are(mode))))
+        f"{count} of {arm}"
+        for arm in (question.a, question.b)
+        if (count := int(np.count_nonzero(counted & observations.arm.are(arm))))
     ]
     return (
         f"rows stopped by the timeout enter with the time they had, a lower bound: {', '.join(counts)}"
@@ -238,16 +241,17 @@ def _censored(question: Question, observations: Observations, sample: PairedSamp
 def _counted_as_failures(question: Question, observations: Observations, sample: PairedSample) -> str:
     if question.metric != SUCCESS:
         return ""
-    counts = [
-        f"{count} of {mode}"
-        for mode in (question.a, question.b)
-        if (count := unmeasured_rows(observations, sample, mode))
-    ]
+    unmeasured = unmeasured_rows(observations, question.a, question.b, sample)
+    counts = [f"{count} of {arm}" for arm, count in unmeasured.items() if count]
     if not counts:
         return ""
     return f"rows that could not be measured count as failures here and are left out per protocol: {', '.join(counts)}"
 
 
-def _several_models(sample: PairedSample) -> str:
-    models = sorted({block.model for block in sample.blocks})
-    return f"models weigh the same within a scenario: {', '.join(models)}" if len(models) > 1 else ""
+def _shared_weights(sample: PairedSample) -> Iterator[str]:
+    for what, names in (
+        ("agents", {block.agent for block in sample.blocks}),
+        ("models", {block.model for block in sample.blocks}),
+    ):
+        if len(names) > 1:
+            yield f"{what} weigh the same within a scenario: {', '.join(sorted(names))}"
