@@ -19,6 +19,7 @@ from ghx_bench.profiler.contracts import NoLifecycle, SessionProvider, SessionRe
 from ghx_bench.profiler.evidence import Answer, Mode, Stage
 from ghx_bench.profiler.failures import fate_of
 from ghx_bench.profiler.outcome import Completed, Failed
+from ghx_bench.profiler.reports.data.controls import CONTROLS
 from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.runner.iteration import Task, measure
 from ghx_bench.profiler.scorers import AnswerScorer

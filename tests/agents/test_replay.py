@@ -15,6 +15,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.reports.data.controls import CONTROLS
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent
 

@@ -16,8 +16,10 @@ from jsonschema import Draft202012Validator
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
-from ghx_bench.profiler.reports.data.material import gather, metric_grids
+from ghx_bench.profiler.reports.data.material import gather
+from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_sources
 from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.errors import MissingFramesError
@@ -104,8 +106,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def charts_of(run: Path) -> tuple[Chart, ...]:
-    material = gather(open_sources([run], []), choice="none", write_page=lambda _path, _content: None)
-    return _document(material, metric_grids(material), NOW).charts
+    return _document(gather(read_sources(open_sources([run], [])), (), METRICS), NOW).charts
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_sessions_that_nobody_analyzed_are_analyzed_for_the_report_and_the_run_s
 def test_of_too_many_sessions_none_is_analyzed_and_the_command_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghx_bench.profiler.reports.side_files.MOST_ANALYZED", 3)
+    monkeypatch.setattr("ghx_bench.profiler.reports.data.side_files.MOST_ANALYZED", 3)
     run = write_run(tmp_path / "run", made_up_rows(modes=["ghx"], scenarios=2, repetitions=4))
     shutil.rmtree(run / "analysis")
 
@@ -127,7 +127,7 @@ def test_findings_that_analyze_left_beside_rows_are_taken_as_they_are(tmp_path: 
 def test_too_many_sessions_are_no_matter_once_they_are_analyzed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghx_bench.profiler.reports.side_files.MOST_ANALYZED", 3)
+    monkeypatch.setattr("ghx_bench.profiler.reports.data.side_files.MOST_ANALYZED", 3)
     run = write_run(tmp_path / "run", [a_row("ghx", iteration=number) for number in range(8)])
 
     made = reported(tmp_path / "out", run)
