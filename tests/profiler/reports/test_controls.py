@@ -108,10 +108,10 @@ def test_the_end_of_a_run_warns_in_the_terminal_and_in_json(
     run = write_run(tmp_path / "run", [a_row("ghx", "mine-001", provider=provider, **fate)], provider=provider)
     result = SuiteResult(run_id="r", directory=run, total=1, measured=1)
 
-    show(result, as_json=False)
+    show(result, read_sources([open_run(run)]), as_json=False)
     assert f"WARNING: {says}: mine-001 in ghx" in capsys.readouterr().out
 
-    show(result, as_json=True)
+    show(result, read_sources([open_run(run)]), as_json=True)
     (objection,) = json.loads(capsys.readouterr().out)["controlObjections"]
     assert (objection["agent"], objection["scenario"]) == (provider, "mine-001")
 
