@@ -14,7 +14,7 @@ from typing import ClassVar
 import anyio
 
 from ghx_bench._base.errors import OperationError
-from ghx_bench.profiler.shell.vocabulary import words_in
+from ghx_bench.profiler.shell.names import words_in
 
 COMMON = sorted(
     words_in(

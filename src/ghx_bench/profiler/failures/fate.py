@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.profiler.failures.bodies import error_in, says_it_went_well
 from ghx_bench.profiler.failures.complaints import complaint_in
 from ghx_bench.profiler.failures.kinds import FailureKind, kind_of
-from ghx_bench.profiler.failures.outputs import Output, exit_code_at_end, read_output
+from ghx_bench.profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, says_it_went_well
 from ghx_bench.profiler.failures.scenes import Scene, Trust, scene_of
 from ghx_bench.profiler.trace import ToolCallEvent
 

@@ -10,8 +10,7 @@ from itertools import islice
 
 from ghx_bench.profiler.shell.calls import script_of
 from ghx_bench.profiler.shell.command import Command, Script
-from ghx_bench.profiler.shell.names import leading_words
-from ghx_bench.profiler.shell.vocabulary import FILTERS, GLUE, words_in
+from ghx_bench.profiler.shell.names import FILTERS, GLUE, leading_words, words_in
 from ghx_bench.profiler.trace import ToolCallEvent
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ghx_bench.profiler.shell.vocabulary import words_in
+from ghx_bench.profiler.shell.names import words_in
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash"})
 REPEATERS = frozenset({"xargs", "parallel", "watch"})
