@@ -246,7 +246,8 @@ def _is_error_flag(body: Mapping[str, object]) -> bool | None:
 
 def _is_error_body(body: Mapping[str, object]) -> bool:
     """Say whether all that the object holds is an error."""
-    if not _is_envelope(body) or body.get("ok") is True or body.get("success") is True or _has_data(body):
+    has_data = any(body.get(key) not in (None, {}, [], "", False) for key in ("data", "result"))
+    if not _is_envelope(body) or body.get("ok") is True or body.get("success") is True or has_data:
         return False
     error, message = body.get("error"), body.get("message")
     if isinstance(error, str | dict) and error:
@@ -282,10 +283,6 @@ def _is_envelope(body: Mapping[str, object]) -> bool:
     keys = body.keys()
     is_thing = keys <= _THINGS or ("id" in keys and "jsonrpc" not in keys) or ("name" in keys and "message" not in keys)
     return keys <= _ENVELOPE and not is_thing
-
-
-def _has_data(body: Mapping[str, object]) -> bool:
-    return any(body.get(key) not in (None, {}, [], "", False) for key in ("data", "result"))
 
 
 def _status_of(body: Mapping[str, object]) -> int | None:

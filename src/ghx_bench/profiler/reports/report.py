@@ -142,8 +142,11 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
 def _document(material: Material, generated_at: str) -> Document:
     seen = material.observations
     labels = ", ".join(source.label for source in material.sources)
+    # A mode that several runs have in common is counted once.
+    modes = plural(len({arm.mode for arm in material.arms}), "mode")
+    runs = f" in {plural(len(material.sources), 'run')}" if material.is_before_and_after else ""
     size = (
-        f"{plural(len(seen), 'row')}: {_count_modes(material)}, "
+        f"{plural(len(seen), 'row')}: {modes}{runs}, "
         f"{plural(len(seen.scenario.known), 'scenario')}, {plural(len(seen.model.known), 'model')} "
         f"({', '.join(seen.model.known)})"
     )
@@ -155,12 +158,6 @@ def _document(material: Material, generated_at: str) -> Document:
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
         alarms=tuple(alarms(material.objections)),
     )
-
-
-def _count_modes(material: Material) -> str:
-    """Count the modes; those that several runs have in common, once."""
-    modes = plural(len({arm.mode for arm in material.arms}), "mode")
-    return f"{modes} in {plural(len(material.sources), 'run')}" if material.is_before_and_after else modes
 
 
 def _write_documents(folder: ReportFolder, document: Document, material: Material, formats: Collection[Format]) -> None:

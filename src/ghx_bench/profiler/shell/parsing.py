@@ -61,14 +61,10 @@ def within_bounds(text: str) -> tuple[str, bool]:
     here-documents and long quotations, so that the commands behind them are still seen; then the rest is cut off.
     """
     text = text.replace("\0", " ")
-    if _fits(text):
+    if len(text) <= LONGEST and sum(1 for _ in _STRUCTURE.finditer(text)) <= MOST_STRUCTURE:
         return text, True
-    shortened = _LONGEST_WORD.sub(r"\1", _without_long_quotes("".join(_without_bodies(text[: LONGEST * 64]))))
-    return _cut(shortened), False
-
-
-def _fits(text: str) -> bool:
-    return len(text) <= LONGEST and sum(1 for _ in _STRUCTURE.finditer(text)) <= MOST_STRUCTURE
+    unquoted = _QUOTED.sub(_shortened, "".join(_without_bodies(text[: LONGEST * 64])))
+    return _cut(_LONGEST_WORD.sub(r"\1", unquoted)), False
 
 
 def _cut(text: str) -> str:
@@ -96,10 +92,6 @@ def _without_bodies(text: str) -> Iterator[str]:
                 at += 1
             yield lines[at]
             at += 1
-
-
-def _without_long_quotes(text: str) -> str:
-    return _QUOTED.sub(_shortened, text)
 
 
 def _shortened(match: re.Match[str]) -> str:
@@ -241,7 +233,9 @@ class _Reader:
             case "redirected_statement":
                 yield from self._redirected(source, node, context)
             case "function_definition":
-                yield from self._defined(source, node)
+                name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+                if name is not None and body is not None:
+                    yield lambda: self.functions.update({source.text(name): (source, body)})
             case "pipeline":
                 for stage, child in enumerate(node.named_children):
                     yield child, replace(context, piped=context.piped or stage > 0)
@@ -275,7 +269,9 @@ class _Reader:
         """Yield what must be known before the statement can start, the statement, and what stands behind `<<EOF`."""
         body, redirects = node.child_by_field_name("body"), node.children_by_field_name("redirect")
         for redirect in redirects:
-            yield from ((part, context) for part in _data_parts(redirect))
+            is_heredoc = redirect.type == "heredoc_redirect"
+            parts = [part for part in redirect.named_children if part.type in _HEREDOC_DATA]
+            yield from ((part, context) for part in (parts if is_heredoc else [redirect]))
         if body is not None and body.type == "command":
             yield from self._command(source, body, context, node)
         elif body is not None:
@@ -288,11 +284,6 @@ class _Reader:
                     if part.type not in _HEREDOC_DATA:
                         yield part, replace(context, piped=context.piped or part.type == "pipeline")
 
-    def _defined(self, source: _Source, node: "Node") -> "Iterator[Step]":
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is not None and body is not None:
-            yield lambda: self.functions.update({source.text(name): (source, body)})
-
     def _look_for_fallback(self, node: "Node") -> None:
         self.has_fallback |= any(child.type == "||" for child in node.children)
 
@@ -300,12 +291,6 @@ class _Reader:
 def _children(node: "Node", context: _Context) -> "Iterator[Step]":
     for child in node.named_children:
         yield child, context
-
-
-def _data_parts(redirect: "Node") -> "list[Node]":
-    if redirect.type != "heredoc_redirect":
-        return [redirect]
-    return [part for part in redirect.named_children if part.type in _HEREDOC_DATA]
 
 
 def _words(source: _Source, command: "Node") -> tuple[str, ...]:

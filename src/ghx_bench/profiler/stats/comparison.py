@@ -187,7 +187,9 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
     """Adjust each view and each target as a family of its own; a member without a p-value counts as p = 1."""
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
     for view, target in product(range(_VIEWS), _TARGETS):
-        seen = _seen(drafts, view)
+        # Not every view makes sense for every metric: success among successes says nothing.
+        sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
+        seen: dict[int, AnalysisSet] = {number: each[view] for number, each in sets.items() if view < len(each)}
         tests = {number: drafts[number].analyses[rows].tests[target] for number, rows in seen.items()}
         members = {number: test for number, test in tests.items() if test.is_member}
         p_values = _adjust([test.p or 1.0 for test in members.values()], adjustment)
@@ -203,12 +205,6 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
                 family_planned=len(tests),
             )
     return adjusted
-
-
-def _seen(drafts: Sequence[_Draft], view: int) -> dict[int, AnalysisSet]:
-    """Return which rows each comparison shows in one view, if the view makes sense for its metric."""
-    sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
-    return {number: each[view] for number, each in sets.items() if view < len(each)}
 
 
 def _adjust(p_values: Sequence[float], adjustment: Adjustment) -> tuple[float, ...]:

@@ -25,7 +25,9 @@ def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, co
     values = observations.column(metric, "per-protocol")
     known = ~np.isnan(values)
     y, scale = _on_scale(values[known], metric)
-    groups, order = _group_codes(observations)[known], observations.order[known]
+    factors = (observations.scenario, observations.agent, observations.model, observations.arm)
+    codes = np.ravel_multi_index([each.codes for each in factors], [max(1, len(each.known)) for each in factors])
+    groups, order = codes[known], observations.order[known]
     fit = _fit(_within(order, groups), _within(y, groups), df=y.size - np.unique(groups).size - 1)
     if fit is None:
         return _unknown(metric, scale, y.size, confidence, "no scenario was repeated often enough in one mode")
@@ -71,11 +73,6 @@ def _on_scale(values: FloatArray, metric: str) -> tuple[FloatArray, Scale]:
     if metric != SUCCESS and values.size and values.min() > 0:
         return np.log(values), "log"
     return values, "raw"
-
-
-def _group_codes(observations: Observations) -> IntArray:
-    factors = (observations.scenario, observations.agent, observations.model, observations.arm)
-    return np.ravel_multi_index([each.codes for each in factors], [max(1, len(each.known)) for each in factors])
 
 
 def _within(values: FloatArray, groups: IntArray) -> FloatArray:

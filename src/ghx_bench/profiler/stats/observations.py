@@ -236,7 +236,9 @@ def pair_up(
     values, agents = observations.column(metric, analysis_set), pairing_agents(observations, a, b)
     sides = {arm: _groups(observations, agents, values, observations.arm.are(arm)) for arm in (a, b)}
     shared = sorted(sides[a].keys() & sides[b].keys())
-    scale = _scale_of(metric, [sides[arm][key] for arm in (a, b) for key in shared])
+    # Logs want values above 0; groups are sorted, so the first value is the smallest.
+    is_positive = all(float(sides[arm][key][0]) > 0 for arm in (a, b) for key in shared)
+    scale: Scale = "log" if is_positive and metric != SUCCESS else "raw"
     blocks = (
         Block(
             scenario=observations.scenario.known[scenario],
@@ -319,11 +321,6 @@ def _unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
     return unpaired
 
 
-def _scale_of(metric: str, samples: Sequence[FloatArray]) -> Scale:
-    positive = all(float(sample[0]) > 0 for sample in samples)  # sorted: the first is the smallest
-    return "log" if positive and metric != SUCCESS else "raw"
-
-
 def _on_scale(values: FloatArray, scale: Scale) -> FloatArray:
     return np.log(values) if scale == "log" else values
 
@@ -332,13 +329,10 @@ def _success(row: ProfileRow) -> float:
     if not row.was_measured:
         return np.nan
     if row.success is None:
-        return 0.0 if _is_the_agents_fault(row) else np.nan
+        # A timeout or a refusal is the agent's own: it did not succeed, though no scorer says so.
+        cause = row.known_cause
+        return 0.0 if cause is not None and cause.is_the_agents_own else np.nan
     return float(row.success)
-
-
-def _is_the_agents_fault(row: ProfileRow) -> bool:
-    cause = row.known_cause
-    return cause is not None and cause.is_the_agents_own
 
 
 def _failure(row: ProfileRow) -> str:
@@ -348,6 +342,7 @@ def _failure(row: ProfileRow) -> str:
 
 
 def _spend_usd(row: ProfileRow, last_attempt: float | None) -> float:
+    # A sum with an unknown part is unknown: the known part alone would make retries look free.
     costs = [attempt.cost_usd for attempt in row.attempts] if len(row.attempts) > 1 else [last_attempt]
     known = [cost for cost in costs if cost is not None and isfinite(cost)]
     return float(sum(known)) if len(known) == len(costs) else np.nan

@@ -223,7 +223,9 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
 
 def effect_sizes(sample: PairedSample) -> EffectSizes:
     """Standardise the reduction three ways, never across scenarios: positive when A is lower."""
-    return EffectSizes(hedges_g=_hedges_g(sample), d_z=_d_z(sample), cliffs_delta=_cliffs_delta(sample))
+    deltas = [cliffs_delta(block.b, block.a) or 0.0 for block in sample.blocks]
+    delta = float(np.mean(sample.by_scenario(np.array(deltas)))) if deltas else None
+    return EffectSizes(hedges_g=_hedges_g(sample), d_z=_d_z(sample), cliffs_delta=delta)
 
 
 def _hedges_g(sample: PairedSample) -> float | None:
@@ -239,11 +241,6 @@ def _d_z(sample: PairedSample) -> float | None:
         return None
     differences = sample.scenario_differences
     return corrected_for_small_samples(sample.estimate / float(np.std(differences, ddof=1)), differences.size - 1)
-
-
-def _cliffs_delta(sample: PairedSample) -> float | None:
-    deltas = [cliffs_delta(block.b, block.a) or 0.0 for block in sample.blocks]
-    return float(np.mean(sample.by_scenario(np.array(deltas)))) if deltas else None
 
 
 def _harmonic_mean(sizes: IntArray) -> float:

@@ -58,11 +58,13 @@ def shuffle_labels(sample: PairedSample, *, resamples: int, rng: np.random.Gener
     # A single pool is itself a sample of shuffles.
     enumerable = is_exact or len(pools) == 1
     differences, overlaps = _all_sums(pools) if enumerable else _sampled_sums(pools, resamples, rng)
+    # With sides of equal size, swapping all labels is as extreme as the most extreme shuffle: p counts both.
+    mirrors = 2 if all(block.a.size == block.b.size for block in sample.blocks) else 1
     return Shuffles(
         differences=differences,
         overlaps=overlaps,
         is_exact=is_exact,
-        smallest_p=max(_mirrors(sample) / ways, 1 / differences.size),
+        smallest_p=max(mirrors / ways, 1 / differences.size),
     )
 
 
@@ -166,11 +168,6 @@ def _ways(sample: PairedSample, *, at_most: int) -> int:
         if ways >= at_most:
             return at_most
     return ways
-
-
-def _mirrors(sample: PairedSample) -> int:
-    """Return how many shuffles are as extreme as the most extreme: its mirror image too, if sides are equal in size."""
-    return 2 if all(block.a.size == block.b.size for block in sample.blocks) else 1
 
 
 _TIE = 1e-9

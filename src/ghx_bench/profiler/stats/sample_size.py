@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import lgamma, log, log1p
 
+from ghx_bench._base.problems import plural
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.distributions import t_power
@@ -279,7 +280,7 @@ def _advice(design: _Design, power: float) -> str:
 def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -> str:
     """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
-        f"{scenarios:,} with the present {_counted(design.repetitions, 'repetition')} "
+        f"{scenarios:,} with the present {plural(design.repetitions, 'repetition')} "
         f"({scenarios * design.repetitions:,} rows a mode)"
     )
     each = "the one scenario" if design.scenarios == 1 else f"each of the present {design.scenarios:,} scenarios"
@@ -293,10 +294,6 @@ def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -
     if scenarios:
         return f"Add scenarios: {more_scenarios} are enough; {_why_not_repetitions(design)}."
     return "Add scenarios and repetitions, as one of the options says: neither is enough alone."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _why_not_repetitions(design: _Design) -> str:

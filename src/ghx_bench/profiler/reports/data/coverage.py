@@ -1,7 +1,7 @@
 """Which cases have fewer rows than they should: a case without a row is not a case that passed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -91,7 +91,8 @@ def _against_runs(
     for inventory in inventories.values():
         most |= _without_models(inventory) if across_models else inventory.cases
     for source in sources:
-        inventory, planned = inventories[source.label], _planned(source)
+        inventory, matrix = inventories[source.label], None if source.record is None else source.record.matrix
+        planned = set[tuple[str, str]]() if matrix is None else set(product(matrix.scenario_ids, matrix.modes))
         found = _without_models(inventory) if across_models else inventory.cases
         modes, models = set(inventory.modes), set(inventory.models)
         for case, expected in most.items():
@@ -100,12 +101,6 @@ def _against_runs(
             if case.mode in modes and (across_models or case.model in models) and found[case] < expected:
                 named = case._replace(model=inventory.models[0]) if across_models else case
                 yield _missing(source, named, "other runs", expected, found[case])
-
-
-def _planned(source: Source) -> Set[tuple[str, str]]:
-    """Return the scenarios and modes that a run planned; of rows alone nothing is known."""
-    matrix = None if source.record is None else source.record.matrix
-    return set[tuple[str, str]]() if matrix is None else set(product(matrix.scenario_ids, matrix.modes))
 
 
 def _against_modes(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> Iterator[Missing]:

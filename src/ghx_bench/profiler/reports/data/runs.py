@@ -87,8 +87,11 @@ class Difference:
     values: Mapping[str, JsonValue]
 
     def __str__(self) -> str:
-        told = "; ".join(f"{label}: {_short(value)}" for label, value in self.values.items())
-        return f"{self.condition} ({told})"
+        told: list[str] = []
+        for label, value in self.values.items():
+            words = ", ".join(map(str, value)) if isinstance(value, list) else UNKNOWN if value is None else str(value)
+            told.append(f"{label}: {words}")
+        return f"{self.condition} ({'; '.join(told)})"
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
@@ -157,12 +160,6 @@ def _fingerprint(scenario: Mapping[str, JsonValue]) -> str:
     """Return a short text that is another for another scenario."""
     content = json.dumps(scenario, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(content.encode()).hexdigest()[:_KEPT_OF_HASH]
-
-
-def _short(value: JsonValue) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return UNKNOWN if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Sessions and findings that lie beside rows, in the layout of a run or in that of the older packages."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -48,7 +48,9 @@ class SideFiles:
         self._findings = directory.path / "analysis"
         self.has_sessions = self._sessions.is_dir()
         self.has_findings = self._findings.is_dir()
-        self.has_too_many = self.has_sessions and _count(self._sessions, most=MOST_ANALYZED + 1) > MOST_ANALYZED
+        # Counted no further than needed: a folder of 100,000 sessions takes seconds to list.
+        first = islice(sessions_in(self._sessions), MOST_ANALYZED + 1) if self.has_sessions else ()
+        self.has_too_many = sum(1 for _ in first) > MOST_ANALYZED
         self.left_some = False
         """Whether a session was asked about and not analyzed, because there are too many."""
 
@@ -106,30 +108,18 @@ class SideFiles:
     ) -> tuple[Path, T | Problem] | None:
         """Return the first file that is this row's; a damaged one only if there is no other."""
         damaged: tuple[Path, Problem] | None = None
-        for path in (usual, *_older(folder, row.scenario_id, older)):
+        places = (folder / row.scenario_id, folder)
+        for path in (usual, *(place / f"{stem}.json" for stem in older for place in places)):
             found = _read(parse, path)
             if isinstance(found, Problem):
                 damaged = damaged or (path, found)
-            elif found is not None and self._belongs(found.session_id, row, path == usual):
+            elif found is not None and (found.session_id == row.session_id or (self._is_a_run and path == usual)):
                 return path, found
         return damaged
 
-    def _belongs(self, session_id: str, row: ProfileRow, is_usual: bool) -> bool:
-        return (self._is_a_run and is_usual) or session_id == row.session_id
-
-
-def _older(folder: Path, scenario_id: str, stems: tuple[str, ...]) -> Iterator[Path]:
-    for stem in stems:
-        yield folder / scenario_id / f"{stem}.json"
-        yield folder / f"{stem}.json"
-
-
-def _count(folder: Path, *, most: int) -> int:
-    return sum(1 for _ in islice(sessions_in(folder), most))
-
 
 def _is_inside(row: ProfileRow) -> bool:
-    """Say whether the row's files lie below the folder."""
+    """Return whether the row's files lie below the folder."""
     return all(_SAFE.fullmatch(name) for name in (row.mode, row.scenario_id))
 
 

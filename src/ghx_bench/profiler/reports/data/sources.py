@@ -59,18 +59,22 @@ def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source,
             raise NothingToReportError(
                 f"{path}: named {times} times; a run cannot be compared with itself, name each run once"
             )
-    return _told_apart([replace(source, label=_as_label(source.label)) for source in sources])
+    return _make_distinct([replace(source, label=_as_label(source.label)) for source in sources])
 
 
 def _as_label(name: str) -> str:
-    # A mode of several runs is called "mode @ run" in a report.
+    # A mode of several runs is shown as "mode @ run": a reader must see where the one ends.
     return name.replace(" @ ", "@")
 
 
-def _told_apart(sources: Sequence[Source]) -> tuple[Source, ...]:
+def _make_distinct(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Give sources of the same name the name of their folder; number what is still the same."""
     counts = Counter(source.label for source in sources)
-    named = [source if counts[source.label] == 1 else _by_folder(source) for source in sources]
+    named: list[Source] = []
+    for source in sources:
+        folder = source.rows_path.resolve().parent.name
+        renamed = counts[source.label] > 1 and folder
+        named.append(replace(source, label=_as_label(folder)) if renamed else source)
     counts = Counter(source.label for source in named)
     seen: Counter[str] = Counter()
     distinct: list[Source] = []
@@ -79,11 +83,6 @@ def _told_apart(sources: Sequence[Source]) -> tuple[Source, ...]:
         label = source.label if counts[source.label] == 1 else f"{source.label} #{seen[source.label]}"
         distinct.append(replace(source, label=label))
     return tuple(distinct)
-
-
-def _by_folder(source: Source) -> Source:
-    folder = source.rows_path.resolve().parent.name
-    return replace(source, label=_as_label(folder) if folder else source.label)
 
 
 def _open_named(path: Path) -> Source:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from ghx_bench.profiler.reports.data.coverage import planned_cells
-from ghx_bench.profiler.reports.data.inventory import Facts
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
@@ -18,7 +17,7 @@ _MOST_LINES = 500
 
 
 def section(material: Material) -> Section:
-    """Say how the rows came about and by which rules they were counted."""
+    """Show how the rows came about and by which rules they were counted."""
     return Section(id="conditions", title="Conditions", blocks=tuple(_blocks(material)))
 
 
@@ -183,7 +182,8 @@ def equipment(material: Material) -> Iterator[Block]:
         if known:
             yield Note("What the modes gave their agents was not recorded.")
         return
-    others = tuple(dict.fromkeys(name for each in known for name in _others(each.facts)))
+    named = dict.fromkeys(name for each in known for facts in each.facts for name in facts)
+    others = tuple(name for name in named if name not in {_TOOLS, _SERVERS})
     yield Table(
         caption="Modes: what each gave its agents",
         headers=("mode", "tools", "MCP servers", *others, "instructions"),
@@ -207,12 +207,8 @@ def _mode_line(each: Equipment, others: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _others(facts: Sequence[Facts]) -> Iterator[str]:
-    yield from (name for each in facts for name in each if name not in {_TOOLS, _SERVERS})
-
-
 def _fact(each: Equipment, name: str) -> str:
-    """Say what is known of one fact; more than one thing where rows differ."""
+    """Return what is known of one fact; more than one thing where rows differ."""
     values = dict.fromkeys(fact_in_words(facts[name]) for facts in each.facts if name in facts)
     if values:
         return "; or: ".join(values)

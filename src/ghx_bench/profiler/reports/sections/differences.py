@@ -1,7 +1,7 @@
 """Differences: charts of the planned comparisons with their intervals, and tables of all."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
@@ -261,9 +261,15 @@ def forest(
     shown = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
     if not shown:
         return None
-    reach = _reach(shown, margin)
+    farthest = max(abs(each.reduction_pct or 0.0) for each in shown)
+    # As far from 0 as the estimates need, and some of their intervals.
+    reach = min(max(_ROOM * farthest, _ROOM * margin, _LEAST_REACH), max(_MOST_REACH, margin))
     values = [_forest_value(each, label_of(each, metrics), reach) for each in shown]
-    arrows = [_arrow(value, side, reach) for value in values for side in value["beyond"]]
+    arrows = [
+        {**{name: value[name] for name in ("label", "verdict", "words")}, "end": side * reach, "side": side}
+        for value in values
+        for side in value["beyond"]
+    ]
     words = [word for word in _VERDICTS if any(each.verdict == word for each in shown)]
     colors = alt.Scale(domain=words, range=[_VERDICTS[word] for word in words])
     color = alt.Color("verdict:N", scale=colors, legend=legend())
@@ -301,12 +307,6 @@ def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
     return f"{metrics.label(comparison.metric)}: {comparison.a} vs {comparison.b}"
 
 
-def _reach(shown: Sequence[ModeComparison], margin: float) -> float:
-    """Return how far from 0 a forest goes: as far as the estimates need, and some of their intervals."""
-    farthest = max(abs(each.reduction_pct or 0.0) for each in shown)
-    return min(max(_ROOM * farthest, _ROOM * margin, _LEAST_REACH), max(_MOST_REACH, margin))
-
-
 _ROOM = 2.5
 _LEAST_REACH = 50.0
 _MOST_REACH = 400.0
@@ -328,11 +328,6 @@ def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, A
         "words": each.words,
         "beyond": [side for side in (-1, 1) if any(side * end > reach for end in ends)],
     }
-
-
-def _arrow(value: Mapping[str, Any], side: int, reach: float) -> dict[str, Any]:
-    told = {name: value[name] for name in ("label", "verdict", "words")}
-    return {**told, "end": side * reach, "side": side}
 
 
 def _arrows(values: Values, color: alt.Color) -> alt.Chart:

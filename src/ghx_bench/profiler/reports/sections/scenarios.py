@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.data.tally import CheckpointCount
 from ghx_bench.profiler.reports.document import Block, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, percent
 from ghx_bench.profiler.stats.success import wilson_interval
@@ -56,14 +55,13 @@ def _checkpoint_table(material: Material, scenario: str) -> Table | None:
         caption=f"{scenario}: checkpoints passed",
         headers=("checkpoint", *material.arm_names, "what it checks"),
         rows=tuple(
-            (id_, *(_share_passed(counts, id_) for counts in by_arm), description)
+            (
+                id_,
+                *(f"{counts[id_].passed}/{counts[id_].total}" if id_ in counts else "not checked" for counts in by_arm),
+                description,
+            )
             for id_, description in described.items()
         ),
         is_text=True,
         is_folded=True,
     )
-
-
-def _share_passed(counts: Mapping[str, CheckpointCount], checkpoint: str) -> str:
-    count = counts.get(checkpoint)
-    return "not checked" if count is None else f"{count.passed}/{count.total}"
