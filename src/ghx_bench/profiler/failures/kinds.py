@@ -78,9 +78,9 @@ _LONGEST = 2_000
 
 
 def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
-    """Say what kind of failure a message speaks of, given that it is the message of a failure.
+    """Return what kind of failure a message speaks of, given that it is the message of a failure.
 
-    An HTTP status decides where there is one, except that a service also refuses with 403 whoever asks too often. Then
+    An HTTP status decides where there is one, except that 403 is also what clients get that ask too often. Then
     the words decide, the most telling first, and at last the exit code, where it has a meaning of its own.
     """
     message = message[:_LONGEST].replace("_", " ")

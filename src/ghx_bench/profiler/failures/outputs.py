@@ -112,7 +112,7 @@ def _wrapped_in(fields: Mapping[str, object]) -> object:
 
 
 def _is_record(fields: Mapping[str, object]) -> bool:
-    """Say whether an object is a tool's record of a run, or a wrapper around content, and not the content itself."""
+    """Return whether an object is a tool's record of a run, or a wrapper around content, and not the content itself."""
     if "id" in fields or "name" in fields:
         return False
     is_printed = not fields.keys().isdisjoint(_PRINTED_KEYS)
@@ -133,7 +133,7 @@ def _is_wrapper(document: object) -> bool:
 
 
 def _are_blocks(values: Iterable[object]) -> bool:
-    """Say whether a list holds content blocks, such as `{"type": "text", "text": "..."}`."""
+    """Return whether a list holds content blocks, such as `{"type": "text", "text": "..."}`."""
     kinds = [cast("Mapping[str, object]", value).get("type") for value in values if isinstance(value, dict)]
     return bool(kinds) and kinds.count("text") + kinds.count("content") == len(kinds) == len(list(values))
 
@@ -226,7 +226,7 @@ def error_in(document: object) -> str | None:
 
 
 def says_it_went_well(document: object) -> bool:
-    """Say whether a JSON answer tells that it is a success."""
+    """Return whether a JSON answer tells that it is a success."""
     if not isinstance(document, dict):
         return False
     body = cast("Mapping[str, object]", document)
@@ -245,7 +245,7 @@ def _is_error_flag(body: Mapping[str, object]) -> bool | None:
 
 
 def _is_error_body(body: Mapping[str, object]) -> bool:
-    """Say whether all that the object holds is an error."""
+    """Return whether all that the object holds is an error."""
     has_data = any(body.get(key) not in (None, {}, [], "", False) for key in ("data", "result"))
     if not _is_envelope(body) or body.get("ok") is True or body.get("success") is True or has_data:
         return False

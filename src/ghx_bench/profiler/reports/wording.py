@@ -102,8 +102,8 @@ def other_target(target: Target) -> Target:
     return "population" if target == "suite" else "suite"
 
 
-def family(comparisons: Sequence[ModeComparison]) -> str:
-    """Say which tests were adjusted together: who left the family decides how strict it is with the rest."""
+def describe_family(comparisons: Sequence[ModeComparison]) -> str:
+    """Return which tests were adjusted together: one that left makes the rest easier to show."""
     first = comparisons[0]
     size, planned = first.family_size, first.family_planned
     silent = size - sum(each.p is not None for each in comparisons)

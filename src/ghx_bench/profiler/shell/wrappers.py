@@ -112,7 +112,7 @@ def found_commands(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def reads_script_from_input(words: tuple[str, ...]) -> bool:
-    """Say whether the command is a shell that runs what it reads, as in `bash <<EOF` or `sh -s`."""
+    """Return whether the command is a shell that runs what it reads, as in `bash <<EOF` or `sh -s`."""
     if words[0].rsplit("/", 1)[-1] not in SHELLS:
         return False
     rest = words[1:]

@@ -158,7 +158,7 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
 
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
     first, second = sorted(map(str, (question.a, question.b)))
-    # Shuffled from the same side whoever asks, so that swapping A and B changes signs and nothing else.
+    # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
     seen = sample if str(question.a) == first else sample.swapped()
     rng = generator(seed, question.metric, first, second)
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)

@@ -47,7 +47,7 @@ class Curve(Protocol):
 class Refusal:
     """Why a target has nothing to say.
 
-    What nobody could have tested, whichever mode had which rows, is no member of its family. If it was the modes'
+    What could not have been tested, whichever mode had which rows, is no member of its family. If it was the modes'
     own numbers that ruled a test out, it stays a member, as one that was not shown.
     """
 
@@ -151,7 +151,7 @@ _SAME_DIFFERENCE = "every scenario shows the same difference: zero variance"
 
 
 def _why_all_alike(sample: PairedSample, metric: str) -> str:
-    """Say in which way the rows of both modes do not vary within any scenario."""
+    """Return in which way the rows of both modes do not vary within any scenario."""
     values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
     if values.size > 1:
         told = "outcome" if metric == SUCCESS else metric
@@ -177,7 +177,7 @@ def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusa
 
 
 def why_no_population(scenarios: int, *, having: str = "") -> str | None:
-    """Say why so few scenarios cannot speak for tasks like these."""
+    """Return why so few scenarios cannot speak for tasks like these."""
     if scenarios >= FEWEST_SCENARIOS:
         return None
     found = "there is 1" if scenarios == 1 else f"there are {scenarios}"

@@ -126,7 +126,7 @@ def _codes(clusters: Sequence[Hashable], size: int) -> IntArray:
 
 
 def is_negligible(spread: float, values: FloatArray) -> bool:
-    """Say whether a spread of these values is a matter of rounding."""
+    """Return whether a spread of these values is a matter of rounding."""
     return spread <= _ROUNDING * float(np.max(np.abs(values), initial=0.0))
 
 

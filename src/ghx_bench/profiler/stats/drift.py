@@ -16,7 +16,7 @@ _METHOD = "least squares on start order within scenario, model and mode, t"
 
 
 def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, confidence: float = 0.95) -> Drift:
-    """Say whether a metric rose or fell from the first start to the last, all else being equal.
+    """Return whether a metric rose or fell from the first start to the last, all else being equal.
 
     A slow drift of a model service hits all modes alike in an interleaved run; it still widens every interval, and
     in a sequential run it is mistaken for a difference between modes.

@@ -68,9 +68,9 @@ class Observations:
     model: Factor[str]
     arm: Factor[Arm]
     success: FloatArray
-    """1 or 0 for rows that were measured; NaN where nobody found out."""
+    """1 or 0 for rows that were measured; NaN where it was not found out."""
     was_measured: BoolArray
-    """Marks the rows that nobody but their agent is to answer for."""
+    """Marks the rows that neither model service, environment, scorer nor bench spoiled."""
     timed_out: BoolArray
     failures: tuple[str, ...]
     """Why a row's numbers may be missing: its cause."""

@@ -138,7 +138,7 @@ class PairedSample:
         return PairedSample(blocks=tuple(replace(each, a=each.b, b=each.a) for each in self.blocks), scale=self.scale)
 
     def has_same_values_as(self, other: "PairedSample") -> bool:
-        """Say whether two sets of rows are the same as far as this metric goes."""
+        """Return whether two sets of rows are the same as far as this metric goes."""
         mine, theirs = ([(each.scenario, each.agent, each.model) for each in sample.blocks] for sample in (self, other))
         return mine == theirs and all(
             np.array_equal(mine.sizes, theirs.sizes) and np.array_equal(mine.values, theirs.values)

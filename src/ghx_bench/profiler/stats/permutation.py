@@ -26,7 +26,7 @@ _POOL_WORK = 2_000_000
 _LARGEST_PIECE = 1_000
 _CHUNK = 1_000_000
 _MANY = 20
-"""With more rows than this on either side, a block has more shuffles than anyone enumerates."""
+"""With more rows than this on either side, a block has more shuffles than can be enumerated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class Adjusted:
     adjustment: Adjustment
     family_size: int
     family_planned: int
-    """How many tests there were to be; those that nobody could have made are not in the family."""
+    """How many tests there were to be; those that could not have been made are not in the family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

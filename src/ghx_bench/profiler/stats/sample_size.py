@@ -68,7 +68,7 @@ class SamplePlan(WireModel):
 def plan_sample_size(
     effect_pct: float, components: VarianceComponents, plan: AnalysisPlan, *, metric: str, comparisons: int = 1
 ) -> SamplePlan:
-    """Say which designs show a reduction of `effect_pct` with the planned power, and whether to add scenarios.
+    """Return which designs show a reduction of `effect_pct` with the planned power, and whether to add scenarios.
 
     `comparisons` is the size of the family that will be adjusted: mode pairs times primary metrics. The largest step
     of the adjustment is planned for, which is enough for every comparison of the family.
@@ -217,7 +217,7 @@ class _Design:
         return self.target == "suite" and 1 / (self.resamples + 1) > self.alpha
 
     def _cannot_reject(self, scenarios: int, repetitions: int) -> bool:
-        """Say whether there are too few ways to shuffle labels for so small a p-value."""
+        """Return whether there are too few ways to shuffle labels for so small a p-value."""
         if self.target == "population":
             return False
         ways = scenarios * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
@@ -269,7 +269,7 @@ def _fewest(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _advice(design: _Design, power: float) -> str:
-    """Say which size to choose, or what to add to the present one."""
+    """Return which size to choose, or what to add to the present one."""
     if not design.scenarios:
         return "Choose one of the options; more scenarios also make the result say more about other tasks."
     if design.current_power is not None and design.current_power >= power:
@@ -278,7 +278,7 @@ def _advice(design: _Design, power: float) -> str:
 
 
 def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -> str:
-    """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
+    """Return what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
         f"{scenarios:,} with the present {plural(design.repetitions, 'repetition')} "
         f"({scenarios * design.repetitions:,} rows a mode)"
@@ -305,7 +305,7 @@ def _why_not_repetitions(design: _Design) -> str:
 
 
 def _why_no_size(design: _Design) -> str:
-    """Say plainly that no size shows the effect, and what to ask for instead."""
+    """Return why no size shows the effect, and what to ask for instead."""
     if design.lacks_shuffles:
         return (
             f"No size is enough: {design.resamples:,} shuffles cannot show a p-value of {design.alpha:.2g}. Plan for "

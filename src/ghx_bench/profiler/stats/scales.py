@@ -62,7 +62,7 @@ class ReductionScale:
         return min(percent, 100.0) if self.is_amount else percent
 
     def can_be(self, reduction: float) -> bool:
-        """Say whether there can be a reduction as large as this one."""
+        """Return whether there can be a reduction as large as this one."""
         if self.is_rate:
             return reduction <= 1
         return self.scale == "log" or not self.is_amount or reduction <= self.center_b
@@ -177,7 +177,7 @@ def _span(low: float, high: float, *, falls: bool, say: Callable[[float], str]) 
 
 
 def _is_told(amount: str) -> bool:
-    """Say whether an amount did not round to nothing."""
+    """Return whether an amount did not round to nothing."""
     return any(digit in amount for digit in "123456789")
 
 

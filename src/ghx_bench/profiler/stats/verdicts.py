@@ -71,7 +71,7 @@ def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adju
 
 
 def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment, *, aside: str = "") -> str:
-    """Say the verdict in a sentence, with its target and its numbers; `aside` is told with the numbers."""
+    """Return the verdict as a sentence, with its target and its numbers; `aside` is added to the numbers."""
     place, metric = _PLACES[result.target], question.metric
     evidence = f"{_evidence(metric, result, unit, adjustment)}{aside}"
     match result.verdict:
@@ -103,7 +103,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
 
 
 def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
-    """Say that, and why, nothing can be concluded about a metric of these pairs of modes."""
+    """Return the sentence that nothing can be concluded about a metric of these pairs of modes, and why."""
     between = ", ".join(f"{a} and {b}" for a, b in pairs)
     return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
 
@@ -179,7 +179,7 @@ _SMALLEST_SHOWN = 0.0001
 def notes_before(
     question: Question, observations: Observations, sample: PairedSample, reductions: ReductionScale
 ) -> tuple[str, ...]:
-    """Say what the rows themselves call for."""
+    """Return the notes that the rows themselves call for."""
     notes = (
         _direction(question),
         _raw_scale(question, sample, reductions),
@@ -191,7 +191,7 @@ def notes_before(
 
 
 def notes_after(target: Target, headline: PairedAnalysis, others: Iterable[PairedAnalysis]) -> tuple[str, ...]:
-    """Say where the verdict depends on a choice of rows."""
+    """Return the notes on where the verdict depends on a choice of rows."""
     verdict = headline.of(target).verdict
     return tuple(
         f"{_OTHER_ROWS[each.analysis_set]}, the verdict is: {each.of(target).verdict}"

@@ -78,7 +78,7 @@ class ControlTally:
         return tuple(sorted(objections, key=lambda each: (each.agent != "reference", each.agent, each.scenario)))
 
     def proofs(self) -> Iterator[str]:
-        """Say what the rows prove, of each agent that objects to nothing."""
+        """Yield what the rows prove, for each agent that objects to nothing."""
         objecting = {each.agent for each in self.objections}
         yield from (proof for agent, proof in _PROOFS.items() if agent in self.agents - objecting)
 

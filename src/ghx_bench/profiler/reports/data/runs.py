@@ -39,7 +39,7 @@ class _Glimpse:
 
 
 def arrange(sources: Sequence[Source]) -> Arrangement:
-    """Say how sources are compared; refuse a run that is named twice.
+    """Return how sources are compared, in which order; refuse a run that is named twice.
 
     Parts of one run may lie in several files as long as no two have a mode in common.
     """
@@ -173,7 +173,7 @@ class Equipment:
 
     @property
     def instructions(self) -> str | None:
-        """What the agent was told beside the prompt; `None` where it was nothing, or nobody knows."""
+        """What the agent was told beside the prompt; `None` where it was nothing, or is not known."""
         return None if self.details is None else self.details.instructions
 
     def to_wire(self) -> dict[str, JsonValue]:

@@ -134,7 +134,7 @@ class Findings:
 
 
 def _tells_nothing(result: AnalysisResult) -> bool:
-    """Say whether no number and no word is known, and every list is empty: then these are not known either."""
+    """Return whether no number and no word is known, and every list is empty: then these are not known either."""
     listed = [each for each in result.findings.values() if isinstance(each, ListFinding | TableFinding)]
     others = [each for each in result.findings.values() if not isinstance(each, ListFinding | TableFinding)]
     are_empty = not any(each.values if isinstance(each, ListFinding) else each.rows for each in listed)

@@ -16,7 +16,7 @@ Values = list[dict[str, Any]]
 
 
 def is_bounded(value: Mapping[str, Any]) -> bool:
-    """Say whether an interval can be drawn; a chart of none at all complains."""
+    """Return whether an interval can be drawn; a chart of none at all complains."""
     return value["low"] is not None and value["high"] is not None
 
 
@@ -25,18 +25,20 @@ def chart_of(name: str, title: str, description: str, chart: alt.Chart | alt.Lay
     sized = chart.properties(width="container")
     # Checked against the schema in the tests; at run time that would only cost time.
     spec: dict[str, Any] = sized.to_dict(validate=False)
-    return Chart(name=name, title=title, description=visible(description), spec=cast("dict[str, Any]", _shown(spec)))
+    return Chart(
+        name=name, title=title, description=visible(description), spec=cast("dict[str, Any]", _make_visible(spec))
+    )
 
 
-def _shown(value: object) -> object:
+def _make_visible(value: object) -> object:
     """Return a specification without control characters: one of them ends the process that draws it."""
     match value:
         case str():
             return visible(value)
         case list():
-            return [_shown(each) for each in cast("list[object]", value)]
+            return [_make_visible(each) for each in cast("list[object]", value)]
         case dict():
-            return {visible(key): _shown(each) for key, each in cast("dict[str, object]", value).items()}
+            return {visible(key): _make_visible(each) for key, each in cast("dict[str, object]", value).items()}
         case _:
             return value
 

@@ -117,7 +117,7 @@ def _json_lines(names: tuple[str, ...], columns: Columns) -> Iterator[str]:
 
 
 def has_frames() -> bool:
-    """Say whether Parquet can be written."""
+    """Return whether Parquet can be written."""
     return find_spec("pyarrow") is not None
 
 

@@ -35,7 +35,7 @@ _SPACE = 0x20
 _LONGEST = 20_000
 
 
-def shortened(text: str, *, where: str = "") -> str:
+def shorten(text: str, *, where: str = "") -> str:
     """Return text that is not endless, and says how much of it was left out."""
     left = len(text) - _LONGEST
     return text if left <= 0 else f"{text[:_LONGEST]}\n[{left:,} more characters{where}]"

@@ -23,7 +23,7 @@ from ghx_bench.profiler.reports.document import (
     Section,
     Table,
 )
-from ghx_bench.profiler.reports.render.escaping import html_text, script_json, shortened
+from ghx_bench.profiler.reports.render.escaping import html_text, script_json, shorten
 
 
 def to_page(document: Document, bundle: str) -> str:
@@ -72,14 +72,14 @@ def _asset(name: str) -> str:
     return files("ghx_bench.profiler.reports.render").joinpath("assets", name).read_text("utf-8")
 
 
-def way_back(path: str) -> str:
+def link_home(path: str) -> str:
     """Return the line that leads from a page of the report to its first one."""
     return f'<nav aria-label="Report"><a href="{html_text(path)}">Back to the report</a></nav>'
 
 
 def _body(document: Document) -> Iterator[str]:
     if document.home is not None:
-        yield way_back(document.home)
+        yield link_home(document.home)
     yield f"<header><h1>{html_text(document.title)}</h1><p>{html_text(document.subtitle)}</p></header>"
     yield from (f'<p class="alarm" role="note">{html_text(alarm)}</p>' for alarm in document.alarms)
     if document.banner:
@@ -112,7 +112,7 @@ def _block(block: Block) -> Iterator[str]:
         case Caution(text):
             yield f'<p class="warning" role="note">{html_text(text)}</p>'
         case Quote(title=title, text=text):
-            yield f"<details><summary>{html_text(title)}</summary><pre>{html_text(shortened(text), lines=True)}</pre>"
+            yield f"<details><summary>{html_text(title)}</summary><pre>{html_text(shorten(text), lines=True)}</pre>"
             yield "</details>"
         case Conclusions(verdicts):
             yield '<ul class="verdicts">'

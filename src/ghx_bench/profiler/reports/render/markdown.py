@@ -19,7 +19,7 @@ from ghx_bench.profiler.reports.document import (
     Section,
     Table,
 )
-from ghx_bench.profiler.reports.render.escaping import markdown_text, shortened
+from ghx_bench.profiler.reports.render.escaping import markdown_text, shorten
 
 
 def to_markdown(document: Document) -> str:
@@ -56,7 +56,7 @@ def _block(block: Block) -> Iterator[str]:
             yield f"> {markdown_text(text)}"
         case Quote(title=title, text=text):
             yield from (f"**{markdown_text(title)}**", "")
-            yield from (f"> {markdown_text(line)}".rstrip() for line in shortened(text).splitlines())
+            yield from (f"> {markdown_text(line)}".rstrip() for line in shorten(text).splitlines())
         case Conclusions(verdicts):
             yield from (f"- **{markdown_text(each.word)}**: {markdown_text(each.sentence)}" for each in verdicts)
         case Figure(chart):

@@ -20,8 +20,8 @@ from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports.data.material import SessionPage
 from ghx_bench.profiler.reports.data.reading import ReadRows
 from ghx_bench.profiler.reports.data.tally import why_failed
-from ghx_bench.profiler.reports.render.escaping import html_text, shortened
-from ghx_bench.profiler.reports.render.html import page, way_back
+from ghx_bench.profiler.reports.render.escaping import html_text, shorten
+from ghx_bench.profiler.reports.render.html import link_home, page
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
@@ -67,7 +67,7 @@ def _bindings(row: ProfileRow) -> Mapping[str, JsonValue]:
 
 
 def _bound(prompt: str, bindings: Mapping[str, JsonValue]) -> str:
-    """Put values where their variables stand; one that nobody knows stays as it was written."""
+    """Put values where their variables stand; an unknown one stays as it was written."""
 
     def value(match: re.Match[str]) -> str:
         known = bindings.get(match[1], match[0])
@@ -139,7 +139,7 @@ def _folder(name: str) -> str:
 
 
 def outcome_of(row: ProfileRow) -> str:
-    """Say how a row ended."""
+    """Return how a row ended."""
     return "success" if row.success is True else why_failed(row)
 
 
@@ -154,8 +154,8 @@ def session_page(
     """Write the page of one session, which will lie at `path`; without a trace it tells what the row knows."""
     title = f"{row.scenario_id} / {arm} / {row.model} / {row.iteration}"
     home = "../" * (len(PurePosixPath(path).parts) - 1) + "index.html"
-    parts = (*_header(row, title), *_told(briefing), *_checkpoints(row), *_attempts(row), *_trace(trace))
-    return page(title=title, body="\n".join((way_back(home), *parts)))
+    parts = (*_header(row, title), *_briefing(briefing), *_checkpoints(row), *_attempts(row), *_trace(trace))
+    return page(title=title, body="\n".join((link_home(home), *parts)))
 
 
 def _header(row: ProfileRow, title: str) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
 
 
-def _told(briefing: Briefing) -> Iterator[str]:
+def _briefing(briefing: Briefing) -> Iterator[str]:
     if briefing.prompt is None and briefing.instructions is None:
         return
     yield '<section aria-label="Task"><h2>What the agent was told</h2>'
@@ -271,4 +271,4 @@ def _value(value: JsonValue) -> str:
 
 
 def _text(text: str) -> str:
-    return html_text(shortened(text, where=" in the file of the session"), lines=True)
+    return html_text(shorten(text, where=" in the file of the session"), lines=True)

@@ -16,7 +16,7 @@ from ghx_bench.profiler.reports.wording import (
     bounds,
     confidence_of,
     counts,
-    family,
+    describe_family,
     other_target,
     p_value,
     reduction,
@@ -51,14 +51,14 @@ def _blocks(material: Material) -> Iterator[Block]:
         "Amounts are compared over measured rows (per protocol). The other choice of rows follows, folded."
     )
     yield _comparison_table(
-        material.metrics, f"Planned comparisons {PLACES[target]}. {family(primary)}", primary, target
+        material.metrics, f"Planned comparisons {PLACES[target]}. {describe_family(primary)}", primary, target
     )
     yield from _notes(material.metrics, primary)
     yield _comparison_table(material.metrics, f"Planned comparisons {PLACES[other]}", primary, other, is_folded=True)
     yield from _other_rows(material, primary, target)
     exploratory = [each for each in material.comparisons if each.family == "exploratory"]
     if exploratory:
-        caption = f"Exploratory comparisons {PLACES[target]}. {family(exploratory)}"
+        caption = f"Exploratory comparisons {PLACES[target]}. {describe_family(exploratory)}"
         yield _comparison_table(metrics, caption, exploratory, target, is_folded=True)
 
 

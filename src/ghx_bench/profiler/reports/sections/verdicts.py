@@ -23,7 +23,7 @@ from ghx_bench.profiler.reports.document import (
     Table,
     Tone,
 )
-from ghx_bench.profiler.reports.wording import PLACES, counts, family, other_target
+from ghx_bench.profiler.reports.wording import PLACES, counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.records import ModeComparison
 from ghx_bench.profiler.stats.verdicts import say_nothing
@@ -31,26 +31,26 @@ from ghx_bench.profiler.store.record import RunStatus
 
 
 def section(material: Material) -> Section:
-    """Say what was shown, in sentences."""
+    """Show what can be concluded, in sentences."""
     return Section(id="verdicts", title="Verdicts", blocks=tuple(_blocks(material)))
 
 
 def _blocks(material: Material) -> Iterator[Block]:
-    yield from cautions(material)
+    yield from _warn_of_sources(material)
     if not len(material.observations):
         yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
         return
-    yield from map(Caution, warnings_of_modes(material))
+    yield from map(Caution, _warn_of_modes(material))
     if material.is_control:
-        yield from proof(material)
+        yield from _prove_scenarios(material)
         return
     if not material.primary:
         yield Paragraph(f"There is one mode, {material.arms[0]}: nothing to compare it with. Its results follow.")
         return
-    yield Paragraph(tenor(material))
-    yield Conclusions(sentences(material.primary))
+    yield Paragraph(_sum_up(material))
+    yield Conclusions(conclude(material.primary))
     target = material.plan.target
-    if (why := why_nothing_elsewhere(material)) is not None:
+    if (why := _why_nothing_elsewhere(material)) is not None:
         yield Caution(why)
     else:
         yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
@@ -67,7 +67,7 @@ _STATES: dict[RunStatus, str] = {
 }
 
 
-def cautions(material: Material) -> Iterator[Caution]:
+def _warn_of_sources(material: Material) -> Iterator[Caution]:
     """Yield the warnings that stand before the verdicts."""
     for source in material.sources:
         yield from map(Caution, _partial(material, source))
@@ -84,7 +84,7 @@ def cautions(material: Material) -> Iterator[Caution]:
 
 
 def _partial(material: Material, source: Source) -> Iterator[str]:
-    """Say of a source which rows it should have and does not."""
+    """Yield which rows a source should have and does not."""
     missing = [each for each in material.missing if each.source == source.label]
     by_plan = [each for each in missing if each.yardstick == "plan"]
     others = sorted(
@@ -108,12 +108,12 @@ def _name_cases(missing: Sequence[Missing]) -> str:
     """Name some cases, those without any row first."""
     several_models = len({each.case.model for each in missing}) > 1
     ordered = sorted(missing, key=lambda each: (each.found > 0, each.case))
-    named = ", ".join(case_of(each, with_model=several_models) for each in ordered[:_MOST_NAMED])
+    named = ", ".join(_name_case(each, with_model=several_models) for each in ordered[:_MOST_NAMED])
     more = len(missing) - _MOST_NAMED
     return f"{named} and {plural(more, 'more case')}, which Conditions lists" if more > 0 else named
 
 
-def case_of(missing: Missing, *, with_model: bool) -> str:
+def _name_case(missing: Missing, *, with_model: bool) -> str:
     """Name a case with the rows it has and should have."""
     case = missing.case
     model = f" / {case.model}" if with_model else ""
@@ -121,7 +121,7 @@ def case_of(missing: Missing, *, with_model: bool) -> str:
 
 
 def _lonely_modes(material: Material) -> Iterator[str]:
-    """Say which modes not every run has."""
+    """Yield which modes not every run has."""
     modes = {source.label: modes_of(source, material.inventories[source.label]) for source in material.sources}
     told = [
         f"{mode} only in {', '.join(having)}"
@@ -133,7 +133,7 @@ def _lonely_modes(material: Material) -> Iterator[str]:
 
 
 def _without_common_model(material: Material) -> Iterator[str]:
-    """Say which of the compared modes have no model in common, so that nothing of them can be paired."""
+    """Yield which of the compared modes have no model in common, so that nothing of them can be paired."""
     if material.is_across_models:
         return
     seen = material.observations
@@ -158,8 +158,8 @@ TONES: dict[str, Tone] = {
 _ORDER = tuple(TONES)
 
 
-def warnings_of_modes(material: Material) -> Iterator[str]:
-    """Name the modes that were never measured, and those that spent without ever succeeding."""
+def _warn_of_modes(material: Material) -> Iterator[str]:
+    """Yield the modes that were never measured, and those that spent without ever succeeding."""
     seen = material.observations
     for arm in material.arms:
         rows = seen.arm.are(arm)
@@ -173,17 +173,17 @@ def warnings_of_modes(material: Material) -> Iterator[str]:
             yield f"No row of {arm} succeeded: what it spends is what failing costs, not what the task costs."
 
 
-def tenor(material: Material) -> str:
+def _sum_up(material: Material) -> str:
     """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
     found = Counter(each.verdict for each in material.primary)
     said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
     return (
         f"{plural(len(material.primary), 'planned comparison')} of {plural(len(material.arms), 'mode')} "
-        f"{PLACES[material.plan.target]}: {said}. {family(material.primary)}"
+        f"{PLACES[material.plan.target]}: {said}. {describe_family(material.primary)}"
     )
 
 
-def sentences(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
+def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
     """Return what was found in words, success first; what could not be told of several pairs is told once."""
     ranked = sorted(comparisons, key=lambda each: (each.metric != SUCCESS, _ORDER.index(each.verdict)))
     groups: dict[tuple[str, ...], list[ModeComparison]] = {}
@@ -205,8 +205,8 @@ def _reason(comparison: ModeComparison) -> str:
     return comparison.headline.of(comparison.target).reason or ""
 
 
-def why_nothing_elsewhere(material: Material) -> str | None:
-    """Say why nothing can be concluded about the target that was not planned; `None` if something can."""
+def _why_nothing_elsewhere(material: Material) -> str | None:
+    """Return why nothing can be concluded about the target that was not planned; `None` if something can."""
     other = other_target(material.plan.target)
     results = [(each, each.headline.of(other)) for each in material.primary]
     if any(result.verdict != "not estimable" for _, result in results):
@@ -221,7 +221,7 @@ _MOST_LINES = 500
 
 
 def banner(material: Material) -> str | None:
-    """Say of a report with rows of control agents that it is one, and which modes are meant where not all are."""
+    """Return the banner of a report with rows of control agents; it names their modes where not all are such."""
     controls = material.control_arms
     if not controls:
         return None
@@ -232,8 +232,8 @@ def banner(material: Material) -> str | None:
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 
-def proof(material: Material) -> Iterator[Block]:
-    """Say how many cells of each mode passed, and list every objection; nothing is compared."""
+def _prove_scenarios(material: Material) -> Iterator[Block]:
+    """Yield how many cells of each mode passed, and every objection; nothing is compared."""
     if material.objections:
         yield _objections(material)
     for summary in material.summaries.values():
