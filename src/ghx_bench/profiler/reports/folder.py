@@ -73,6 +73,7 @@ class ReportFolder:
             if self._list is None:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._earlier = list(self._listed())
+                # Line by line: a report that is killed has named what it wrote.
                 self._list = (self.path / LIST).open("a", encoding="utf-8", buffering=1)
             self._list.write(f"{name}\n")
         except OSError as error:

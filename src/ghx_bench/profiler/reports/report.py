@@ -94,9 +94,12 @@ def generate_report(
     generated_at = generated_at or timestamp(SystemClock().now())
     if "parquet" in formats:
         require_frames()
+    sources = open_sources(runs, results) if read is None else read.arrangement.sources
+    directory = _directory(output_dir, runs)
+    # Read before the folder is touched: rows that cannot be read leave an earlier report as it is.
     if read is None:
-        read = read_sources(open_sources(runs, results), choice=sessions if "html" in formats else "none")
-    with ReportFolder(_directory(output_dir, runs), formats) as folder:
+        read = read_sources(sources, choice=sessions if "html" in formats else "none")
+    with ReportFolder(directory, formats) as folder:
         material = gather(read, write_session_pages(read, folder.write), metrics)
         summary = summary_of(material, generated_at=generated_at)
         if "html" in formats or "markdown" in formats:

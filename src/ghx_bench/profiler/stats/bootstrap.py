@@ -51,6 +51,7 @@ def bootstrap_ci(
     that changes when one value is left out; where it does not (medians with ties), the percentile interval is given
     and named.
     """
+    # Sorted: the order of the values must not change what a seed draws.
     sample, name, reduce = np.sort(as_floats(values)), _name_of(statistic), _statistic(statistic)
     _check_options(method, confidence, resamples)
     estimate = float(reduce(sample)) if sample.size else None

@@ -136,6 +136,7 @@ def suite_curve(
         return Refusal(reason="one scenario, one repetition: too few")
     if not sample.varies:
         return Refusal(reason=_why_all_alike(sample, metric))
+    # Shuffles of constant repetitions reach the smallest p for any difference, however small.
     if not is_success and sample.has_repetitions and not sample.repetitions_vary:
         reason = "repetitions do not vary within any scenario: zero variance, so no noise to compare with"
         return Refusal(reason=reason, stays_in_family=True)

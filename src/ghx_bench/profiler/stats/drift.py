@@ -28,6 +28,7 @@ def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, co
     factors = (observations.scenario, observations.agent, observations.model, observations.arm)
     codes = np.ravel_multi_index([each.codes for each in factors], [max(1, len(each.known)) for each in factors])
     groups, order = codes[known], observations.order[known]
+    # Each group spends a degree of freedom on its mean, the slope one more.
     fit = _fit(_within(order, groups), _within(y, groups), df=y.size - np.unique(groups).size - 1)
     if fit is None:
         return _unknown(metric, scale, y.size, confidence, "no scenario was repeated often enough in one mode")

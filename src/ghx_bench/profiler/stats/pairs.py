@@ -208,6 +208,7 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
     between = None
     if len(sample.scenarios) >= _FEWEST and within_a is not None and within_b is not None:
         observed = float(np.var(sample.scenario_differences, ddof=1))
+        # What repetitions explain may by chance be more than what is seen; a variance is not negative.
         between = max(0.0, observed - within_a / repetitions_a - within_b / repetitions_b)
     return VarianceComponents(
         between=between,

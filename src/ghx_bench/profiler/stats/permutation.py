@@ -83,11 +83,13 @@ def _pieces(block: Block, weight: float, rng: np.random.Generator) -> Iterator[_
 
     Shuffling within the parts of a random deal is as valid as within the whole, and needs far fewer random numbers.
     """
+    # Only deviations from the mean of the block matter, and small numbers keep their digits when they are summed.
     mean = (block.a.sum() + block.b.sum()) / (block.a.size + block.b.size)
     a, b = block.a - mean, block.b - mean
     count = min(a.size, b.size, -(-(a.size + b.size) // _LARGEST_PIECE))
     if count > 1:
         a, b = a[rng.permutation(a.size)], b[rng.permutation(b.size)]
+    # `array_split` makes the first parts longer: reversed, longer parts of A meet shorter ones of B.
     for part_a, part_b in zip(np.array_split(a, count), np.array_split(b, count)[::-1], strict=True):
         yield _Piece(part_a, part_b, weight / a.size, weight / b.size)
 
@@ -153,6 +155,7 @@ def _sampled_sums(pools: Sequence[_Pool], resamples: int, rng: np.random.Generat
     differences, overlaps = np.zeros(resamples + 1), np.zeros(resamples + 1)
     for pool in pools:
         drawn = rng.integers(0, pool.differences.size, size=resamples + 1, dtype=np.uint16)
+        # The observed labels come first in every pool: the first shuffle is the data, so that no p-value is 0.
         drawn[0] = 0
         differences += pool.differences[drawn]
         overlaps += pool.overlaps[drawn]
@@ -312,9 +315,11 @@ def _ends(estimate: float, shuffles: Shuffles, *, tie: float) -> tuple[FloatArra
     """
     shuffled, overlap = shuffles.differences, shuffles.overlaps
     same, mirrored = 1 - overlap > _TIE, 1 + overlap > _TIE
+    # The observed labels, and all labels swapped, are as extreme as the data whatever the hypothesis.
     as_extreme_everywhere = ~(same & mirrored)
     first = np.divide(estimate - shuffled, 1 - overlap, out=np.full(shuffled.shape, estimate), where=same)
     second = np.divide(estimate + shuffled, 1 + overlap, out=np.full(shuffled.shape, estimate), where=mirrored)
+    # Widened by the tie: a shuffle that falls short of the data by rounding counts as at least as extreme.
     lows = np.minimum(np.minimum(first, second) - tie, estimate)
     highs = np.maximum(np.maximum(first, second) + tie, estimate)
     lows[as_extreme_everywhere], highs[as_extreme_everywhere] = -np.inf, np.inf

@@ -76,6 +76,7 @@ def target_result(test: TargetTest, adjusted: Adjusted) -> TargetResult:
     p = curve.p()
     level = matching_alpha(plan.alpha, p, adjusted.p)
     low, high = curve.interval(level)
+    # The strictest step of the adjustment: what passes it is shown wherever it ranks in its family.
     shift, reason = _smallest_effect(test, curve, plan.alpha / adjusted.family_size)
     equivalence = _equivalence(test, curve, adjusted)
     result = TargetResult(

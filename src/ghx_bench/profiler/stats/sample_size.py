@@ -77,6 +77,7 @@ def plan_sample_size(
     reached: tuple[float, ...] = ()
     if isinstance(components, RateNoise):
         reached = _reached_rates(components.rate, effect_pct)
+        # The rate nearest to one half has the most noise: what is enough for it is enough for the others.
         components = components.leading_to(min(reached, key=lambda rate: abs(rate - 0.5)))
     design = _Design(
         effect=-log1p(-effect_pct / 100) if components.scale == "log" else effect_pct / 100 * components.base,
@@ -220,6 +221,7 @@ class _Design:
         """Return whether there are too few ways to shuffle labels for so small a p-value."""
         if self.target == "population":
             return False
+        # Two of all ways are as extreme as possible, the best one and its mirror image: p is at least 2 / ways.
         ways = scenarios * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
         return self.lacks_shuffles or ways < log(2 / self.alpha) - _ROUNDING
 

@@ -139,6 +139,7 @@ def cost_per_success(
     observations.require_arms(arm)
     chosen = observations.arm.are(arm) & ~np.isnan(observations.spend_usd)
     spend, success = observations.spend_usd[chosen], observations.success[chosen] == 1
+    # The work is bounded: many rows get fewer resamples, but not too few for an interval.
     resamples = int(np.clip(_MOST_DRAWN // max(1, spend.size), 999, plan.resamples))
     method = f"all spend over all successes; hierarchical bootstrap, {resamples} resamples"
     reason = _why_no_cost_interval(spend, success, observations.scenario.codes[chosen], plan)

@@ -65,6 +65,7 @@ def missing_cases(
         others = iter(())
     else:
         others = _against_modes(sources, inventories)
+    # The plan of a run knows better than other runs what it should have.
     for each in others:
         found.setdefault((each.source, each.case), each)
     order = {source.label: number for number, source in enumerate(sources)}

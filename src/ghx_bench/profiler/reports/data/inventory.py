@@ -60,6 +60,7 @@ class Inventory:
         if not isinstance(facts, dict) or not facts:
             return
         known = self._facts.setdefault(mode, [])
+        # Bounded: facts that differ from row to row would be kept for every row.
         if facts not in known and len(known) < _MOST_FACTS:
             known.append(facts)
 

@@ -55,4 +55,5 @@ def glance_at(observations: Observations, metrics: Sequence[str]) -> dict[str, M
 def _median(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Median:
     known = values[~np.isnan(values)]
     middle = float(np.median(known)) if known.size else None
+    # Columns are floats; a count is told as one.
     return Median(p50=int(middle) if middle is not None and middle.is_integer() else middle, n=known.size)

@@ -112,6 +112,7 @@ class _RowReader:
         run = source.label if self.arrangement.is_before_and_after else None
         arms: dict[str, Arm] = {}
         for row in rows:
+            # One record for each mode, not for each row: columns compare and hash them.
             arm = arms.get(row.mode)
             if arm is None:
                 arm = arms[row.mode] = Arm(mode=row.mode, run=run)

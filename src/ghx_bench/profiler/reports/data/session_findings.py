@@ -88,6 +88,7 @@ class Findings:
         self.sessions[arm] += 1
         self.foreign[arm] += is_foreign
         for analyzer, result in bundle.results.items():
+            # An empty list beside nothing but unknowns is unknown as well, and must not lower an average.
             tells_nothing = _tells_nothing(result)
             for key, finding in result.findings.items():
                 tally = self.tallies[analyzer, key].setdefault(arm, FindingTally())

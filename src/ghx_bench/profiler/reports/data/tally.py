@@ -55,6 +55,7 @@ class Tally:
         if row.success is not True:
             key = arm, why_failed(row)
             self.failures[key] += 1
+            # Put together only for the first: most rows of a failure repeat its message.
             if key not in self.messages:
                 failed = ", ".join(each.id for each in row.checkpoint_details if not each.passed)
                 self.messages[key] = row.error or (f"failed: {failed}" if failed else "")

@@ -60,6 +60,7 @@ def write_rows(folder: Path, columns: Columns) -> None:
 
 def write_summary(path: Path, summary: Mapping[str, JsonValue]) -> None:
     """Write `summary.json`."""
+    # NaN is no JSON: rather no file than one that other parsers refuse.
     write_file(path, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -94,6 +95,7 @@ def _lines(columns: Columns) -> Iterator[tuple[Value, ...]]:
 def _number(value: float) -> int | float | None:
     if math.isnan(value):
         return None
+    # Columns are floats; a count is written as the row has it.
     return int(value) if value.is_integer() else value
 
 

@@ -28,6 +28,7 @@ def _visible(character: str) -> str:
     if unicodedata.category(character) not in _CONTROL:
         return character
     code = ord(character)
+    # Unicode has a picture for each of the first 32 controls.
     return chr(0x2400 + code) if code < _SPACE else f"\N{REPLACEMENT CHARACTER}(U+{code:04X})"
 
 
@@ -58,6 +59,7 @@ def markdown_text(text: str) -> str:
 def script_json(value: object) -> str:
     """Return JSON that may stand inside a `<script>` element: nothing in it ends the element or a line."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    # `</script` ends the element wherever it stands, and `<!--` changes how its end is found.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -160,5 +160,6 @@ def _table(table: Table) -> Iterator[str]:
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Link):
+        # Names of files hold percent signs themselves: a browser would decode them and look for another file.
         return f'<a href="{html_text(quote(cell.path))}">{html_text(cell.text)}</a>'
     return html_text(cell)

@@ -90,6 +90,7 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
     """
     pages: list[SessionPage] = []
     taken: set[str] = set()
+    # Rows were chosen source by source, so each source comes once.
     for source, chosen in groupby(read.chosen, key=attrgetter("source")):
         files, rows = source.side_files(), source.rows()
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}

@@ -14,6 +14,7 @@ _COST, _TOKENS = "cost_total_usd", "tokens_active"
 
 def section(material: Material) -> Section:
     """Show what is spent against what is won."""
+    # A cost that is 0 or unknown everywhere shows nothing: tokens stand in.
     metric, why = _COST, ""
     if not any(spread.high > 0 for spread in material.grids[_COST].values()):
         known = bool(material.grids[_COST])

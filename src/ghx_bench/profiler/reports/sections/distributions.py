@@ -53,6 +53,7 @@ def distribution(metric: str, material: Material) -> Chart | None:
     if not values:
         return None
     title = f"{label.capitalize()} by scenario and mode"
+    # A logarithmic axis has no place for 0.
     is_log = all(value["low"] > 0 for value in values)
     scale = alt.Scale(type="log", nice=False, padding=8) if is_log else alt.Scale(zero=True)
     base = alt.Chart(alt.Data(values=values)).encode(

@@ -185,6 +185,7 @@ def _sum_up(material: Material) -> str:
 
 def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
     """Return what was found in words, success first; what could not be told of several pairs is told once."""
+    # `sorted` is stable: within a verdict, comparisons keep the order of the plan.
     ranked = sorted(comparisons, key=lambda each: (each.metric != SUCCESS, _ORDER.index(each.verdict)))
     groups: dict[tuple[str, ...], list[ModeComparison]] = {}
     for each in ranked:
