@@ -59,7 +59,12 @@ def _failure_shown(output: Output, scene: Scene) -> Fate | None:
         return _failure(message, kind_of(message))
     if body is not None:
         return _failure(body, kind_of(body))
-    complaint, code = _complaint(output, scene), _exit_code(output, scene)
+    complaint, code = None, output.exit_code
+    # One program that says that all went well does not complain, whatever it prints.
+    if not (output.exit_code == 0 and scene.exit_code_is_its_own):
+        complaint = complaint_in(output.rest if output.documents else output.text, scene)
+    if code is None and scene.is_shell and scene.trust is Trust.REPORT:
+        code = exit_code_at_end(output.text)
     if code and not (scene.answers_with(code) and complaint is None):
         lines = reversed(output.text[-2_000:].splitlines())
         message = complaint or next((line for line in lines if line.strip()), "") or f"exit code {code}"
@@ -67,18 +72,6 @@ def _failure_shown(output: Output, scene: Scene) -> Fate | None:
     if output.was_cut_off:
         return _failure(complaint or "cut off before it was done", FailureKind.TIMEOUT)
     return None if complaint is None else _failure(complaint, kind_of(complaint))
-
-
-def _complaint(output: Output, scene: Scene) -> str | None:
-    if output.exit_code == 0 and scene.exit_code_is_its_own:
-        return None  # one program, and it says that all went well
-    return complaint_in(output.rest if output.documents else output.text, scene)
-
-
-def _exit_code(output: Output, scene: Scene) -> int | None:
-    if output.exit_code is not None or not scene.is_shell or scene.trust is not Trust.REPORT:
-        return output.exit_code
-    return exit_code_at_end(output.text)
 
 
 def _failure(message: str, kind: FailureKind) -> Fate:

@@ -84,7 +84,8 @@ def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
     the words decide, the most telling first, and at last the exit code, where it has a meaning of its own.
     """
     message = message[:_LONGEST].replace("_", " ")
-    status = _status_in(message)
+    match = _STATUS.search(message)
+    status = next((int(digits) for digits in match.groups() if digits), None) if match else None
     if status is not None and _RATE_LIMIT.search(message):
         return FailureKind.RATE_LIMIT
     if status in _BY_STATUS:
@@ -93,8 +94,3 @@ def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
         if pattern.search(message):
             return kind
     return _BY_EXIT_CODE.get(exit_code or 0, FailureKind.UNKNOWN)
-
-
-def _status_in(message: str) -> int | None:
-    match = _STATUS.search(message)
-    return next((int(digits) for digits in match.groups() if digits), None) if match else None

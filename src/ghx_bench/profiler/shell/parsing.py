@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ghx_bench.profiler.shell.command import Command, Script
-from ghx_bench.profiler.shell.wrappers import REPEATERS, Text, behind, found_commands, reads_script_from_input
+from ghx_bench.profiler.shell.wrappers import REPEATERS, ShellText, behind, found_commands, reads_script_from_input
 
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\([$`"\\]|\n)')
@@ -57,7 +57,7 @@ _LONGEST_WORD = re.compile(r"(\S{512})\S+")
 def within_bounds(text: str) -> tuple[str, bool]:
     """Return text that is safe to parse, and whether it is all of it.
 
-    Text within the bounds comes back as it is. Otherwise the data in it is shortened first, which is the bodies of
+    ShellText within the bounds comes back as it is. Otherwise the data in it is shortened first, which is the bodies of
     here-documents and long quotations, so that the commands behind them are still seen; then the rest is cut off.
     """
     text = text.replace("\0", " ")
@@ -210,7 +210,7 @@ class _Reader:
                 self.commands.append(command)
                 for found in found_commands(words) if command.program == "find" else ():
                     self.run(found, context.deeper())
-            case Text(source):
+            case ShellText(source):
                 self.read(source, context.deeper())
             case inside:
                 self.run(inside, context.deeper())
