@@ -57,7 +57,7 @@ _LONGEST_WORD = re.compile(r"(\S{512})\S+")
 def within_bounds(text: str) -> tuple[str, bool]:
     """Return text that is safe to parse, and whether it is all of it.
 
-    ShellText within the bounds comes back as it is. Otherwise the data in it is shortened first, which is the bodies of
+    Text within the bounds comes back as it is. Otherwise the data in it is shortened first, which is the bodies of
     here-documents and long quotations, so that the commands behind them are still seen; then the rest is cut off.
     """
     text = text.replace("\0", " ")
