@@ -81,7 +81,7 @@ class Conclusion:
 class Conclusions:
     """Conclusions, the most important first."""
 
-    verdicts: tuple[Conclusion, ...]
+    conclusions: tuple[Conclusion, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,9 +94,6 @@ def counts(causes: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in sorted(causes.items()))
 
 
-PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
-
-
 def other_target(target: Target) -> Target:
     """Return the target that the plan did not choose."""
     return "population" if target == "suite" else "suite"

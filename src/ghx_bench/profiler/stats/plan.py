@@ -11,6 +11,9 @@ from ghx_bench.profiler.metric_table import METRICS
 Target = Literal["suite", "population"]
 """What a verdict is about: `suite` is "on these scenarios", `population` is "on tasks like these"."""
 
+PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
+"""What a target is called in a sentence."""
+
 MetricNames = Annotated[tuple[Text, ...], Distinct]
 
 

@@ -12,7 +12,7 @@ from ghx_bench.profiler.stats.curves import Curve
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
 from ghx_bench.profiler.stats.pairs import PairedSample
-from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
+from ghx_bench.profiler.stats.plan import PLACES, AnalysisPlan, Target
 from ghx_bench.profiler.stats.records import (
     Adjustment,
     AnalysisSet,
@@ -32,8 +32,6 @@ from ghx_bench.profiler.stats.scales import (
     reduction_words,
     span_words,
 )
-
-_PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adju
 
 def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment, *, aside: str = "") -> str:
     """Return the verdict as a sentence, with its target and its numbers; `aside` is added to the numbers."""
-    place, metric = _PLACES[result.target], question.metric
+    place, metric = PLACES[result.target], question.metric
     evidence = f"{_evidence(metric, result, unit, adjustment)}{aside}"
     match result.verdict:
         case "better" | "worse":
@@ -105,7 +103,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
 def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
     """Return the sentence that nothing can be concluded about a metric of these pairs of modes, and why."""
     between = ", ".join(f"{a} and {b}" for a, b in pairs)
-    return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
+    return f"Nothing can be concluded about {metric} between {between} {PLACES[result.target]}: {result.reason}."
 
 
 def _change(metric: str, result: TargetResult, unit: Unit) -> str:

@@ -114,9 +114,9 @@ def _block(block: Block) -> Iterator[str]:
         case Quote(title=title, text=text):
             yield f"<details><summary>{html_text(title)}</summary><pre>{html_text(shorten(text), lines=True)}</pre>"
             yield "</details>"
-        case Conclusions(verdicts):
+        case Conclusions(conclusions):
             yield '<ul class="verdicts">'
-            yield from map(_verdict, verdicts)
+            yield from map(_conclusion, conclusions)
             yield "</ul>"
         case Figure(chart):
             yield _figure(chart)
@@ -126,10 +126,10 @@ def _block(block: Block) -> Iterator[str]:
             assert_never(block)
 
 
-def _verdict(verdict: Conclusion) -> str:
+def _conclusion(conclusion: Conclusion) -> str:
     return (
-        f'<li class="{verdict.tone}"><span class="word">{html_text(verdict.word)}</span> '
-        f"<span>{html_text(verdict.sentence)}</span></li>"
+        f'<li class="{conclusion.tone}"><span class="word">{html_text(conclusion.word)}</span> '
+        f"<span>{html_text(conclusion.sentence)}</span></li>"
     )
 
 

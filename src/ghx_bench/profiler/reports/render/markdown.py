@@ -57,8 +57,8 @@ def _block(block: Block) -> Iterator[str]:
         case Quote(title=title, text=text):
             yield from (f"**{markdown_text(title)}**", "")
             yield from (f"> {markdown_text(line)}".rstrip() for line in shorten(text).splitlines())
-        case Conclusions(verdicts):
-            yield from (f"- **{markdown_text(each.word)}**: {markdown_text(each.sentence)}" for each in verdicts)
+        case Conclusions(conclusions):
+            yield from (f"- **{markdown_text(each.word)}**: {markdown_text(each.sentence)}" for each in conclusions)
         case Figure(chart):
             yield f"![{markdown_text(chart.description)}]({quote(chart_path(chart))})"
         case Table():

@@ -23,8 +23,9 @@ from ghx_bench.profiler.reports.document import (
     Table,
     Tone,
 )
-from ghx_bench.profiler.reports.wording import PLACES, counts, describe_family, other_target
+from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
+from ghx_bench.profiler.stats.plan import PLACES
 from ghx_bench.profiler.stats.records import ModeComparison
 from ghx_bench.profiler.stats.verdicts import say_nothing
 from ghx_bench.profiler.store.record import RunStatus
