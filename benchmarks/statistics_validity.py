@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, Observations, compare_all_modes, compare_modes
 from ghx_bench.profiler.stats.arrays import FloatArray
-from ghx_bench.profiler.stats.observations import Names
+from ghx_bench.profiler.stats.observations import factor
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import PairedAnalysis, TargetResult
 
@@ -114,9 +115,10 @@ def _observations(
 ) -> Observations:
     rows = len(modes)
     return Observations(
-        scenario=Names.of([f"s{number:04}" for number in scenario]),
-        model=Names.of(["model"] * rows),
-        mode=Names.of(modes),
+        scenario=factor([f"s{number:04}" for number in scenario]),
+        model=factor(["model"] * rows),
+        agent=factor(["agent"] * rows),
+        arm=factor([Arm(mode=mode) for mode in modes]),
         success=success,
         was_measured=~np.isnan(success),
         timed_out=np.zeros(rows, dtype=np.bool_),
@@ -148,7 +150,7 @@ def ours(target: Target) -> Method:
 def pooled(run: Observations, design: Design, truth: float, seed: int) -> Outcome | None:
     """The usual way: all rows of a mode are one sample; shuffle them all, bootstrap the reduction of the medians."""
     values = run.success if design.is_success else run.metrics["tokens_active"]
-    a, b = values[run.mode.are("a")], values[run.mode.are("b")]
+    a, b = values[run.arm.are(Arm(mode="a"))], values[run.arm.are(Arm(mode="b"))]
     rng = np.random.default_rng(seed)
     everything, resamples = np.concatenate([a, b]), PLAN.resamples
     shuffled = rng.permuted(np.tile(everything, (resamples, 1)), axis=1)

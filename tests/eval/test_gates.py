@@ -8,7 +8,7 @@ from report_runs import a_row
 from ghx_bench._base.errors import FlagError
 from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.gates import Verdict, judge
+from ghx_bench.eval.project.gates import GateTally, Verdict, judge
 from ghx_bench.profiler.row import ProfileRow
 
 
@@ -44,7 +44,11 @@ ROWS = [row("a", 0, True), row("a", 1, True), row("a", 2, False), row("a", 3, No
     ],
 )
 def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason: str | None) -> None:
-    (verdict,) = judge([gate], rows)
+    tally = GateTally()
+    for row in rows:
+        tally.add(row)
+
+    (verdict,) = judge([gate], tally)
 
     assert (verdict.failed, verdict.reason) == (reason is not None, reason)
     assert verdict.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason}

@@ -15,6 +15,8 @@ from ghx_bench.eval.cli.measuring import show
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
+from ghx_bench.profiler.reports.data.reading import read_sources
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 
@@ -298,7 +300,11 @@ def test_a_table_too_wide_for_the_terminal_loses_nothing(
     monkeypatch.setenv("COLUMNS", "20")
     write_run(tmp_path, [a_row("a-mode-with-a-long-name")])
 
-    show(SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1), as_json=False)
+    show(
+        SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1),
+        read_sources([open_run(tmp_path)]),
+        as_json=False,
+    )
 
     header, line, *_ = capsys.readouterr().out.splitlines()
     assert header.split()[:2] == ["mode", "success"]

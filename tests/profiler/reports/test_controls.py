@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.measuring import show
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.controls import CONTROLS, ControlTally, alarms
+from ghx_bench.profiler.reports.data.controls import CONTROLS, ControlTally, alarms
+from ghx_bench.profiler.reports.data.reading import read_sources
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.suite import SuiteResult
 
 pytestmark = pytest.mark.slow
@@ -107,10 +110,10 @@ def test_the_end_of_a_run_warns_in_the_terminal_and_in_json(
     run = write_run(tmp_path / "run", [a_row("ghx", "mine-001", provider=provider, **fate)], provider=provider)
     result = SuiteResult(run_id="r", directory=run, total=1, measured=1)
 
-    show(result, as_json=False)
+    show(result, read_sources([open_run(run)]), as_json=False)
     assert f"WARNING: {says}: mine-001 in ghx" in capsys.readouterr().out
 
-    show(result, as_json=True)
+    show(result, read_sources([open_run(run)]), as_json=True)
     (objection,) = json.loads(capsys.readouterr().out)["controlObjections"]
     assert (objection["agent"], objection["scenario"]) == (provider, "mine-001")
 
@@ -120,7 +123,7 @@ def test_the_end_of_a_run_is_quiet_where_nothing_speaks_against_it(
 ) -> None:
     run = write_run(tmp_path / "run", [a_row(provider="reference"), a_row("baseline", **WRONG)])
 
-    show(SuiteResult(run_id="r", directory=run, total=2, measured=2), as_json=False)
+    show(SuiteResult(run_id="r", directory=run, total=2, measured=2), read_sources([open_run(run)]), as_json=False)
 
     assert "WARNING" not in capsys.readouterr().out
 
@@ -136,7 +139,8 @@ def test_either_something_is_proven_of_a_control_or_something_is_objected(cells:
     tally, rows = ControlTally(), []
     for agent, scenario, mode, fate in cells:
         rows.append(a_row(mode, scenario, len(rows), provider=agent, **fate))
-    assert list(tally.watching(rows)) == rows
+    for row in rows:
+        tally.add(row, Arm(mode=row.mode))
 
     unsolved = {(row.scenario_id, row.mode) for row in rows if row.provider == "reference" and row.success is not True}
     free = {(row.scenario_id, row.mode) for row in rows if row.provider == "nop" and row.success is True}

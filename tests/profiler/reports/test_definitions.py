@@ -7,15 +7,20 @@ from report_runs import a_row, write_run
 
 from ghx_bench.eval.scoring.github_collectors import SURFACES
 from ghx_bench.eval.scoring.tool_categories import CATEGORIES
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.definitions import DEFINITIONS, defined, definition_of
 
 DOCUMENTED = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
 
 
+def definition_of(metric: str) -> str | None:
+    found = METRICS.find(metric)
+    return None if found is None else found.definition
+
+
 def test_the_documentation_has_every_definition_word_for_word() -> None:
-    missing = [name for name, words in DEFINITIONS.items() if f"| `{name}` | {words} |\n" not in DOCUMENTED]
+    missing = [each.name for each in METRICS if f"| `{each.name}` | {each.definition} |\n" not in DOCUMENTED]
 
     assert missing == []
 
@@ -26,7 +31,7 @@ def test_every_metric_that_the_profiler_collects_is_defined() -> None:
     names = {"success", "agent_turns", *(metric.name for record in records for metric in record.metrics())}
 
     assert {name for name in names if definition_of(name) is None} == set()
-    assert definition_of("latency_mine_ms") == DEFINITIONS["latency_<label>_ms"]
+    assert definition_of("latency_mine_ms") == definition_of("latency_<label>_ms")
     assert definition_of("latency_session_ms") != definition_of("latency_mine_ms")
     assert definition_of("my_own_metric") is None
     assert definition_of("latency__ms") is None
@@ -40,7 +45,9 @@ def test_what_an_evaluation_counts_is_documented() -> None:
 
 
 def test_definitions_come_in_one_order_whatever_the_metrics() -> None:
-    assert [name for name, _ in defined(["own", "agent_turns", "latency_b_ms", "latency_wall_ms", "success"])] == [
+    assert [
+        name for name, _ in METRICS.defined(["own", "agent_turns", "latency_b_ms", "latency_wall_ms", "success"])
+    ] == [
         "success",
         "latency_wall_ms",
         "latency_b_ms",

@@ -12,7 +12,7 @@ from report_runs import a_row, write_run
 from ghx_bench.profiler import Answer, BaseScenario, Instruments, Mode, Profile, TraceRecorder
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.equipment import fact_in_words
+from ghx_bench.profiler.reports.sections.conditions import fact_in_words
 from ghx_bench.profiler.scorers import PredicateScorer
 from ghx_bench.profiler.trace import SessionTrace
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report_runs import a_row, write_run
 
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.escaping import csv_text, html_text, markdown_text, script_json, visible
+from ghx_bench.profiler.reports.render.escaping import csv_text, html_text, markdown_text, script_json, visible
 
 pytestmark = pytest.mark.slow
 

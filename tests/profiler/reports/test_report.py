@@ -13,17 +13,19 @@ from urllib.parse import unquote
 import altair
 import pytest
 from jsonschema import Draft202012Validator
-from older_tools import MEDIANS, METRICS
+from older_tools import MEDIANS
+from older_tools import METRICS as MEDIAN_METRICS
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
+from ghx_bench.profiler.reports.data.material import gather
+from ghx_bench.profiler.reports.data.reading import read_sources
+from ghx_bench.profiler.reports.data.sources import open_sources
 from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.errors import MissingFramesError
-from ghx_bench.profiler.reports.material import gather
 from ghx_bench.profiler.reports.report import _document
-from ghx_bench.profiler.reports.sections import metric_grids
-from ghx_bench.profiler.reports.sources import open_sources
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow
@@ -107,8 +109,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def charts_of(run: Path) -> tuple[Chart, ...]:
-    material = gather(open_sources([run], []), choice="none", write_page=lambda _path, _content: None)
-    return _document(material, metric_grids(material), NOW).charts
+    return _document(gather(read_sources(open_sources([run], [])), (), METRICS), NOW).charts
 
 
 @pytest.fixture(scope="module")
@@ -354,7 +355,7 @@ def test_the_published_medians_come_out_exactly(older_tools: Path, tmp_path: Pat
 
     summary: Any = json.loads((made.directory / "data" / "summary.json").read_text())
     found = {
-        mode: ([told["metrics"][name]["p50"] for name in METRICS], told["success"]["k"], told["success"]["n"])
+        mode: ([told["metrics"][name]["p50"] for name in MEDIAN_METRICS], told["success"]["k"], told["success"]["n"])
         for mode, told in summary["modes"].items()
     }
     assert found == {mode: (medians, 5, 5) for mode, medians in MEDIANS[older_tools].items()}

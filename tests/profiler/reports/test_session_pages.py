@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from report_runs import a_row, a_trace, write_run
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.sessions import session_page, session_path
+from ghx_bench.profiler.reports.render.session_page import session_page, session_path
 
 PATH = "sessions/m/ghx/pr-reply-001/0.html"
 FAILED = {"id": "replied", "description": "Every thread has a reply", "passed": False, "expected": 3, "actual": [1]}
@@ -16,7 +17,7 @@ FAILED = {"id": "replied", "description": "Every thread has a reply", "passed": 
 
 def test_turns_reasoning_calls_and_texts_are_shown_in_order() -> None:
     row = a_row()
-    text = session_page(row, a_trace(row, says="thinking"), mode=row.mode, path=PATH)
+    text = session_page(row, a_trace(row, says="thinking"), arm=Arm(mode=row.mode), path=PATH)
 
     assert text.index("Turn 1, 1,200 ms") < text.index("gh pr view 7") < text.index("Turn 2")
     assert text.index("gh api graphql") < text.rindex("thinking")
@@ -25,14 +26,14 @@ def test_turns_reasoning_calls_and_texts_are_shown_in_order() -> None:
 
 def test_a_failed_call_and_an_error_are_marked_and_open() -> None:
     row = a_row()
-    text = session_page(row, a_trace(row), mode=row.mode, path=PATH)
+    text = session_page(row, a_trace(row), arm=Arm(mode=row.mode), path=PATH)
 
     assert text.count('class="event failed"') == 2
     assert text.count("<details open>") == 1
 
 
 def test_a_failed_checkpoint_shows_what_was_expected_and_what_was_there() -> None:
-    text = session_page(a_row(success=False, checkpointDetails=[FAILED]), None, mode="ghx", path=PATH)
+    text = session_page(a_row(success=False, checkpointDetails=[FAILED]), None, arm=Arm(mode="ghx"), path=PATH)
 
     assert 'class="event failed"' in text
     assert "<summary>expected</summary><pre>3</pre>" in text
@@ -61,7 +62,7 @@ def test_the_page_tells_the_prompt_with_its_variables_filled_in_and_the_instruct
 
 
 def test_of_what_the_agent_was_told_nothing_is_said_where_nothing_is_known() -> None:
-    assert "was told" not in session_page(a_row(), None, mode="ghx", path=PATH)
+    assert "was told" not in session_page(a_row(), None, arm=Arm(mode="ghx"), path=PATH)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -80,21 +81,21 @@ def test_every_page_of_a_session_leads_back_to_the_report(several: bool, tmp_pat
 
 
 def test_numbers_that_are_not_known_are_called_unknown() -> None:
-    text = session_page(a_row(tokens={}, cost={}, agentTurns=None), None, mode="ghx", path=PATH)
+    text = session_page(a_row(tokens={}, cost={}, agentTurns=None), None, arm=Arm(mode="ghx"), path=PATH)
 
     assert text.count("<td>unknown</td>") == 3
 
 
 def test_a_long_output_is_cut_and_says_so() -> None:
     row = a_row()
-    text = session_page(row, a_trace(row, says="x" * 30_000), mode=row.mode, path=PATH)
+    text = session_page(row, a_trace(row, says="x" * 30_000), arm=Arm(mode=row.mode), path=PATH)
 
     assert text.count("[10,000 more characters in the file of the session]") == 4
 
 
 def test_paths_stay_below_sessions_whatever_the_row_names() -> None:
     for name in ("..", "../../x", "/etc/passwd", ".hidden", "a\x00b", "", "x" * 500, "\ud800"):
-        path = Path(session_path(a_row(name, name, model=name or "m"), below=name))
+        path = Path(session_path(a_row(name, name, model=name or "m"), below=name, taken=set()))
         assert path.parts[0] == "sessions"
         assert ".." not in path.parts
         assert not any(part.startswith(".") for part in path.parts)

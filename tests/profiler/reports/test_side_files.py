@@ -7,8 +7,8 @@ import pytest
 from report_runs import a_row, a_trace, an_analysis, made_up_rows, write_run
 
 from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.reports.data.side_files import SideFiles
 from ghx_bench.profiler.reports.report import ReportResult
-from ghx_bench.profiler.reports.side_files import SideFiles
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 
@@ -59,7 +59,7 @@ def test_sessions_that_nobody_analyzed_are_analyzed_for_the_report_and_the_run_s
 def test_of_too_many_sessions_none_is_analyzed_and_the_command_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghx_bench.profiler.reports.side_files.MOST_ANALYZED", 3)
+    monkeypatch.setattr("ghx_bench.profiler.reports.data.side_files.MOST_ANALYZED", 3)
     run = write_run(tmp_path / "run", made_up_rows(modes=["ghx"], scenarios=2, repetitions=4))
     shutil.rmtree(run / "analysis")
 
@@ -128,7 +128,7 @@ def test_findings_that_analyze_left_beside_rows_are_taken_as_they_are(tmp_path: 
 def test_too_many_sessions_are_no_matter_once_they_are_analyzed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghx_bench.profiler.reports.side_files.MOST_ANALYZED", 3)
+    monkeypatch.setattr("ghx_bench.profiler.reports.data.side_files.MOST_ANALYZED", 3)
     run = write_run(tmp_path / "run", [a_row("ghx", iteration=number) for number in range(8)])
 
     made = reported(tmp_path / "out", run)

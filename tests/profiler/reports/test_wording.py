@@ -1,8 +1,9 @@
 import pytest
 
 from ghx_bench._base.problems import plural
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports.wording import amount, percent, reduction
-from ghx_bench.profiler.stats.magnitudes import natural_span_words, span_words
+from ghx_bench.profiler.stats.scales import natural_span_words, span_words
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,7 @@ from ghx_bench.profiler.stats.magnitudes import natural_span_words, span_words
     ],
 )
 def test_what_rounds_to_zero_has_no_sign(metric: str, value: float | None, said: str) -> None:
-    assert amount(metric, value) == said
+    assert amount(value, METRICS.unit(metric)) == said
 
 
 def test_a_reduction_that_rounds_to_zero_has_no_sign() -> None:

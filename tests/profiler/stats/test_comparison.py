@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 from stats_rows import row, rows_of
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.reports.differences import smallest_effect_of
+from ghx_bench.profiler.reports.sections.differences import smallest_effect_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_bench.profiler.stats.errors import BadPairError
@@ -259,7 +260,7 @@ def test_no_percentage_is_made_up_where_b_is_always_zero() -> None:
     assert found.raw == found.headline.suite.raw
     assert "1 USD higher (95 % interval 0.5714 to 1.429 USD higher; p = 0.001)" in found.words
     assert 0 < found.raw.mde < 1
-    assert smallest_effect_of("cost_total_usd", suite, "percent").startswith("an increase of $0.")
+    assert smallest_effect_of(suite, "percent", "USD").startswith("an increase of $0.")
     assert "largest possible" not in (suite.reason or "")
 
 
@@ -842,3 +843,46 @@ def test_a_row_that_spent_no_tokens_may_have_cost_nothing() -> None:
     free = [row("a", "s1", n, tokens_active=0, cost_total_usd=0) for n in range(3)]
 
     assert summarize_metric(free, "a", "cost_total_usd").n == 3
+
+
+def test_agents_are_kept_apart_so_that_more_rows_of_a_frugal_one_do_not_make_a_mode_look_frugal() -> None:
+    # Both modes spend the same with the same agent; B has only rows of the costly one in half of its scenarios.
+    spent = {"frugal": 100.0, "costly": 1_000.0}
+    rows = [
+        row(mode, f"s{scenario}", repetition, provider=agent, latency_wall_ms=spent[agent] * (1 + repetition / 10))
+        for mode, scenario, agent, repetition in product("ab", range(6), spent, range(3))
+        if mode == "a" or agent == "costly" or scenario % 2
+    ]
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN).headline
+
+    assert found.suite.reduction_pct == pytest.approx(0.0, abs=1e-9)
+    assert [(each.mode, each.cause, each.rows) for each in found.left_out] == [
+        ("a", "agent without rows of the other mode", 9)
+    ]
+
+
+def test_modes_without_a_common_agent_are_compared_agent_against_agent() -> None:
+    rows = [
+        row(mode, f"s{scenario}", repetition, provider=agent, latency_wall_ms=spent * (1 + repetition / 10))
+        for (mode, agent, spent), scenario, repetition in product(
+            [("a", "frugal", 100.0), ("b", "costly", 200.0)], range(3), range(4)
+        )
+    ]
+
+    found = compare_modes(rows, "a", "b", "latency_wall_ms", PLAN)
+
+    assert found.reduction_pct == pytest.approx(50.0)
+    assert found.headline.left_out == ()
+
+
+def test_arms_of_two_runs_are_compared_by_their_record() -> None:
+    rows = rows_of({"a": {f"s{n}": [1.0, 2.0, 3.0] for n in range(3)}})
+    before, after = Arm(mode="a", run="before"), Arm(mode="a", run="after")
+    seen = observe([*rows, *rows], arms=[before] * len(rows) + [after] * len(rows))
+
+    found = compare_modes(seen, after, before, "latency_wall_ms", PLAN)
+
+    assert (found.a, found.b, found.reduction_pct) == ("a @ after", "a @ before", pytest.approx(0.0, abs=1e-9))
+    with pytest.raises(UnknownNameError):
+        compare_modes(seen, "a", before, "latency_wall_ms", PLAN)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 from ghx_bench.profiler.stats import permutation_test
-from ghx_bench.profiler.stats.arrays import FloatArray
+from ghx_bench.profiler.stats.arrays import FloatArray, generator, stable_hash
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.pairs import Block, PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
-from ghx_bench.profiler.stats.randomness import generator, stable_hash
 
 values = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=3)
 blocks = st.lists(st.tuples(values, values), min_size=1, max_size=3)

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,16 +20,19 @@ from rich.table import Table
 
 from ghx_bench._base.commandline import FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.eval.project.gates import Verdict, judge
+from ghx_bench.eval.project.gates import GateTally, Verdict, judge
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
 from ghx_bench.profiler.events import Event, Observer, RunStarted
+from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
-from ghx_bench.profiler.reports.controls import ControlTally, alarms
-from ghx_bench.profiler.reports.glance import ModeGlance, glance_at
+from ghx_bench.profiler.reports.data.controls import alarms
+from ghx_bench.profiler.reports.data.mode_glance import ModeGlance, glance_at
+from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RunRecord, read_record
-from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult
 
 T = TypeVar("T")
@@ -52,11 +54,11 @@ def measure_and_show(
     log_json: str | None,
     as_json: bool,
     fail_on: Sequence[str] = (),
-    report: Callable[[SuiteResult], Path] | None = None,
+    report: Callable[[SuiteResult, ReadRows], Path] | None = None,
 ) -> int:
     """Run what a configuration says, print what came of it, and return the exit code.
 
-    `report` writes the report and returns its page.
+    `report` writes the report from rows that were read, and returns its page.
     """
     say_notes(config)
     try:
@@ -65,14 +67,22 @@ def measure_and_show(
             result = measure(start, log_json=log_json)
     except KeyboardInterrupt:
         return INTERRUPTED
-    gates = judge(fail_on, read_rows(RunDirectory(result.directory).rows))
+    tally = GateTally()
+    # Read once, for gates, table and report.
+    read = read_sources(
+        [open_run(result.directory)],
+        choice="none" if report is None else "failures",
+        with_findings=report is not None,
+        watchers=[tally.add],
+    )
+    gates = judge(fail_on, tally)
     # Before the report, which may fail and must not take the result with it.
-    show(result, as_json=as_json, gates=gates)
+    show(result, read, as_json=as_json, gates=gates)
     for each in gates:
         if each.failed:
             print(f"gate failed: {each}", file=sys.stderr)
     if report is not None:
-        print(f"report: {report(result)}", file=sys.stderr if as_json else sys.stdout)
+        print(f"report: {report(result, read)}", file=sys.stderr if as_json else sys.stdout)
     return exit_code(unmeasured=result.failed, gates=gates)
 
 
@@ -154,10 +164,10 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
-def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
+def show(result: SuiteResult, read: ReadRows, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
     """Print what a run came to: a table for people, or JSON with what gates said."""
-    controls = ControlTally()
-    glances = glance_at(controls.watching(read_rows(RunDirectory(result.directory).rows)), SHOWN_METRICS)
+    controls = read.tally.controls
+    glances = glance_at(read.columns.observations, SHOWN_METRICS)
     if as_json:
         modes = {mode: glance.to_wire() for mode, glance in glances.items()}
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
@@ -179,56 +189,48 @@ def show(result: SuiteResult, *, as_json: bool, gates: Sequence[Verdict] = ()) -
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    title: str
-    metric: str
-    write: Callable[[float], str]
-
-    def cell(self, glance: ModeGlance) -> str:
-        middle = glance.median(self.metric)
-        if middle is None:
-            return "unknown"
-        partly = f" (n={glance.known(self.metric)})" if glance.known(self.metric) < glance.measured else ""
-        return self.write(middle) + partly
-
-
-def _seconds(ms: float) -> str:
-    return f"{ms:,.0f} ms" if ms < _SHORT_MS else f"{ms / 1000:,.1f} s"
-
-
 _SHORT_MS = 1000
 
-_COLUMNS = (
-    _Column("wall p50", "latency_wall_ms", _seconds),
-    _Column("active tokens p50", "tokens_active", lambda value: f"{value:,.0f}"),
-    _Column("tool calls p50", "tool_calls_total", lambda value: f"{value:,g}"),
-    _Column("turns p50", "agent_turns", lambda value: f"{value:,g}"),
-    _Column("API calls p50", "api_calls", lambda value: f"{value:,g}"),
-    _Column("cost p50", "cost_total_usd", lambda value: f"${value:,.4f}"),
-)
+_COLUMNS = EVAL_METRICS.shown_in("terminal")
 
-SHOWN_METRICS = tuple(column.metric for column in _COLUMNS)
-"""What the table shows, as far as anybody knows it."""
+SHOWN_METRICS = tuple(metric.name for metric in _COLUMNS)
+"""What the table shows, as far as it is known."""
 
 
 def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
     """Return one line for each mode: its successes, and the medians of what is known in any of them."""
-    columns = [column for column in _COLUMNS if any(glance.known(column.metric) for glance in glances.values())]
+    columns = [each for each in _COLUMNS if any(glance.metrics[each.name].n for glance in glances.values())]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("mode", "success"):
         table.add_column(title, no_wrap=True)
     for column in columns:
-        table.add_column(column.title, justify="right")
+        table.add_column(f"{column.heading or column.label} p50", justify="right")
     for mode in sorted(glances):
         glance = glances[mode]
-        table.add_row(escape(mode), _success(glance), *(column.cell(glance) for column in columns))
+        unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
+        success = f"{glance.successes}/{glance.measured}{unmeasured}"
+        table.add_row(escape(mode), success, *(_cell(column, glance) for column in columns))
     return table
 
 
-def _success(glance: ModeGlance) -> str:
-    unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
-    return f"{glance.successes}/{glance.measured}{unmeasured}"
+def _cell(metric: Metric, glance: ModeGlance) -> str:
+    median = glance.metrics[metric.name]
+    if median.p50 is None:
+        return "unknown"
+    partly = f" (n={median.n})" if median.n < glance.measured else ""
+    return f"{_amount(median.p50, metric.unit)}{partly}"
+
+
+def _amount(value: float, unit: str) -> str:
+    match unit:
+        case "ms":
+            return f"{value:,.0f} ms" if value < _SHORT_MS else f"{value / 1000:,.1f} s"
+        case "USD":
+            return f"${value:,.4f}"
+        case "tokens":
+            return f"{value:,.0f}"
+        case _:
+            return f"{value:,g}"
 
 
 async def interruptible(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:

@@ -13,7 +13,7 @@ from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.profiler.reports.sources import Source
+    from ghx_bench.profiler.reports.data.sources import Source
     from ghx_bench.profiler.stats.observations import Observations
     from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
     from ghx_bench.profiler.stats.records import VarianceComponents
@@ -162,7 +162,7 @@ def _show_plan(
     wish: _Wish, *, runs: Sequence[Path], results: Sequence[Path], assumptions: _Assumptions, as_json: bool
 ) -> int:
     """Print which sizes are enough, and return the exit code."""
-    from ghx_bench.profiler.reports.sources import open_sources
+    from ghx_bench.profiler.reports.data.sources import open_sources
     from ghx_bench.profiler.stats.sample_size import plan_sample_size
 
     if runs or results:
@@ -189,7 +189,7 @@ class _Noise:
 
 def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
     """Return the noise of a pilot, and between which modes."""
-    from ghx_bench.profiler.reports.columns import read_columns
+    from ghx_bench.profiler.reports.data.columns import read_columns
     from ghx_bench.profiler.stats.comparison import all_pairs
     from ghx_bench.profiler.stats.noise import pilot_components
 
@@ -199,7 +199,7 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
         raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
     _check_metric(wish.metric, observations.metric_names)
     components = pilot_components(observations, a, b, wish.metric, target=target)
-    pairs = len(all_pairs(observations.mode.known))
+    pairs = len(all_pairs(observations.arm.known))
     return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
@@ -245,7 +245,7 @@ def _pair(wish: _Wish, observations: Observations) -> tuple[str, str]:
     """Return the two modes to compare, the later one first."""
     from ghx_bench.profiler.stats.comparison import default_order
 
-    known = default_order(observations.mode.known)
+    known = tuple(map(str, default_order(observations.arm.known)))
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
     if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")

@@ -36,6 +36,7 @@ def report(
     as_json
         Print the summary as JSON.
     """
+    from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports.folder import FORMATS
     from ghx_bench.profiler.reports.report import generate_report
 
@@ -45,6 +46,7 @@ def report(
         output_dir=output_dir or (None if runs else Path("report")),
         sessions=sessions,
         formats=format or FORMATS,
+        metrics=EVAL_METRICS,
     )
     for note in made.notes:
         print(f"note: {note}", file=sys.stderr)

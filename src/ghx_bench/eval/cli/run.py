@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.cell import Matrix
     from ghx_bench.profiler.events import Observer
+    from ghx_bench.profiler.reports.data.reading import ReadRows
     from ghx_bench.profiler.suite import SuiteResult
 
 REPLAY = "replay"
@@ -115,11 +116,13 @@ def _settings(file: Path | None, flags: Mapping[str, object]) -> EvalConfig:
     return config
 
 
-def _write_report(reports_dir: Path | None, result: SuiteResult) -> Path:
+def _write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
     """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
+    from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report
 
-    made = generate_report([result.directory], generated_at=timestamp(SystemClock().now()))
+    generated_at = timestamp(SystemClock().now())
+    made = generate_report([result.directory], generated_at=generated_at, metrics=EVAL_METRICS, read=read)
     if reports_dir is not None:
         place = reports_dir / result.run_id
         try:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import anyio
 
 from ghx_bench._base.errors import OperationError
-from ghx_bench.profiler.shell.vocabulary import words_in
+from ghx_bench.profiler.shell.names import words_in
 
 # A table, and not the machine's path with names taken out: see docs/adr/path-per-mode.md. No program that reaches
 # GitHub by itself, and no interpreter, with which an agent could write one.

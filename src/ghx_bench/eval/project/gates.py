@@ -1,7 +1,7 @@
 """Gates: what must not come of a run, for pipelines that stop there."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
@@ -59,30 +59,29 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The measured cells of a run that were wrong, or right."""
+class GateTally:
+    """The measured cells of a run that were wrong, or right; what could not be measured is neither."""
 
     measured: int = 0
     cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
     by_mode: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
 
     def add(self, row: ProfileRow) -> None:
+        """Count one row."""
+        if not row.was_measured:
+            return
         success = row.success is True
         self.measured += 1
         self.cells[success].append(f"{row.mode}/{row.scenario_id}/{row.iteration}")
         self.by_mode.setdefault(row.mode, []).append(success)
 
 
-def judge(gates: Sequence[str], rows: Iterable[ProfileRow]) -> tuple[Verdict, ...]:
-    """Hold the measured cells of a run against gates; what could not be measured is neither right nor wrong."""
-    tally = _Tally()
-    for row in rows if gates else ():
-        if row.was_measured:
-            tally.add(row)
+def judge(gates: Sequence[str], tally: GateTally) -> tuple[Verdict, ...]:
+    """Hold the measured cells of a run against gates."""
     return tuple(Verdict(gate=gate, reason=_reason(gate, tally)) for gate in gates)
 
 
-def _reason(gate: str, tally: _Tally) -> str | None:
+def _reason(gate: str, tally: GateTally) -> str | None:
     """Return what a gate fails by, if it does."""
     if (least := _least(gate)) is not None:
         below = [

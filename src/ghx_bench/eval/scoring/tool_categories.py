@@ -13,7 +13,7 @@ from ghx_bench.profiler.shell import (
     command_of,
     names_of,
 )
-from ghx_bench.profiler.shell.vocabulary import words_in
+from ghx_bench.profiler.shell.names import words_in
 from ghx_bench.profiler.trace import ToolCallEvent
 
 Category = Literal["ghx", "mcp", "gh_cli", "git", "bash", "file_ops", "other"]

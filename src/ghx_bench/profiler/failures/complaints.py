@@ -144,7 +144,7 @@ def _prefixed(text: str, lines: list[str], scene: Scene) -> Iterator[str]:
 
 
 def _is_own(name: str, lines: list[str], scene: Scene, *, is_first: bool, is_last: bool) -> bool:
-    """Say whether a line that looks like a complaint is one, and not quoted in what the program shows.
+    """Return whether a line that looks like a complaint is one, and not quoted in what the program shows.
 
     A program that shows something complains instead of showing it, hence first; one of several may do so anywhere.
     """

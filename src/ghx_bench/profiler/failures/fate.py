@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from ghx_bench.profiler.failures.bodies import error_in, says_it_went_well
 from ghx_bench.profiler.failures.complaints import complaint_in
 from ghx_bench.profiler.failures.kinds import FailureKind, kind_of
-from ghx_bench.profiler.failures.outputs import Output, exit_code_at_end, read_output
+from ghx_bench.profiler.failures.outputs import Output, error_in, exit_code_at_end, read_output, says_it_went_well
 from ghx_bench.profiler.failures.scenes import Scene, Trust, scene_of
 from ghx_bench.profiler.trace import ToolCallEvent
 
@@ -25,7 +24,7 @@ class Fate:
 
 
 def fate_of(call: ToolCallEvent) -> Fate:
-    """Say what became of a tool call.
+    """Return what became of a tool call.
 
     It failed if it says so (its flag, its error), or if its output shows it: an exit code other than 0, a body that is
     nothing but an error (of HTTP, GraphQL, JSON-RPC, the Model Context Protocol, `"ok": false`), or a complaint of the
@@ -38,7 +37,8 @@ def fate_of(call: ToolCallEvent) -> Fate:
         return _failure_told(call, output, shown)
     if shown is not None:
         return shown
-    return Fate(failed=False if _went_well(call, output) else None)
+    says_so = call.success or output.exit_code is not None or output.is_error is False
+    return Fate(failed=False if says_so or any(map(says_it_went_well, output.documents)) else None)
 
 
 def _failure_told(call: ToolCallEvent, output: Output, shown: Fate | None) -> Fate:
@@ -52,52 +52,29 @@ def _failure_told(call: ToolCallEvent, output: Output, shown: Fate | None) -> Fa
 
 
 def _failure_shown(output: Output, scene: Scene) -> Fate | None:
-    body = None if scene.trust is Trust.CONTENT else _error_body(output)
+    bodies = (error_in(document) for document in (output.documents if scene.trust is not Trust.CONTENT else ()))
+    body = next((each for each in bodies if each is not None), None)
     if output.is_error:
         message = body or output.text.strip() or "flagged as an error"
         return _failure(message, kind_of(message))
     if body is not None:
         return _failure(body, kind_of(body))
-    complaint, code = _complaint(output, scene), _exit_code(output, scene)
+    complaint, code = None, output.exit_code
+    # One program that says that all went well does not complain, whatever it prints.
+    if not (output.exit_code == 0 and scene.exit_code_is_its_own):
+        complaint = complaint_in(output.rest if output.documents else output.text, scene)
+    if code is None and scene.is_shell and scene.trust is Trust.REPORT:
+        code = exit_code_at_end(output.text)
     if code and not (scene.answers_with(code) and complaint is None):
-        message = complaint or _last_line(output.text) or f"exit code {code}"
+        lines = reversed(output.text[-2_000:].splitlines())
+        message = complaint or next((line for line in lines if line.strip()), "") or f"exit code {code}"
         return _failure(message, kind_of(message, exit_code=code))
     if output.was_cut_off:
         return _failure(complaint or "cut off before it was done", FailureKind.TIMEOUT)
     return None if complaint is None else _failure(complaint, kind_of(complaint))
 
 
-def _error_body(output: Output) -> str | None:
-    bodies = (error_in(document) for document in output.documents)
-    return next((body for body in bodies if body is not None), None)
-
-
-def _complaint(output: Output, scene: Scene) -> str | None:
-    if output.exit_code == 0 and scene.exit_code_is_its_own:
-        return None  # one program, and it says that all went well
-    return complaint_in(output.rest if output.documents else output.text, scene)
-
-
-def _exit_code(output: Output, scene: Scene) -> int | None:
-    if output.exit_code is not None or not scene.is_shell or scene.trust is not Trust.REPORT:
-        return output.exit_code
-    return exit_code_at_end(output.text)
-
-
-def _went_well(call: ToolCallEvent, output: Output) -> bool:
-    if call.success or output.exit_code is not None or output.is_error is False:
-        return True
-    return any(map(says_it_went_well, output.documents))
-
-
 def _failure(message: str, kind: FailureKind) -> Fate:
-    return Fate(failed=True, kind=kind, evidence=_snippet(message))
-
-
-def _last_line(text: str) -> str:
-    return next((line for line in reversed(text[-2_000:].splitlines()) if line.strip()), "")
-
-
-def _snippet(message: str) -> str:
     line = " ".join(message[: 2 * _LONGEST_EVIDENCE].split())
-    return line if len(line) <= _LONGEST_EVIDENCE else line[: _LONGEST_EVIDENCE - 1] + "…"
+    evidence = line if len(line) <= _LONGEST_EVIDENCE else line[: _LONGEST_EVIDENCE - 1] + "…"
+    return Fate(failed=True, kind=kind, evidence=evidence)

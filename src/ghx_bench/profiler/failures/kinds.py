@@ -78,13 +78,14 @@ _LONGEST = 2_000
 
 
 def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
-    """Say what kind of failure a message speaks of, given that it is the message of a failure.
+    """Return what kind of failure a message speaks of, given that it is the message of a failure.
 
-    An HTTP status decides where there is one, except that a service also refuses with 403 whoever asks too often. Then
+    An HTTP status decides where there is one, except that 403 is also what clients get that ask too often. Then
     the words decide, the most telling first, and at last the exit code, where it has a meaning of its own.
     """
     message = message[:_LONGEST].replace("_", " ")
-    status = _status_in(message)
+    match = _STATUS.search(message)
+    status = next((int(digits) for digits in match.groups() if digits), None) if match else None
     if status is not None and _RATE_LIMIT.search(message):
         return FailureKind.RATE_LIMIT
     if status in _BY_STATUS:
@@ -93,8 +94,3 @@ def kind_of(message: str, *, exit_code: int | None = None) -> FailureKind:
         if pattern.search(message):
             return kind
     return _BY_EXIT_CODE.get(exit_code or 0, FailureKind.UNKNOWN)
-
-
-def _status_in(message: str) -> int | None:
-    match = _STATUS.search(message)
-    return next((int(digits) for digits in match.groups() if digits), None) if match else None

@@ -1,6 +1,6 @@
 """What kind of answer a call asked for, which decides how far the words in it can be trusted to be its own.
 
-Whoever prints a log file gets errors to read, and nothing failed; the same lines from a build mean that it failed.
+A command that prints a log file shows errors, and nothing failed; the same lines from a build mean that it failed.
 """
 
 import re
@@ -10,8 +10,7 @@ from itertools import islice
 
 from ghx_bench.profiler.shell.calls import script_of
 from ghx_bench.profiler.shell.command import Command, Script
-from ghx_bench.profiler.shell.names import leading_words
-from ghx_bench.profiler.shell.vocabulary import FILTERS, GLUE, words_in
+from ghx_bench.profiler.shell.names import FILTERS, GLUE, leading_words, words_in
 from ghx_bench.profiler.trace import ToolCallEvent
 
 
@@ -64,12 +63,12 @@ class Scene:
     last_program: str = ""
 
     def answers_with(self, exit_code: int) -> bool:
-        """Say whether the exit code is an answer, such as that a search found nothing, and not a failure."""
+        """Return whether the exit code is an answer, such as that a search found nothing, and not a failure."""
         return exit_code == 1 and self.last_program in _ANSWERS_WITH_ONE
 
 
 def scene_of(call: ToolCallEvent) -> Scene:
-    """Say who may have printed the output of a call."""
+    """Return who may have printed the output of a call."""
     script = script_of(call)
     if script is not None:
         return _shell_scene(script)

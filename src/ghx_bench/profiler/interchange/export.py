@@ -16,7 +16,7 @@ from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
 from ghx_bench.profiler.interchange.otel import SCOPE, to_otlp
 from ghx_bench.profiler.interchange.trajectory import OURS
-from ghx_bench.profiler.reports.sources import Source, open_run
+from ghx_bench.profiler.reports.data.sources import Source, open_run
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace

@@ -17,7 +17,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Paragraph:
     """A paragraph."""
 
     text: str
@@ -31,7 +31,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001 - the report's word; the builtin is not used here
+class Caution:
     """What must be known before anything else is read."""
 
     text: str
@@ -47,7 +47,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Text that leads to another file of the report, by its path from the report's folder."""
+    """Paragraph that leads to another file of the report, by its path from the report's folder."""
 
     text: str
     path: str
@@ -69,7 +69,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Conclusion:
     """One conclusion: a word, its tone, the sentence that says what it rests on."""
 
     word: str
@@ -78,10 +78,10 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class Conclusions:
     """Conclusions, the most important first."""
 
-    verdicts: tuple[Verdict, ...]
+    conclusions: tuple[Conclusion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Figure:
     chart: Chart
 
 
-Block = Text | Note | Warning | Quote | Table | Verdicts | Figure
+Block = Paragraph | Note | Caution | Quote | Table | Conclusions | Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

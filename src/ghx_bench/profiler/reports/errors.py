@@ -41,5 +41,5 @@ class MissingFramesError(OperationError):
 
 
 def unwritable(path: Path, error: OSError) -> ReportDirectoryError:
-    """Say in one line why a report cannot be written."""
+    """Return the error that says in one line why a report cannot be written."""
     return ReportDirectoryError(f"{path}: {error.strerror or error}; choose another folder with --output-dir")

@@ -6,16 +6,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from ghx_bench.profiler.reports.data import write_file
 from ghx_bench.profiler.reports.errors import unwritable
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write one file of a report, or say in one line why not; a report can be made again, so nothing is synced."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
 
 Format = Literal["html", "markdown", "data", "parquet"]
 FORMATS: tuple[Format, ...] = ("html", "markdown", "data")
 """What is written unless something else is asked for; `data` has a Parquet file too, where that can be written."""
-
 LIST = "files.txt"
 """Names every file that reports have written here, one a line: what may be removed when a report is made again."""
-
 _OWN: dict[Format, re.Pattern[str]] = {
     "html": re.compile(r"index\.html|sessions/(?:[^/]+/)*[^/]+\.html"),
     "markdown": re.compile(r"report\.md|analysis\.md|charts/[^/]+\.svg"),
@@ -66,6 +73,7 @@ class ReportFolder:
             if self._list is None:
                 self.path.mkdir(parents=True, exist_ok=True)
                 self._earlier = list(self._listed())
+                # Line by line: a report that is killed has named what it wrote.
                 self._list = (self.path / LIST).open("a", encoding="utf-8", buffering=1)
             self._list.write(f"{name}\n")
         except OSError as error:

@@ -1,6 +1,6 @@
 """A report: everything known of a run, for people and for programs, in one folder."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,34 +8,57 @@ from pydantic import JsonValue
 
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.problems import plural
-from ghx_bench.profiler.reports.conclusions import differences, glance, verdicts
-from ghx_bench.profiler.reports.conditions import conditions
-from ghx_bench.profiler.reports.controls import alarms
-from ghx_bench.profiler.reports.data import has_frames, require_frames, write_frame, write_rows, write_summary
-from ghx_bench.profiler.reports.document import Document, Section, Table, Text
+from ghx_bench.profiler.metric_table import METRICS, MetricTable
+from ghx_bench.profiler.reports.data.controls import alarms
+from ghx_bench.profiler.reports.data.material import Material, gather
+from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
+from ghx_bench.profiler.reports.data.sources import open_sources
+from ghx_bench.profiler.reports.data.tally import SessionChoice
+from ghx_bench.profiler.reports.document import Document, Paragraph, Section, Table
 from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
 from ghx_bench.profiler.reports.folder import FORMATS, Format, ReportFolder
-from ghx_bench.profiler.reports.grid import Grid
-from ghx_bench.profiler.reports.markdown import chart_path, to_markdown
-from ghx_bench.profiler.reports.material import Material, gather
-from ghx_bench.profiler.reports.page import to_page
-from ghx_bench.profiler.reports.proof import banner
-from ghx_bench.profiler.reports.reading import parts_of
-from ghx_bench.profiler.reports.rendering import chart_bundle, chart_svg
+from ghx_bench.profiler.reports.render.charts import chart_bundle, chart_svg
+from ghx_bench.profiler.reports.render.data_files import (
+    has_frames,
+    require_frames,
+    summary_of,
+    write_frame,
+    write_rows,
+    write_summary,
+)
+from ghx_bench.profiler.reports.render.html import to_page
+from ghx_bench.profiler.reports.render.markdown import chart_path, to_markdown
+from ghx_bench.profiler.reports.render.session_page import write_session_pages
 from ghx_bench.profiler.reports.sections import (
+    conditions,
+    cost,
+    differences,
     distributions,
     failures,
     findings,
-    metric_grids,
+    glance,
     reliability,
     scenarios,
-    session_table,
     sessions,
-    spending,
+    verdicts,
 )
-from ghx_bench.profiler.reports.sources import open_sources
-from ghx_bench.profiler.reports.summary import summary_of
-from ghx_bench.profiler.reports.tally import SessionChoice
+
+SECTIONS: tuple[Callable[[Material], Section], ...] = (
+    verdicts.section,
+    glance.section,
+    differences.section,
+    distributions.section,
+    reliability.section,
+    cost.section,
+    scenarios.section,
+    failures.section,
+    findings.section,
+    sessions.section,
+    conditions.section,
+)
+"""The sections in the order of the page."""
+
+_SECTIONS_WITHOUT_ROWS = (verdicts.section, conditions.section)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +80,30 @@ def generate_report(
     output_dir: Path | None = None,
     sessions: SessionChoice = "failures",
     formats: Collection[Format] = FORMATS,
+    metrics: MetricTable = METRICS,
+    read: ReadRows | None = None,
 ) -> ReportResult:
     """Write a report on run directories and files of rows; several runs with common modes are compared.
 
     Goes to `report/` in the first run unless `output_dir` names another folder. The same rows make the same bytes;
     `generated_at`, now unless given, is the one thing that comes from outside. Reads files alone, and fetches nothing.
+
+    `metrics` names and explains the metrics of the rows. `read` are the rows of these runs and files where a command
+    has read them already, with `read_sources`: then they, and the sessions chosen then, are not read again.
     """
     generated_at = generated_at or timestamp(SystemClock().now())
     if "parquet" in formats:
         require_frames()
-    sources = open_sources(runs, results)
-    with ReportFolder(_directory(output_dir, runs), formats) as folder:
-        material = gather(sources, choice=sessions if "html" in formats else "none", write_page=folder.write)
-        grids = metric_grids(material)
-        summary = summary_of(material, grids, generated_at=generated_at)
+    sources = open_sources(runs, results) if read is None else read.arrangement.sources
+    directory = _directory(output_dir, runs)
+    # Read before the folder is touched: rows that cannot be read leave an earlier report as it is.
+    if read is None:
+        read = read_sources(sources, choice=sessions if "html" in formats else "none")
+    with ReportFolder(directory, formats) as folder:
+        material = gather(read, write_session_pages(read, folder.write), metrics)
+        summary = summary_of(material, generated_at=generated_at)
         if "html" in formats or "markdown" in formats:
-            _write_documents(folder, _document(material, grids, generated_at), material, formats)
+            _write_documents(folder, _document(material, generated_at), material, formats)
         _write_data(folder, material, summary, formats)
     remarks = (*material.notes, material.findings.gap if material.findings.commands else None)
     return ReportResult(
@@ -111,43 +142,24 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
     return output_dir
 
 
-def _document(material: Material, grids: Mapping[str, Grid], generated_at: str) -> Document:
+def _document(material: Material, generated_at: str) -> Document:
     seen = material.observations
     labels = ", ".join(source.label for source in material.sources)
+    # A mode that several runs have in common is counted once.
+    modes = plural(len({arm.mode for arm in material.arms}), "mode")
+    runs = f" in {plural(len(material.sources), 'run')}" if material.is_before_and_after else ""
     size = (
-        f"{plural(len(seen), 'row')}: {_modes(material)}, "
+        f"{plural(len(seen), 'row')}: {modes}{runs}, "
         f"{plural(len(seen.scenario.known), 'scenario')}, {plural(len(seen.model.known), 'model')} "
         f"({', '.join(seen.model.known)})"
     )
     return Document(
         title=f"Report on {labels}",
         subtitle=size,
-        banner=banner(material),
-        sections=(verdicts(material), *(_evidence(material, grids) if len(seen) else ()), conditions(material)),
+        banner=verdicts.banner(material),
+        sections=tuple(section(material) for section in (SECTIONS if len(seen) else _SECTIONS_WITHOUT_ROWS)),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(seen), 'row')}.",
         alarms=tuple(alarms(material.objections)),
-    )
-
-
-def _modes(material: Material) -> str:
-    """Count the modes; those that several runs have in common, once."""
-    if not material.is_before_and_after:
-        return plural(len(material.modes), "mode")
-    modes = {parts_of(mode)[0] for mode in material.modes}
-    return f"{plural(len(modes), 'mode')} in {plural(len(material.sources), 'run')}"
-
-
-def _evidence(material: Material, grids: Mapping[str, Grid]) -> tuple[Section, ...]:
-    return (
-        glance(material),
-        differences(material),
-        distributions(material, grids),
-        reliability(material),
-        spending(material, grids),
-        scenarios(material, grids),
-        failures(material),
-        findings(material),
-        sessions(material),
     )
 
 
@@ -164,7 +176,7 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
 
 
 def _session_list(material: Material) -> Document:
-    table = session_table(material, below="sessions/")
+    table = sessions.session_table(material, below="sessions/")
     section = Section(id="sessions", title="Pages", blocks=(table,))
     size = plural(len(material.pages), "session")
     return Document(
@@ -180,20 +192,20 @@ def _session_list(material: Material) -> Document:
 def _analysis(material: Material) -> Document:
     """Return everything the analyzers found, mode by mode."""
     found = material.findings
-    lines = tuple(found.everything(material.modes))
+    lines = tuple(found.everything(material.arms))
     table = Table(
         caption="Averages, or how often a word was found; n sessions each",
-        headers=("finding", *material.modes),
+        headers=("finding", *material.arm_names),
         rows=lines,
         is_text=True,
     )
-    everything = Section(id="everything", title="All findings", blocks=(table,) if lines else (Text(found.gap),))
-    counted = ", ".join(f"{mode} {found.sessions[mode]}" for mode in material.modes)
+    everything = Section(id="everything", title="All findings", blocks=(table,) if lines else (Paragraph(found.gap),))
+    counted = ", ".join(f"{arm} {found.sessions[arm]}" for arm in material.arms)
     return Document(
         title="Analysis of sessions",
         subtitle=f"Analyzed sessions by mode: {counted or 'none'}",
-        banner=banner(material),
-        sections=(findings(material), everything),
+        banner=verdicts.banner(material),
+        sections=(findings.section(material), everything),
         footer="They describe these sessions; no test was made.",
         alarms=tuple(alarms(material.objections)),
     )

@@ -1,38 +1,28 @@
 """Numbers as people read them: with their unit, and the word unknown where nothing is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ghx_bench.profiler.stats.magnitudes import reduction_words
-from ghx_bench.profiler.stats.records import Estimate, SuccessRate, Unit
+from ghx_bench._base.problems import plural
+from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
+from ghx_bench.profiler.stats.plan import Target
+from ghx_bench.profiler.stats.records import Estimate, ModeComparison, SuccessRate, Unit
+from ghx_bench.profiler.stats.scales import reduction_words
 
 UNKNOWN = "unknown"
 
-_NAMES = {
-    "success": "success",
-    "tokens_active": "active tokens",
-    "tokens_total": "total tokens",
-    "latency_wall_ms": "wall time",
-    "cost_total_usd": "cost",
-    "tool_calls_total": "tool calls",
-    "agent_turns": "turns",
-}
 
-
-def metric_name(metric: str) -> str:
-    """Return the name of a metric for people."""
-    return _NAMES.get(metric, metric)
-
-
-def amount(metric: str, value: float | None) -> str:
-    """Return a value of a metric with its unit."""
+def amount(value: float | None, unit: str) -> str:
+    """Return a value with its unit."""
     if value is None:
         return UNKNOWN
-    if metric.endswith("_ms"):
-        return f"{value:z,.0f} ms"
-    if metric.endswith("_usd"):
-        text = f"${abs(value):,.4f}"
-        return f"-{text}" if value < 0 and text != "$0.0000" else text
-    return _plain(value)
+    match unit:
+        case "ms":
+            return f"{value:z,.0f} ms"
+        case "USD":
+            text = f"${abs(value):,.4f}"
+            return f"-{text}" if value < 0 and text != "$0.0000" else text
+        case _:
+            return f"{_plain(value)} {unit}".rstrip()
 
 
 def _plain(value: float) -> str:
@@ -62,11 +52,11 @@ def confidence_of(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
-def bounds(metric: str, low: float | None, high: float | None) -> str:
+def bounds(low: float | None, high: float | None, unit: str) -> str:
     """Return an interval; a missing bound is an open end."""
     if low is None and high is None:
         return "no interval"
-    return f"{'?' if low is None else amount(metric, low)} to {'?' if high is None else amount(metric, high)}"
+    return f"{'?' if low is None else amount(low, unit)} to {'?' if high is None else amount(high, unit)}"
 
 
 def rate(success: SuccessRate) -> str:
@@ -76,12 +66,12 @@ def rate(success: SuccessRate) -> str:
     return f"{success.k}/{success.n} ({percent(success.low)} to {percent(success.high)})"
 
 
-def estimate(metric: str, value: Estimate) -> str:
+def estimate(value: Estimate, unit: str) -> str:
     """Return an estimate with its interval, its n, or the reason why something is missing."""
     if value.estimate is None:
         return f"{UNKNOWN}: {value.reason or 'no rows'}"
-    interval = value.reason if value.low is None and value.high is None else bounds(metric, value.low, value.high)
-    return f"{amount(metric, value.estimate)} ({interval}; n {value.n})"
+    interval = value.reason if value.low is None and value.high is None else bounds(value.low, value.high, unit)
+    return f"{amount(value.estimate, unit)} ({interval}; n {value.n})"
 
 
 def reduction(value: float | None, unit: Unit) -> str:
@@ -102,3 +92,20 @@ _SMALLEST = 0.0001
 def counts(causes: Mapping[str, int]) -> str:
     """Return counts by cause in one phrase."""
     return ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in sorted(causes.items()))
+
+
+def other_target(target: Target) -> Target:
+    """Return the target that the plan did not choose."""
+    return "population" if target == "suite" else "suite"
+
+
+def describe_family(comparisons: Sequence[ModeComparison]) -> str:
+    """Return which tests were adjusted together: one that left makes the rest easier to show."""
+    first = comparisons[0]
+    size, planned = first.family_size, first.family_planned
+    silent = size - sum(each.p is not None for each in comparisons)
+    name = FAMILY_NAMES[first.adjustment]
+    members = f" ({silent} without a p-value, counted as p = 1)" if silent else ""
+    if size == planned:
+        return f"{name} over {plural(planned, 'test')}{members}."
+    return f"{name} over {size} of {plural(planned, 'test')}{members}; {planned - size} could not be estimated."

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from ghx_bench.profiler.shell.command import Command, Script
-from ghx_bench.profiler.shell.names import CommandResolver, resolve_command
+from ghx_bench.profiler.shell.names import FILTERS, GLUE, WORD_MAKERS, CommandResolver, resolve_command
 from ghx_bench.profiler.shell.parsing import parse_shell, script_of_words
-from ghx_bench.profiler.shell.vocabulary import FILTERS, GLUE, WORD_MAKERS
 from ghx_bench.profiler.trace import ToolCallEvent
 
 _SHELL_WORDS = frozenset({"bash", "sh", "zsh", "shell", "terminal", "cmd", "command", "exec", "console"})

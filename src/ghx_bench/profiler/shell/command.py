@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One program (or builtin, or function of somebody else's) that is run, with its words as the shell reads them.
+    """One program (or builtin, or function from elsewhere) that is run, with its words as the shell reads them.
 
     Quotes and escapes are gone from the words; what only the running shell knows, such as `$HOME` or `$(date)`, stands
     there as it was written. Environment prefixes, redirections and wrappers such as `sudo` are not part of it.

@@ -1,21 +1,111 @@
 """Reading shell text down to the commands it runs, with the grammar of tree-sitter-bash."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from ghx_bench.profiler.shell.bounds import within_bounds
 from ghx_bench.profiler.shell.command import Command, Script
-from ghx_bench.profiler.shell.words import ansi_c_quoted, double_quoted, plain
-from ghx_bench.profiler.shell.wrappers import REPEATERS, Text, behind, found_commands, reads_script_from_input
+from ghx_bench.profiler.shell.wrappers import REPEATERS, ShellText, behind, found_commands, reads_script_from_input
+
+_ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r'\\([$`"\\]|\n)')
+_ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
+_ANSI_C_LETTERS: Mapping[str, str] = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
+
+
+def plain(text: str) -> str:
+    r"""Read a bare word: `a\ b` is `a b`, and a line that ends in a backslash goes on."""
+    return _ESCAPED.sub(_kept, text)
+
+
+def double_quoted(text: str) -> str:
+    """Read what stands between double quotes; expansions stay as they are."""
+    return _ESCAPED_IN_QUOTES.sub(_kept, text)
+
+
+def ansi_c_quoted(text: str) -> str:
+    r"""Read what stands between `$'` and `'`, where `\n` is a line break."""
+    return _ANSI_C.sub(_ansi_c, text)
+
+
+def _kept(match: re.Match[str]) -> str:
+    return "" if match[1] == "\n" else match[1]
+
+
+def _ansi_c(match: re.Match[str]) -> str:
+    escape = match[1]
+    if escape[0] in "xu" and len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    if escape[0] in "01234567":
+        return chr(int(escape, 8))
+    return _ANSI_C_LETTERS.get(escape, escape)
+
+
+LONGEST = 8_192
+"""Characters that are handed to the parser; error recovery takes time that grows faster than the text."""
+MOST_STRUCTURE = 600
+"""Brackets and operators that are handed to the parser, for the same reason."""
+_STRUCTURE = re.compile(r"[()<>|&;{}$`\[\]=]")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^'"\\]+|.""", re.DOTALL)
+_HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_]\w*))")
+_KEPT = 64
+_LONGEST_WORD = re.compile(r"(\S{512})\S+")
+
+
+def within_bounds(text: str) -> tuple[str, bool]:
+    """Return text that is safe to parse, and whether it is all of it.
+
+    Text within the bounds comes back as it is. Otherwise the data in it is shortened first, which is the bodies of
+    here-documents and long quotations, so that the commands behind them are still seen; then the rest is cut off.
+    """
+    text = text.replace("\0", " ")
+    if len(text) <= LONGEST and sum(1 for _ in _STRUCTURE.finditer(text)) <= MOST_STRUCTURE:
+        return text, True
+    unquoted = _QUOTED.sub(_shortened, "".join(_without_bodies(text[: LONGEST * 64])))
+    return _cut(_LONGEST_WORD.sub(r"\1", unquoted)), False
+
+
+def _cut(text: str) -> str:
+    text = text[:LONGEST]
+    for count, match in enumerate(_STRUCTURE.finditer(text)):
+        if count == MOST_STRUCTURE:
+            return text[: match.start()]
+    return text
+
+
+def _without_bodies(text: str) -> Iterator[str]:
+    """Yield the lines of the text without the bodies of here-documents."""
+    lines = text.splitlines(keepends=True)
+    last_seen = {line.strip(): at for at, line in enumerate(lines)}
+    at = 0
+    while at < len(lines):
+        yield lines[at]
+        opened = [next(filter(None, match.groups())) for match in _HEREDOC.finditer(lines[at])]
+        at += 1
+        for delimiter in opened:
+            # Only where it is closed: `<<` also stands in arithmetic and in quotations.
+            if last_seen.get(delimiter, -1) < at:
+                continue
+            while lines[at].strip() != delimiter:
+                at += 1
+            yield lines[at]
+            at += 1
+
+
+def _shortened(match: re.Match[str]) -> str:
+    token = match[0]
+    if token[0] not in "'\"" or len(token) <= _KEPT + 2:
+        return token
+    return token[0] + re.sub(r"[^\w\s./:-]", "", token[1 : 1 + _KEPT]) + token[0]
+
 
 if TYPE_CHECKING:  # loaded when the first shell text is read, and not with the profiler
     from tree_sitter import Language, Node, Tree
 
     Step = Callable[[], None] | tuple[Node, "_Context"]
     """What there is to do: a node to look into, or something to note once all before it is done."""
-
 MOST_COMMANDS = 200
 _DEEPEST = 8
 """Shells within shells, functions within functions, wrappers within wrappers."""
@@ -120,7 +210,7 @@ class _Reader:
                 self.commands.append(command)
                 for found in found_commands(words) if command.program == "find" else ():
                     self.run(found, context.deeper())
-            case Text(source):
+            case ShellText(source):
                 self.read(source, context.deeper())
             case inside:
                 self.run(inside, context.deeper())
@@ -143,7 +233,9 @@ class _Reader:
             case "redirected_statement":
                 yield from self._redirected(source, node, context)
             case "function_definition":
-                yield from self._defined(source, node)
+                name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+                if name is not None and body is not None:
+                    yield lambda: self.functions.update({source.text(name): (source, body)})
             case "pipeline":
                 for stage, child in enumerate(node.named_children):
                     yield child, replace(context, piped=context.piped or stage > 0)
@@ -177,7 +269,9 @@ class _Reader:
         """Yield what must be known before the statement can start, the statement, and what stands behind `<<EOF`."""
         body, redirects = node.child_by_field_name("body"), node.children_by_field_name("redirect")
         for redirect in redirects:
-            yield from ((part, context) for part in _data_parts(redirect))
+            is_heredoc = redirect.type == "heredoc_redirect"
+            parts = [part for part in redirect.named_children if part.type in _HEREDOC_DATA]
+            yield from ((part, context) for part in (parts if is_heredoc else [redirect]))
         if body is not None and body.type == "command":
             yield from self._command(source, body, context, node)
         elif body is not None:
@@ -190,11 +284,6 @@ class _Reader:
                     if part.type not in _HEREDOC_DATA:
                         yield part, replace(context, piped=context.piped or part.type == "pipeline")
 
-    def _defined(self, source: _Source, node: "Node") -> "Iterator[Step]":
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is not None and body is not None:
-            yield lambda: self.functions.update({source.text(name): (source, body)})
-
     def _look_for_fallback(self, node: "Node") -> None:
         self.has_fallback |= any(child.type == "||" for child in node.children)
 
@@ -202,12 +291,6 @@ class _Reader:
 def _children(node: "Node", context: _Context) -> "Iterator[Step]":
     for child in node.named_children:
         yield child, context
-
-
-def _data_parts(redirect: "Node") -> "list[Node]":
-    if redirect.type != "heredoc_redirect":
-        return [redirect]
-    return [part for part in redirect.named_children if part.type in _HEREDOC_DATA]
 
 
 def _words(source: _Source, command: "Node") -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ghx_bench.profiler.shell.vocabulary import words_in
+from ghx_bench.profiler.shell.names import words_in
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash"})
 REPEATERS = frozenset({"xargs", "parallel", "watch"})
@@ -65,13 +65,13 @@ _WRAPPERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ShellText:
     """Shell text that a command hands to a shell."""
 
     source: str
 
 
-Inside = tuple[str, ...] | Text
+Inside = tuple[str, ...] | ShellText
 
 
 def behind(words: tuple[str, ...]) -> Inside | None:
@@ -80,7 +80,7 @@ def behind(words: tuple[str, ...]) -> Inside | None:
     if program in SHELLS:
         return _script_of_shell(words)
     if program == "eval":
-        return Text(" ".join(words[1:])) if len(words) > 1 else None
+        return ShellText(" ".join(words[1:])) if len(words) > 1 else None
     if program in _FOR_A_SHELL:
         return _text_behind_c(words)
     wrapper = _WRAPPERS.get(program)
@@ -92,7 +92,7 @@ def _as_handed_on(program: str, words: tuple[str, ...]) -> Inside | None:
     """Return what a wrapper makes of the words behind it before it runs them."""
     match program:
         case "watch":
-            return Text(" ".join(words))  # it hands its words to a shell
+            return ShellText(" ".join(words))  # it hands its words to a shell
         case "parallel":
             return _text_for_parallel(words)
         case "uvx":
@@ -112,14 +112,14 @@ def found_commands(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def reads_script_from_input(words: tuple[str, ...]) -> bool:
-    """Say whether the command is a shell that runs what it reads, as in `bash <<EOF` or `sh -s`."""
+    """Return whether the command is a shell that runs what it reads, as in `bash <<EOF` or `sh -s`."""
     if words[0].rsplit("/", 1)[-1] not in SHELLS:
         return False
     rest = words[1:]
     return not rest or "-s" in rest or all(word.startswith("-") and "c" not in word for word in rest)
 
 
-def _script_of_shell(words: tuple[str, ...]) -> Text | None:
+def _script_of_shell(words: tuple[str, ...]) -> ShellText | None:
     """Return the text behind `-c`, also as in `bash -lc '...'`, `bash -o pipefail -c '...'`, `bash -c -- '...'`."""
     at, has_text = 1, False
     while at < len(words) and words[at][:1] in {"-", "+"}:
@@ -129,23 +129,23 @@ def _script_of_shell(words: tuple[str, ...]) -> Text | None:
         at += 2 if takes_value else 1
         if word == "--":
             break
-    return Text(words[at]) if has_text and at < len(words) else None
+    return ShellText(words[at]) if has_text and at < len(words) else None
 
 
-def _text_behind_c(words: tuple[str, ...]) -> Text | None:
+def _text_behind_c(words: tuple[str, ...]) -> ShellText | None:
     """Return what `su -c '...'`, `su bob -c '...'` or `script -qec '...' log` hand to a shell."""
     for word, following in itertools.pairwise(words):
         if word in {"--command", "--session-command"} or _OPTIONS_WITH_C.fullmatch(word):
-            return Text(following)
-    return next((Text(word.partition("=")[2]) for word in words if word.startswith("--command=")), None)
+            return ShellText(following)
+    return next((ShellText(word.partition("=")[2]) for word in words if word.startswith("--command=")), None)
 
 
-def _text_for_parallel(words: tuple[str, ...]) -> Text | None:
+def _text_for_parallel(words: tuple[str, ...]) -> ShellText | None:
     """Return the command that is run for every operand behind `:::`; without one, the operands are commands."""
     end = next((at for at, word in enumerate(words) if word in _OPERANDS_OF_PARALLEL), len(words))
     if end == 0:
-        return Text("\n".join(words[1:])) if words[0].startswith(":::") and len(words) > 1 else None
-    return Text(" ".join(words[:end]))
+        return ShellText("\n".join(words[1:])) if words[0].startswith(":::") and len(words) > 1 else None
+    return ShellText(" ".join(words[:end]))
 
 
 def _command_behind(words: tuple[str, ...], wrapper: _Wrapper, *, is_env: bool) -> Inside | None:
@@ -155,13 +155,13 @@ def _command_behind(words: tuple[str, ...], wrapper: _Wrapper, *, is_env: bool) 
         if word in wrapper.answers:
             return None
         if is_env and word in {"-S", "--split-string"}:
-            return Text(" ".join(words[at + 1 :]))
+            return ShellText(" ".join(words[at + 1 :]))
         if word == "--":
             at += 1
         elif word.startswith("-") and len(word) > 1:
             at += 2 if word in wrapper.with_value else 1
             continue
-        elif _is_assignment(word):
+        elif word.partition("=")[0].isidentifier() and "=" in word:  # an assignment, as behind `env`
             at += 1
             continue
         rest = words[at + operands :]
@@ -170,8 +170,3 @@ def _command_behind(words: tuple[str, ...], wrapper: _Wrapper, *, is_env: bool) 
 
 
 _OPTIONS_WITH_C = re.compile("-[a-zA-Z]*c")
-
-
-def _is_assignment(word: str) -> bool:
-    name, equals, _ = word.partition("=")
-    return bool(equals) and name.isidentifier()

@@ -11,13 +11,14 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
     from ghx_bench.profiler.stats.bootstrap import bootstrap_ci, bootstrap_reduction_ci
     from ghx_bench.profiler.stats.comparison import compare_all_modes, compare_modes
     from ghx_bench.profiler.stats.descriptive import (
+        cliffs_delta,
         clustered_mean,
         clustered_standard_error,
         compute_descriptive,
+        hedges_g,
         median_interval,
     )
     from ghx_bench.profiler.stats.drift import drift_over_run
-    from ghx_bench.profiler.stats.effects import cliffs_delta, cohens_d, hedges_g
     from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
     from ghx_bench.profiler.stats.noise import assumed_amounts, assumed_rates, pilot_components
     from ghx_bench.profiler.stats.observations import Observations, observe
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
     from ghx_bench.profiler.stats.plan import AnalysisPlan
     from ghx_bench.profiler.stats.records import ModeComparison, ModeSummary
     from ghx_bench.profiler.stats.sample_size import plan_sample_size
-    from ghx_bench.profiler.stats.spend import cost_per_success
     from ghx_bench.profiler.stats.success import (
         clustered_wilson_interval,
         pass_at_k,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
         pass_hat_k,
         wilson_interval,
     )
-    from ghx_bench.profiler.stats.summary import summarize_metric, summarize_modes, summarize_success
+    from ghx_bench.profiler.stats.summary import cost_per_success, summarize_metric, summarize_modes, summarize_success
 
 __all__ = [
     "AnalysisPlan",
@@ -49,7 +49,6 @@ __all__ = [
     "clustered_mean",
     "clustered_standard_error",
     "clustered_wilson_interval",
-    "cohens_d",
     "compare_all_modes",
     "compare_modes",
     "compute_descriptive",
@@ -76,9 +75,9 @@ __getattr__, __dir__ = lazy_exports(
     {
         "bootstrap": "bootstrap_ci bootstrap_reduction_ci",
         "comparison": "compare_all_modes compare_modes",
-        "descriptive": "clustered_mean clustered_standard_error compute_descriptive median_interval",
+        "descriptive": "cliffs_delta clustered_mean clustered_standard_error compute_descriptive hedges_g "
+        "median_interval",
         "drift": "drift_over_run",
-        "effects": "cliffs_delta cohens_d hedges_g",
         "multiplicity": "benjamini_hochberg holm",
         "noise": "assumed_amounts assumed_rates pilot_components",
         "observations": "Observations observe",
@@ -86,8 +85,7 @@ __getattr__, __dir__ = lazy_exports(
         "plan": "AnalysisPlan",
         "records": "ModeComparison ModeSummary",
         "sample_size": "plan_sample_size",
-        "spend": "cost_per_success",
         "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
-        "summary": "summarize_metric summarize_modes summarize_success",
+        "summary": "cost_per_success summarize_metric summarize_modes summarize_success",
     },
 )

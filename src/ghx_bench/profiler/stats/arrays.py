@@ -1,5 +1,6 @@
-"""Numbers the way numpy wants them, and only finite ones."""
+"""Numbers the way numpy wants them: finite ones, and random ones that depend on what is computed, never on when."""
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,3 +28,15 @@ def as_floats(values: Values) -> FloatArray:
 def finite_or_none(value: float) -> float | None:
     """Return the value for a record: `None` where there is none, or no bound."""
     return float(value) if np.isfinite(value) else None
+
+
+def stable_hash(*names: str) -> int:
+    """Return the same 64 bits for the same names in every process, unlike `hash()`."""
+    # Lengths keep ("ab", "c") apart from ("a", "bc").
+    text = "".join(f"{len(name)}:{name}" for name in names)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def generator(seed: int, *names: str) -> np.random.Generator:
+    """Return the stream of random numbers that belongs to these names in this run."""
+    return np.random.default_rng(np.random.SeedSequence([abs(seed), stable_hash(*names)]))

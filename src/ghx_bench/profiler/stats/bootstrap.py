@@ -5,11 +5,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none
+from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none, generator
 from ghx_bench.profiler.stats.descriptive import is_negligible
 from ghx_bench.profiler.stats.distributions import normal_cdf, normal_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.randomness import generator
 from ghx_bench.profiler.stats.records import Estimate
 
 Method = Literal["bca", "percentile"]
@@ -52,13 +51,14 @@ def bootstrap_ci(
     that changes when one value is left out; where it does not (medians with ties), the percentile interval is given
     and named.
     """
+    # Sorted: the order of the values must not change what a seed draws.
     sample, name, reduce = np.sort(as_floats(values)), _name_of(statistic), _statistic(statistic)
     _check_options(method, confidence, resamples)
     estimate = float(reduce(sample)) if sample.size else None
     reason = _why_no_interval(sample)
     if estimate is None or reason is not None:
         return _without_interval(estimate, sample.size, confidence, f"bootstrap of the {name}", reason)
-    drawn = resampled(sample, reduce, resamples, generator(seed, "bootstrap", name))
+    drawn = resample(sample, reduce, resamples, generator(seed, "bootstrap", name))
     jackknifed = _jackknife(sample, reduce) if method == "bca" else None
     low, high, used = _interval(drawn, estimate, jackknifed, confidence)
     return Estimate(
@@ -84,7 +84,7 @@ def bootstrap_reduction_ci(
 ) -> Estimate:
     """Return by how many per cent A is below B, with its interval; positive when A is lower.
 
-    The samples are resampled independently of each other: right for repetitions of one scenario. Pooling several
+    The samples are resample independently of each other: right for repetitions of one scenario. Pooling several
     scenarios here would hide the pairing; `compare_modes` is for that.
     """
     first, second, reduce = np.sort(as_floats(a)), np.sort(as_floats(b)), _statistic(statistic)
@@ -97,8 +97,8 @@ def bootstrap_reduction_ci(
     if estimate is None or reason is not None:
         return _without_interval(estimate, size, confidence, f"bootstrap of the {name}", reason)
     drawn = _reduction_pct(
-        resampled(first, reduce, resamples, generator(seed, "reduction", "a")),
-        resampled(second, reduce, resamples, generator(seed, "reduction", "b")),
+        resample(first, reduce, resamples, generator(seed, "reduction", "a")),
+        resample(second, reduce, resamples, generator(seed, "reduction", "b")),
     )
     jackknifed = _jackknife_reduction(first, second, reduce) if method == "bca" else None
     low, high, used = _interval(drawn, estimate, jackknifed, confidence)
@@ -109,7 +109,7 @@ def bootstrap_reduction_ci(
 _FEWEST = 2
 
 
-def resampled(sample: FloatArray, reduce: Statistic, resamples: int, rng: np.random.Generator) -> FloatArray:
+def resample(sample: FloatArray, reduce: Statistic, resamples: int, rng: np.random.Generator) -> FloatArray:
     """Return the statistic of `resamples` resamples, holding a few million numbers at a time."""
     width = max(1, _CHUNK // sample.size)
     index_type = np.uint16 if sample.size <= np.iinfo(np.uint16).max else np.int64
@@ -120,7 +120,7 @@ def resampled(sample: FloatArray, reduce: Statistic, resamples: int, rng: np.ran
 
 
 def percentile_interval(drawn: FloatArray, confidence: float) -> tuple[float | None, float | None]:
-    """Return the middle `confidence` of resampled statistics; `None` for a bound at infinity."""
+    """Return the middle `confidence` of resample statistics; `None` for a bound at infinity."""
     # Nearest-rank: interpolation between a number and infinity would be NaN.
     low, high = np.quantile(drawn, ((1 - confidence) / 2, (1 + confidence) / 2), method="inverted_cdf")
     return finite_or_none(float(low)), finite_or_none(float(high))

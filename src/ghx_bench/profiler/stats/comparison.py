@@ -6,12 +6,16 @@ from functools import cache
 from importlib.metadata import version
 from itertools import combinations, product
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.stats.arrays import generator
+from ghx_bench.profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
 from ghx_bench.profiler.stats.multiplicity import benjamini_hochberg, holm
-from ghx_bench.profiler.stats.notes import notes_after, notes_before
 from ghx_bench.profiler.stats.observations import (
     SUCCESS,
+    ArmOrMode,
     Observations,
+    as_arm,
     headline_set,
     observe,
     pair_up,
@@ -20,7 +24,6 @@ from ghx_bench.profiler.stats.observations import (
 )
 from ghx_bench.profiler.stats.pairs import PairedSample, effect_sizes, variance_components
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.randomness import generator
 from ghx_bench.profiler.stats.records import (
     Adjustment,
     AnalysisSet,
@@ -31,27 +34,27 @@ from ghx_bench.profiler.stats.records import (
     Provenance,
     VarianceComponents,
 )
-from ghx_bench.profiler.stats.results import Adjusted, Finding, target_result
-from ghx_bench.profiler.stats.scales import Reading, is_amount, reading_of
-from ghx_bench.profiler.stats.targets import (
-    Curve,
-    Refusal,
-    population_curve,
-    suite_curve,
-)
-from ghx_bench.profiler.stats.verdicts import Question
+from ghx_bench.profiler.stats.results import Adjusted, TargetTest, target_result
+from ghx_bench.profiler.stats.scales import ReductionScale, is_amount, reduction_scale_of
+from ghx_bench.profiler.stats.verdicts import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")
 
 
 def compare_modes(
-    rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str, plan: AnalysisPlan, *, seed: int = 0
+    rows: Iterable[ProfileRow] | Observations,
+    a: ArmOrMode,
+    b: ArmOrMode,
+    metric: str,
+    plan: AnalysisPlan,
+    *,
+    seed: int = 0,
 ) -> ModeComparison:
     """Compare mode A with mode B on one metric, as a family of its own; reductions are positive when A is lower.
 
     Where several comparisons are made, use `compare_all_modes`: it adjusts for their number.
     """
-    draft = _examine(observe(rows), Question(a=a, b=b, metric=metric, plan=plan), seed)
+    draft = _examine(observe(rows), Question(a=as_arm(a), b=as_arm(b), metric=metric, plan=plan), seed)
     return _conclude(draft, _adjust_family([draft], "none")[0])
 
 
@@ -59,8 +62,8 @@ def compare_all_modes(
     rows: Iterable[ProfileRow] | Observations,
     plan: AnalysisPlan,
     *,
-    modes: Sequence[str] | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None,
+    modes: Sequence[ArmOrMode] | None = None,
+    pairs: Sequence[tuple[ArmOrMode, ArmOrMode]] | None = None,
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[ModeComparison, ...]:
@@ -71,30 +74,30 @@ def compare_all_modes(
     known anywhere are left away, unless they are primary: these were promised, and come out as not estimable.
     """
     observations = observe(rows)
-    modes = default_order(observations.mode.known) if modes is None else modes
+    arms = default_order(observations.arm.known) if modes is None else [as_arm(mode) for mode in modes]
     metrics = observations.metric_names if metrics is None else metrics
-    pairs = all_pairs(modes) if pairs is None else pairs
+    compared = all_pairs(arms) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
     families: tuple[tuple[Adjustment, Sequence[str]], ...] = (
         ("holm", plan.primary),
         ("benjamini-hochberg", [metric for metric in metrics if metric not in plan.primary]),
     )
     concluded: list[ModeComparison] = []
     for adjustment, members in families:
-        questions = [Question(a=a, b=b, metric=metric, plan=plan) for metric in members for a, b in pairs]
+        questions = [Question(a=a, b=b, metric=metric, plan=plan) for metric in members for a, b in compared]
         drafts = [_examine(observations, question, seed) for question in questions]
         adjusted = _adjust_family(drafts, adjustment)
         concluded += [_conclude(*each) for each in zip(drafts, adjusted, strict=True)]
     return tuple(concluded)
 
 
-def all_pairs(modes: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair each mode with every earlier one: the later is A."""
-    return [(later, earlier) for earlier, later in combinations(modes, 2)]
+def all_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    """Pair each arm with every earlier one: the later is A."""
+    return [(later, earlier) for earlier, later in combinations(arms, 2)]
 
 
-def default_order(modes: Iterable[str]) -> tuple[str, ...]:
-    """Return the modes in alphabetical order after `baseline`, which others are held against."""
-    return tuple(sorted(modes, key=lambda mode: (mode != "baseline", mode)))
+def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Return the arms in alphabetical order after `baseline`, which others are held against."""
+    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +107,8 @@ class _Examined:
     analysis_set: AnalysisSet
     left_out: tuple[LeftOut, ...]
     sample: PairedSample
-    reading: Reading
-    findings: Mapping[Target, Finding]
+    reductions: ReductionScale
+    tests: Mapping[Target, TargetTest]
     effects: EffectSizes
     variance: VarianceComponents
 
@@ -132,11 +135,11 @@ def _sets(metric: str) -> tuple[AnalysisSet, ...]:
 
 
 def _examine(observations: Observations, question: Question, seed: int) -> _Draft:
-    observations.require_modes(question.a, question.b)
+    observations.require_arms(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
         sample, left_out = pair_up(observations, question.a, question.b, question.metric, analysis_set)
-        # The same rows give the same findings: nothing is shuffled twice.
+        # The same rows give the same tests: nothing is shuffled twice.
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:
             reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
@@ -144,23 +147,19 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         else:
             examined = known or _examined(question, sample, _curves(question, sample, seed))
         if question.metric == SUCCESS and analysis_set == "intention-to-treat":
-            examined = _counting(examined, unmeasured_rows(observations, sample, question.a, question.b))
+            rows = sum(unmeasured_rows(observations, question.a, question.b, sample).values())
+            tests = {target: replace(test, counted_as_failures=rows) for target, test in examined.tests.items()}
+            examined = replace(examined, tests=tests)
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
     first = analyses[headline_set(question.metric)]
-    notes = notes_before(question, observations, first.sample, first.reading)
+    notes = notes_before(question, observations, first.sample, first.reductions)
     return _Draft(question=question, analyses=analyses, notes=notes, seed=seed)
 
 
-def _counting(examined: _Examined, rows: int) -> _Examined:
-    """Let the findings say how many rows they count as failures."""
-    findings = {target: replace(finding, counted_as_failures=rows) for target, finding in examined.findings.items()}
-    return replace(examined, findings=findings)
-
-
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
-    first, second = sorted((question.a, question.b))
-    # Shuffled from the same side whoever asks, so that swapping A and B changes signs and nothing else.
-    seen = sample if question.a == first else sample.swapped()
+    first, second = sorted(map(str, (question.a, question.b)))
+    # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
+    seen = sample if str(question.a) == first else sample.swapped()
     rng = generator(seed, question.metric, first, second)
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
@@ -169,18 +168,18 @@ def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target,
 
 
 def _examined(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
-    reading = reading_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
+    reductions = reduction_scale_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",
         left_out=(),
         sample=sample,
-        reading=reading,
-        findings={
-            target: Finding(question=question, target=target, sample=sample, reading=reading, curve=curve)
+        reductions=reductions,
+        tests={
+            target: TargetTest(question=question, target=target, sample=sample, reductions=reductions, curve=curve)
             for target, curve in curves.items()
         },
         effects=effect_sizes(sample),
-        variance=variance_components(sample, base=reading.base),
+        variance=variance_components(sample, base=reductions.base),
     )
 
 
@@ -188,11 +187,13 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
     """Adjust each view and each target as a family of its own; a member without a p-value counts as p = 1."""
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
     for view, target in product(range(_VIEWS), _TARGETS):
-        seen = _seen(drafts, view)
-        findings = {number: drafts[number].analyses[rows].findings[target] for number, rows in seen.items()}
-        members = {number: finding for number, finding in findings.items() if finding.is_member}
-        p_values = _adjust([finding.p or 1.0 for finding in members.values()], adjustment)
-        equivalences = _adjust([finding.equivalence_p or 1.0 for finding in members.values()], adjustment)
+        # Not every view makes sense for every metric: success among successes says nothing.
+        sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
+        seen: dict[int, AnalysisSet] = {number: each[view] for number, each in sets.items() if view < len(each)}
+        tests = {number: drafts[number].analyses[rows].tests[target] for number, rows in seen.items()}
+        members = {number: test for number, test in tests.items() if test.is_member}
+        p_values = _adjust([test.p or 1.0 for test in members.values()], adjustment)
+        equivalences = _adjust([test.equivalence_p or 1.0 for test in members.values()], adjustment)
         of_member = dict(zip(members, zip(p_values, equivalences, strict=True), strict=True))
         for number, rows in seen.items():
             p, equivalence = of_member.get(number, (1.0, 1.0))
@@ -201,15 +202,9 @@ def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dic
                 equivalence_p=equivalence,
                 adjustment=adjustment,
                 family_size=len(members),
-                family_planned=len(findings),
+                family_planned=len(tests),
             )
     return adjusted
-
-
-def _seen(drafts: Sequence[_Draft], view: int) -> dict[int, AnalysisSet]:
-    """Return which rows each comparison shows in one view, if the view makes sense for its metric."""
-    sets = {number: _sets(draft.question.metric) for number, draft in enumerate(drafts)}
-    return {number: each[view] for number, each in sets.items() if view < len(each)}
 
 
 def _adjust(p_values: Sequence[float], adjustment: Adjustment) -> tuple[float, ...]:
@@ -229,8 +224,8 @@ def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeCompariso
     first, others = analyses[rows], [each for name, each in analyses.items() if name != rows]
     headline, family = first.of(plan.target), adjusted[rows, plan.target]
     return ModeComparison(
-        a=question.a,
-        b=question.b,
+        a=str(question.a),
+        b=str(question.b),
         metric=question.metric,
         target=plan.target,
         analysis_set=rows,
@@ -267,9 +262,9 @@ def _versions() -> dict[str, str]:
 
 
 def _analysis(examined: _Examined, adjusted: Mapping[_Key, Adjusted]) -> PairedAnalysis:
-    sample, reading = examined.sample, examined.reading
+    sample, reductions = examined.sample, examined.reductions
     suite, population = (
-        target_result(examined.findings[target], adjusted[examined.analysis_set, target]) for target in _TARGETS
+        target_result(examined.tests[target], adjusted[examined.analysis_set, target]) for target in _TARGETS
     )
     return PairedAnalysis(
         analysis_set=examined.analysis_set,
@@ -278,9 +273,9 @@ def _analysis(examined: _Examined, adjusted: Mapping[_Key, Adjusted]) -> PairedA
         rows_b=sample.b.values.size,
         left_out=examined.left_out,
         scale=sample.scale,
-        unit=reading.unit,
-        center_a=reading.natural(reading.center_a) if sample.blocks else None,
-        center_b=reading.natural(reading.center_b) if sample.blocks else None,
+        unit=reductions.unit,
+        center_a=reductions.natural(reductions.center_a) if sample.blocks else None,
+        center_b=reductions.natural(reductions.center_b) if sample.blocks else None,
         suite=suite,
         population=population,
         effect_sizes=examined.effects,

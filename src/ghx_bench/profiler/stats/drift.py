@@ -16,7 +16,7 @@ _METHOD = "least squares on start order within scenario, model and mode, t"
 
 
 def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, confidence: float = 0.95) -> Drift:
-    """Say whether a metric rose or fell from the first start to the last, all else being equal.
+    """Return whether a metric rose or fell from the first start to the last, all else being equal.
 
     A slow drift of a model service hits all modes alike in an interleaved run; it still widens every interval, and
     in a sequential run it is mistaken for a difference between modes.
@@ -25,7 +25,10 @@ def drift_over_run(rows: Iterable[ProfileRow] | Observations, metric: str, *, co
     values = observations.column(metric, "per-protocol")
     known = ~np.isnan(values)
     y, scale = _on_scale(values[known], metric)
-    groups, order = _group_codes(observations)[known], observations.order[known]
+    factors = (observations.scenario, observations.agent, observations.model, observations.arm)
+    codes = np.ravel_multi_index([each.codes for each in factors], [max(1, len(each.known)) for each in factors])
+    groups, order = codes[known], observations.order[known]
+    # Each group spends a degree of freedom on its mean, the slope one more.
     fit = _fit(_within(order, groups), _within(y, groups), df=y.size - np.unique(groups).size - 1)
     if fit is None:
         return _unknown(metric, scale, y.size, confidence, "no scenario was repeated often enough in one mode")
@@ -71,11 +74,6 @@ def _on_scale(values: FloatArray, metric: str) -> tuple[FloatArray, Scale]:
     if metric != SUCCESS and values.size and values.min() > 0:
         return np.log(values), "log"
     return values, "raw"
-
-
-def _group_codes(observations: Observations) -> IntArray:
-    scenario, model, mode = observations.scenario, observations.model, observations.mode
-    return (scenario.codes * len(model.known) + model.codes) * len(mode.known) + mode.codes
 
 
 def _within(values: FloatArray, groups: IntArray) -> FloatArray:

@@ -15,6 +15,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust so that the chance of even one false finding in the family stays below alpha (Holm, step-down)."""
     p, order = _ordered(p_values)
     steps = np.arange(p.size, 0, -1)
+    # Never below the adjusted value of a smaller p: otherwise the less certain finding could be the one shown.
     return _in_place(np.maximum.accumulate(p * steps), order)
 
 

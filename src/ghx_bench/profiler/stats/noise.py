@@ -8,11 +8,19 @@ import numpy as np
 from ghx_bench._base.wire import Count
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headline_set, observe, pair_up
+from ghx_bench.profiler.stats.observations import (
+    SUCCESS,
+    ArmOrMode,
+    Observations,
+    as_arm,
+    headline_set,
+    observe,
+    pair_up,
+)
 from ghx_bench.profiler.stats.pairs import PairedSample, variance_components
 from ghx_bench.profiler.stats.plan import Target
 from ghx_bench.profiler.stats.records import Scale, VarianceComponents
-from ghx_bench.profiler.stats.scales import reading_of
+from ghx_bench.profiler.stats.scales import reduction_scale_of
 
 USUAL_WITHIN_CV = 0.3
 USUAL_BETWEEN_SD = 0.1
@@ -46,7 +54,12 @@ class RateNoise(VarianceComponents):
 
 
 def pilot_components(
-    rows: Iterable[ProfileRow] | Observations, a: str, b: str, metric: str, *, target: Target = "population"
+    rows: Iterable[ProfileRow] | Observations,
+    a: ArmOrMode,
+    b: ArmOrMode,
+    metric: str,
+    *,
+    target: Target = "population",
 ) -> VarianceComponents:
     """Read the noise of a comparison off a pilot run; two repetitions of two scenarios are the least.
 
@@ -55,9 +68,10 @@ def pilot_components(
     matter there.
     """
     observations = observe(rows)
-    observations.require_modes(a, b)
-    sample, _ = pair_up(observations, a, b, metric, headline_set(metric))
-    base = reading_of(sample, is_rate=metric == SUCCESS).base
+    arm_a, arm_b = as_arm(a), as_arm(b)
+    observations.require_arms(arm_a, arm_b)
+    sample, _ = pair_up(observations, arm_a, arm_b, metric, headline_set(metric))
+    base = reduction_scale_of(sample, is_rate=metric == SUCCESS).base
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         components = variance_components(sample, base=base)
     fewest, count = (2 if target == "population" else 1), len(sample.scenarios)

@@ -1,13 +1,15 @@
 """Rows as columns: read once, compared many times."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
@@ -18,41 +20,56 @@ from ghx_bench.profiler.stats.records import AnalysisSet, LeftOut, Scale
 SUCCESS = "success"
 _COST = "cost_total_usd"
 
+T = TypeVar("T", bound=Hashable)
+
+ArmOrMode = Arm | str
+"""One side of a comparison; the name of a mode stands for its rows of all agents and models."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Names:
-    """One name per row, as numbers that sort like the names."""
+class Factor(Generic[T]):
+    """One property of every row, such as its scenario, as numbers that sort like the names of its levels."""
 
-    known: tuple[str, ...]
+    known: tuple[T, ...]
     codes: IntArray
 
-    @classmethod
-    def of(cls, names: Sequence[str]) -> "Names":
-        """Number the names."""
-        known = tuple(sorted(set(names)))
-        numbers = {name: number for number, name in enumerate(known)}
-        return cls(known=known, codes=np.array([numbers[name] for name in names], dtype=np.int64))
+    def are(self, level: T) -> BoolArray:
+        """Mark the rows of this level."""
+        return self.codes == (self.known.index(level) if level in self.known else -1)
 
-    def are(self, name: str) -> BoolArray:
-        """Mark the rows of this name."""
-        return self.codes == (self.known.index(name) if name in self.known else -1)
+    def each(self) -> list[T]:
+        """Return the level of every row."""
+        return [self.known[code] for code in cast("list[int]", self.codes.tolist())]
 
-    def replaced(self, name: str, rows: BoolArray) -> "Names":
-        """Give these rows another name, which sorts behind all others."""
-        return Names(known=(*self.known, name), codes=np.where(rows, len(self.known), self.codes))
+    def replaced(self, level: T, rows: BoolArray) -> "Factor[T]":
+        """Give these rows another level, which sorts behind all others."""
+        return Factor(known=(*self.known, level), codes=np.where(rows, len(self.known), self.codes))
+
+
+def factor(levels: Sequence[T]) -> Factor[T]:
+    """Number the levels of one property, given for each row."""
+    known = tuple(sorted(set(levels), key=str))
+    numbers = {level: number for number, level in enumerate(known)}
+    return Factor(known=known, codes=np.array([numbers[level] for level in levels], dtype=np.int64))
+
+
+def as_arm(name: ArmOrMode) -> Arm:
+    """Return the arm that is meant."""
+    return name if isinstance(name, Arm) else Arm(mode=name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observations:
     """What the statistics see of rows. A number that is not known is NaN in here, and never leaves as one."""
 
-    scenario: Names
-    model: Names
-    mode: Names
+    scenario: Factor[str]
+    agent: Factor[str]
+    model: Factor[str]
+    arm: Factor[Arm]
     success: FloatArray
-    """1 or 0 for rows that were measured; NaN where nobody found out."""
+    """1 or 0 for rows that were measured; NaN where it was not found out."""
     was_measured: BoolArray
-    """Marks the rows that nobody but their agent is to answer for."""
+    """Marks the rows that neither model service, environment, scorer nor bench spoiled."""
     timed_out: BoolArray
     failures: tuple[str, ...]
     """Why a row's numbers may be missing: its cause."""
@@ -94,9 +111,9 @@ class Observations:
         return +counted
 
     @cached_property
-    def _reasons(self) -> Names:
+    def _reasons(self) -> Factor[str]:
         """Why each row has no value of a metric, should it have none."""
-        failure = Names.of(self.failures)
+        failure = factor(self.failures)
         # An agent's own failure explains a missing number only where nothing else is known of the row either.
         knows_something = np.zeros(len(self), dtype=np.bool_)
         for column in self.metrics.values():
@@ -105,20 +122,20 @@ class Observations:
         return failure.replaced("not recorded", ~is_explained)
 
     @cached_property
-    def _reasons_beside_failures(self) -> Names:
+    def _reasons_beside_failures(self) -> Factor[str]:
         """The same where only successes are looked at: failing is reason enough."""
-        failure = Names.of(self.failures)
+        failure = factor(self.failures)
         unnamed = self.was_measured & failure.are("")
         reasons = failure.replaced("did not succeed", unnamed & (self.success == 0))
         reasons = reasons.replaced("success not recorded", unnamed & np.isnan(self.success))
         usual = self._reasons
         known = (*reasons.known, *usual.known)
         codes = np.where(self.success == 1, usual.codes + len(reasons.known), reasons.codes)
-        return Names(known=known, codes=codes)
+        return Factor(known=known, codes=codes)
 
-    def why_no_values(self, mode: str, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
-        """Say why a mode, under the name it is called by, has no value in a set of rows; `None` if it has some."""
-        rows = self.mode.are(mode)
+    def why_no_values(self, arm: Arm, metric: str, analysis_set: AnalysisSet, *, called: str) -> str | None:
+        """Return why an arm, under the name it is called by, has no value in a set of rows; `None` if it has some."""
+        rows = self.arm.are(arm)
         if np.any(rows & ~np.isnan(self.column(metric, analysis_set))):
             return None
         if not np.any(rows & self.was_measured):
@@ -127,17 +144,20 @@ class Observations:
             return f"no row of {called} succeeded"
         return f"{metric} is not known in any row of {called}"
 
-    def require_modes(self, *modes: str) -> None:
-        """Refuse modes that no row has, and a mode against itself."""
-        for mode in modes:
-            if mode not in self.mode.known:
-                raise UnknownNameError("mode", mode, known=self.mode.known)
-        if len(set(modes)) < len(modes):
-            raise BadPairError(f"mode {modes[0]!r} is compared with itself; name two modes")
+    def require_arms(self, *arms: Arm) -> None:
+        """Refuse arms that no row has, and an arm against itself."""
+        for arm in arms:
+            if arm not in self.arm.known:
+                raise UnknownNameError("mode", str(arm), known=map(str, self.arm.known))
+        if len(set(arms)) < len(arms):
+            raise BadPairError(f"mode {str(arms[0])!r} is compared with itself; name two modes")
 
 
-def observe(rows: Iterable[ProfileRow] | Observations) -> Observations:
-    """Read the columns off rows; what has been read already is returned as it is."""
+def observe(rows: Iterable[ProfileRow] | Observations, *, arms: Sequence[Arm] | None = None) -> Observations:
+    """Read the columns off rows; what has been read already is returned as it is.
+
+    `arms` names the arm of each row, unless rows of one mode are one arm.
+    """
     if isinstance(rows, Observations):
         return rows
     rows = tuple(rows)
@@ -153,14 +173,15 @@ def observe(rows: Iterable[ProfileRow] | Observations) -> Observations:
                 column[number] = value
         spend[number] = _spend_usd(row, known.get(_COST))
     return Observations(
-        scenario=Names.of([row.scenario_id for row in rows]),
-        model=Names.of([row.model for row in rows]),
-        mode=Names.of([row.mode for row in rows]),
+        scenario=factor([row.scenario_id for row in rows]),
+        agent=factor([row.provider for row in rows]),
+        model=factor([row.model for row in rows]),
+        arm=factor([Arm(mode=row.mode) for row in rows] if arms is None else arms),
         success=np.array([_success(row) for row in rows], dtype=np.float64),
         was_measured=np.array([row.was_measured for row in rows], dtype=np.bool_),
         timed_out=np.array([row.completion_reason == "timeout" for row in rows], dtype=np.bool_),
         failures=tuple(_failure(row) for row in rows),
-        order=_start_order(rows),
+        order=start_order([(row.run_id, row.start_order, row.started_at) for row in rows]),
         spend_usd=spend,
         metrics=with_absent_categories(metrics),
     )
@@ -193,89 +214,110 @@ def headline_set(metric: str) -> AnalysisSet:
     return "intention-to-treat" if metric == SUCCESS else "per-protocol"
 
 
-def why_unpaired(observations: Observations, a: str, b: str, metric: str, analysis_set: AnalysisSet) -> str:
-    """Say why no scenario has values of both modes."""
-    of_a, of_b = (observations.why_no_values(mode, metric, analysis_set, called="either mode") for mode in (a, b))
+def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet) -> str:
+    """Return why no scenario has values of both arms."""
+    of_a, of_b = (observations.why_no_values(arm, metric, analysis_set, called="either mode") for arm in (a, b))
     if of_a is not None and of_a == of_b:
         return of_a
-    reasons = (observations.why_no_values(mode, metric, analysis_set, called=mode) for mode in (a, b))
+    reasons = (observations.why_no_values(arm, metric, analysis_set, called=str(arm)) for arm in (a, b))
     if told := " and ".join(filter(None, reasons)):
         return told
-    models_a, models_b = (set(observations.model.codes[observations.mode.are(mode)].tolist()) for mode in (a, b))
+    models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
     if not models_a & models_b:
         return f"{a} and {b} have no model in common"
     return f"no scenario has a known {metric} of one model in both modes"
 
 
 def pair_up(
-    observations: Observations, a: str, b: str, metric: str, analysis_set: AnalysisSet
+    observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet
 ) -> tuple[PairedSample, tuple[LeftOut, ...]]:
-    """Pair the rows of two modes within scenario and model; say which rows were left out and why."""
-    values = observations.column(metric, analysis_set)
-    sides = {mode: _groups(observations, values, observations.mode.are(mode)) for mode in (a, b)}
+    """Pair the rows of two arms within scenario, agent and model; return which rows were left out and why."""
+    values, agents = observations.column(metric, analysis_set), pairing_agents(observations, a, b)
+    sides = {arm: _groups(observations, agents, values, observations.arm.are(arm)) for arm in (a, b)}
     shared = sorted(sides[a].keys() & sides[b].keys())
-    scale = _scale_of(metric, [sides[mode][key] for mode in (a, b) for key in shared])
-    scenarios, models = observations.scenario.known, observations.model.known
+    # Logs want values above 0; groups are sorted, so the first value is the smallest.
+    is_positive = all(float(sides[arm][key][0]) > 0 for arm in (a, b) for key in shared)
+    scale: Scale = "log" if is_positive and metric != SUCCESS else "raw"
     blocks = (
         Block(
-            scenario=scenarios[scenario],
-            model=models[model],
-            a=_on_scale(sides[a][scenario, model], scale),
-            b=_on_scale(sides[b][scenario, model], scale),
+            scenario=observations.scenario.known[scenario],
+            agent=agents.known[agent],
+            model=observations.model.known[model],
+            a=_on_scale(sides[a][scenario, agent, model], scale),
+            b=_on_scale(sides[b][scenario, agent, model], scale),
         )
-        for scenario, model in shared
+        for scenario, agent, model in shared
     )
     left_out = tuple(
-        LeftOut(mode=mode, cause=cause, rows=count)
-        for mode, other in ((a, b), (b, a))
-        for causes in [observations.left_out(metric, analysis_set, observations.mode.are(mode))]
-        for cause, count in sorted((causes + _unpaired(sides[mode], sides[other])).items())
+        LeftOut(mode=str(arm), cause=cause, rows=count)
+        for arm, other in ((a, b), (b, a))
+        for causes in [observations.left_out(metric, analysis_set, observations.arm.are(arm))]
+        for cause, count in sorted((causes + _unpaired(sides[arm], sides[other])).items())
     )
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
 
-def rows_compared(observations: Observations, metric: str, sample: PairedSample) -> BoolArray:
-    """Mark the rows whose value is in the headline's sample: known, of a scenario and model that both modes have."""
-    scenarios, models = observations.scenario, observations.model
-    numbers = {name: number for number, name in enumerate(scenarios.known)}
-    paired = [numbers[each.scenario] * len(models.known) + models.known.index(each.model) for each in sample.blocks]
-    is_paired = np.isin(scenarios.codes * len(models.known) + models.codes, paired)
-    return is_paired & ~np.isnan(observations.column(metric, headline_set(metric)))
+def pairing_agents(observations: Observations, a: Arm, b: Arm) -> Factor[str]:
+    """Return the agents within which rows of two arms are paired.
+
+    Agents are kept apart, so that an arm with more rows of a frugal agent does not look frugal itself. Where two arms
+    have no agent in common, the agent is what is compared, and pairing within it would leave nothing.
+    """
+    agents = observations.agent
+    of_a, of_b = (set(agents.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
+    return agents if of_a & of_b else Factor(known=("",), codes=np.zeros(len(observations), dtype=np.int64))
 
 
-def unmeasured_rows(observations: Observations, sample: PairedSample, *modes: str) -> int:
-    """Count the rows of these modes that are compared as failures because nobody found out about them."""
-    counted = np.isnan(observations.success) & rows_compared(observations, SUCCESS, sample)
-    return sum(int(np.count_nonzero(counted & observations.mode.are(mode))) for mode in modes)
+def rows_compared(observations: Observations, a: Arm, b: Arm, metric: str, sample: PairedSample) -> BoolArray:
+    """Mark the rows whose value is in the headline's sample: known, of a block that both arms have."""
+    scenarios, models, agents = observations.scenario, observations.model, pairing_agents(observations, a, b)
+    numbers = [{name: number for number, name in enumerate(each.known)} for each in (scenarios, agents, models)]
+    shape = tuple(map(len, numbers))
+    paired = {
+        tuple(known[name] for known, name in zip(numbers, (each.scenario, each.agent, each.model), strict=True))
+        for each in sample.blocks
+    }
+    if not paired:
+        return np.zeros(len(observations), dtype=np.bool_)
+    # One number per block: comparing numbers is quick where comparing names of 100,000 rows is not.
+    wanted = np.ravel_multi_index(np.array(sorted(paired)).T, shape)
+    codes = np.ravel_multi_index((scenarios.codes, agents.codes, models.codes), shape)
+    return np.isin(codes, wanted) & ~np.isnan(observations.column(metric, headline_set(metric)))
 
 
-_Groups = dict[tuple[int, int], FloatArray]
+def unmeasured_rows(observations: Observations, a: Arm, b: Arm, sample: PairedSample) -> dict[Arm, int]:
+    """Count, for each of two arms, the rows that are compared as failures because their success is unknown."""
+    counted = np.isnan(observations.success) & rows_compared(observations, a, b, SUCCESS, sample)
+    return {arm: int(np.count_nonzero(counted & observations.arm.are(arm))) for arm in (a, b)}
 
 
-def _groups(observations: Observations, values: FloatArray, rows: BoolArray) -> _Groups:
-    """Return the known values by scenario and model, each sorted."""
+_Groups = dict[tuple[int, int, int], FloatArray]
+
+
+def _groups(observations: Observations, agents: Factor[str], values: FloatArray, rows: BoolArray) -> _Groups:
+    """Return the known values by scenario, agent and model, each sorted."""
     chosen = np.flatnonzero(rows & ~np.isnan(values))
-    scenario, model = observations.scenario.codes[chosen], observations.model.codes[chosen]
-    order = np.lexsort((values[chosen], model, scenario))
-    chosen, scenario, model = chosen[order], scenario[order], model[order]
-    starts = np.flatnonzero(np.diff(scenario, prepend=-1) | np.diff(model, prepend=-1))
+    keys = [each.codes[chosen] for each in (observations.scenario, agents, observations.model)]
+    order = np.lexsort((values[chosen], *reversed(keys)))
+    chosen, keys = chosen[order], [each[order] for each in keys]
+    starts = np.flatnonzero(np.any([np.diff(each, prepend=-1) for each in keys], axis=0))
     groups = np.split(values[chosen], starts[1:]) if chosen.size else []
-    return {(int(scenario[at]), int(model[at])): group for at, group in zip(starts, groups, strict=True)}
+    scenario, agent, model = keys
+    return {
+        (int(scenario[at]), int(agent[at]), int(model[at])): group for at, group in zip(starts, groups, strict=True)
+    }
 
 
 def _unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
-    """Count the rows without a partner in the other mode, by what it lacks: the scenario, or only the model."""
-    scenarios, unpaired = {scenario for scenario, _ in others}, Counter[str]()
-    for (scenario, model), group in groups.items():
-        if (scenario, model) not in others:
-            what = "model" if scenario in scenarios else "scenario"
+    """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the agent."""
+    scenarios = {scenario for scenario, _, _ in others}
+    models = {(scenario, model) for scenario, _, model in others}
+    unpaired = Counter[str]()
+    for (scenario, agent, model), group in groups.items():
+        if (scenario, agent, model) not in others:
+            what = "agent" if (scenario, model) in models else "model" if scenario in scenarios else "scenario"
             unpaired[f"{what} without rows of the other mode"] += group.size
     return unpaired
-
-
-def _scale_of(metric: str, samples: Sequence[FloatArray]) -> Scale:
-    positive = all(float(sample[0]) > 0 for sample in samples)  # sorted: the first is the smallest
-    return "log" if positive and metric != SUCCESS else "raw"
 
 
 def _on_scale(values: FloatArray, scale: Scale) -> FloatArray:
@@ -286,13 +328,10 @@ def _success(row: ProfileRow) -> float:
     if not row.was_measured:
         return np.nan
     if row.success is None:
-        return 0.0 if _is_the_agents_fault(row) else np.nan
+        # A timeout or a refusal is the agent's own: it did not succeed, though no scorer says so.
+        cause = row.known_cause
+        return 0.0 if cause is not None and cause.is_the_agents_own else np.nan
     return float(row.success)
-
-
-def _is_the_agents_fault(row: ProfileRow) -> bool:
-    cause = row.known_cause
-    return cause is not None and cause.is_the_agents_own
 
 
 def _failure(row: ProfileRow) -> str:
@@ -302,15 +341,19 @@ def _failure(row: ProfileRow) -> str:
 
 
 def _spend_usd(row: ProfileRow, last_attempt: float | None) -> float:
+    # A sum with an unknown part is unknown: the known part alone would make retries look free.
     costs = [attempt.cost_usd for attempt in row.attempts] if len(row.attempts) > 1 else [last_attempt]
     known = [cost for cost in costs if cost is not None and isfinite(cost)]
     return float(sum(known)) if len(known) == len(costs) else np.nan
 
 
-def _start_order(rows: Sequence[ProfileRow]) -> FloatArray:
-    """Return the position of each row in the run: as recorded, or by timestamp where runs are mixed or old."""
-    recorded = [row.start_order for row in rows]
-    if len({row.run_id for row in rows}) == 1 and None not in recorded:
+def start_order(starts: Sequence[tuple[Hashable, int | None, str]]) -> FloatArray:
+    """Return the position of each row in its run, from its run, its recorded position and its timestamp.
+
+    As recorded, or by timestamp where runs are mixed or old: positions of two runs do not continue each other.
+    """
+    recorded = [position for _, position, _ in starts]
+    if len({run for run, _, _ in starts}) == 1 and None not in recorded:
         return np.array(recorded, dtype=np.float64)
-    moments = {moment: rank for rank, moment in enumerate(sorted({row.started_at for row in rows}))}
-    return np.array([moments[row.started_at] for row in rows], dtype=np.float64)
+    moments = {moment: rank for rank, moment in enumerate(sorted({moment for _, _, moment in starts}))}
+    return np.array([moments[moment] for _, _, moment in starts], dtype=np.float64)

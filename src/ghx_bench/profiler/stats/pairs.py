@@ -1,24 +1,26 @@
 """Rows of two modes, paired within scenario: what every comparison works on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
-from ghx_bench.profiler.stats.effects import cliffs_delta, corrected_for_small_samples
+from ghx_bench.profiler.stats.descriptive import cliffs_delta, corrected_for_small_samples
 from ghx_bench.profiler.stats.records import EffectSizes, Scale, VarianceComponents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Repetitions of one scenario with one model, by mode; sorted, so that the order of rows cannot matter."""
+    """Repetitions of one scenario with one agent and model, by mode; sorted, as the order of rows must not matter."""
 
     scenario: str
     model: str
     a: FloatArray
     b: FloatArray
+    agent: str = ""
+    """Empty where agents are not told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedSample:
-    """Blocks that have both modes. Every scenario weighs the same, and so do the models within it."""
+    """Blocks that have both modes. Every scenario weighs the same, and so do the agents and models within it."""
 
     blocks: tuple[Block, ...]
     scale: Scale
@@ -99,11 +101,12 @@ class PairedSample:
     @cached_property
     def weights(self) -> FloatArray:
         """The share of each block in the estimate."""
-        models = np.bincount(self._scenario_of, minlength=len(self.scenarios))
-        return 1 / (len(self.scenarios) * models[self._scenario_of])
+        # As `by_scenario` averages: weights of another kind would give p-value and interval of another estimate.
+        blocks = np.bincount(self._scenario_of, minlength=len(self.scenarios))
+        return 1 / (len(self.scenarios) * blocks[self._scenario_of])
 
     def by_scenario(self, values: FloatArray) -> FloatArray:
-        """Average one number per block over the models of each scenario."""
+        """Average one number per block over the agents and models of each scenario."""
         sums = np.zeros(len(self.scenarios))
         np.add.at(sums, self._scenario_of, values)
         return sums / np.bincount(self._scenario_of, minlength=len(self.scenarios))
@@ -132,14 +135,12 @@ class PairedSample:
 
     def swapped(self) -> "PairedSample":
         """Return the same sample seen from the other side."""
-        blocks = (Block(scenario=each.scenario, model=each.model, a=each.b, b=each.a) for each in self.blocks)
-        return PairedSample(blocks=tuple(blocks), scale=self.scale)
+        return PairedSample(blocks=tuple(replace(each, a=each.b, b=each.a) for each in self.blocks), scale=self.scale)
 
     def has_same_values_as(self, other: "PairedSample") -> bool:
-        """Say whether two sets of rows are the same as far as this metric goes."""
-        return [(each.scenario, each.model) for each in self.blocks] == [
-            (each.scenario, each.model) for each in other.blocks
-        ] and all(
+        """Return whether two sets of rows are the same as far as this metric goes."""
+        mine, theirs = ([(each.scenario, each.agent, each.model) for each in sample.blocks] for sample in (self, other))
+        return mine == theirs and all(
             np.array_equal(mine.sizes, theirs.sizes) and np.array_equal(mine.values, theirs.values)
             for mine, theirs in ((self.a, other.a), (self.b, other.b))
         )
@@ -207,6 +208,7 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
     between = None
     if len(sample.scenarios) >= _FEWEST and within_a is not None and within_b is not None:
         observed = float(np.var(sample.scenario_differences, ddof=1))
+        # What repetitions explain may by chance be more than what is seen; a variance is not negative.
         between = max(0.0, observed - within_a / repetitions_a - within_b / repetitions_b)
     return VarianceComponents(
         between=between,
@@ -222,7 +224,9 @@ def variance_components(sample: PairedSample, *, base: float = 1.0) -> VarianceC
 
 def effect_sizes(sample: PairedSample) -> EffectSizes:
     """Standardise the reduction three ways, never across scenarios: positive when A is lower."""
-    return EffectSizes(hedges_g=_hedges_g(sample), d_z=_d_z(sample), cliffs_delta=_cliffs_delta(sample))
+    deltas = [cliffs_delta(block.b, block.a) or 0.0 for block in sample.blocks]
+    delta = float(np.mean(sample.by_scenario(np.array(deltas)))) if deltas else None
+    return EffectSizes(hedges_g=_hedges_g(sample), d_z=_d_z(sample), cliffs_delta=delta)
 
 
 def _hedges_g(sample: PairedSample) -> float | None:
@@ -238,11 +242,6 @@ def _d_z(sample: PairedSample) -> float | None:
         return None
     differences = sample.scenario_differences
     return corrected_for_small_samples(sample.estimate / float(np.std(differences, ddof=1)), differences.size - 1)
-
-
-def _cliffs_delta(sample: PairedSample) -> float | None:
-    deltas = [cliffs_delta(block.b, block.a) or 0.0 for block in sample.blocks]
-    return float(np.mean(sample.by_scenario(np.array(deltas)))) if deltas else None
 
 
 def _harmonic_mean(sizes: IntArray) -> float:

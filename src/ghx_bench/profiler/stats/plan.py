@@ -6,9 +6,13 @@ from pydantic import Field
 
 from ghx_bench._base.wire import Count
 from ghx_bench.documents.section import Distinct, Real, Section, Text
+from ghx_bench.profiler.metric_table import METRICS
 
 Target = Literal["suite", "population"]
 """What a verdict is about: `suite` is "on these scenarios", `population` is "on tasks like these"."""
+
+PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
+"""What a target is called in a sentence."""
 
 MetricNames = Annotated[tuple[Text, ...], Distinct]
 
@@ -30,14 +34,15 @@ class AnalysisPlan(Section):
         description="The largest difference that counts as none: per cent for amounts, percentage points for success.",
     )
     primary: Annotated[MetricNames, Field(min_length=1)] = Field(
-        default=("success", "tokens_active", "latency_wall_ms", "cost_total_usd"),
+        default=tuple(metric.name for metric in METRICS.shown_in("plan")),
         description="The metrics that verdicts are given on; all others are exploratory.",
     )
     power: Annotated[Real, Field(ge=0.5, lt=1)] = Field(
         default=0.8, description="The chance with which the smallest detectable effect would be detected."
     )
     higher_is_better: MetricNames = Field(
-        default=("success",), description="The metrics of which more is wanted; of every other metric less is."
+        default=tuple(metric.name for metric in METRICS if metric.better == "higher"),
+        description="The metrics of which more is wanted; of every other metric less is.",
     )
     resamples: Annotated[Count, Field(ge=999, le=1_000_000)] = Field(
         default=9_999, description="How many shuffles and resamples the tests and intervals take."

@@ -4,16 +4,27 @@ from dataclasses import dataclass
 from math import inf
 
 from ghx_bench.profiler.stats.arrays import finite_or_none
+from ghx_bench.profiler.stats.curves import Curve, Refusal
 from ghx_bench.profiler.stats.distributions import detectable_shift
-from ghx_bench.profiler.stats.equivalence import equivalence_p
-from ghx_bench.profiler.stats.magnitudes import natural_words
+from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.multiplicity import matching_alpha
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
 from ghx_bench.profiler.stats.records import Adjustment, Equivalence, RawDifference, TargetResult
-from ghx_bench.profiler.stats.scales import Reading
-from ghx_bench.profiler.stats.targets import Curve, Refusal
+from ghx_bench.profiler.stats.scales import ReductionScale, natural_words
 from ghx_bench.profiler.stats.verdicts import Question, decide, describe
+
+
+def equivalence_p(curve: Curve, margin: float) -> float:
+    """Return the p-value of "the difference is at least the margin", the larger of the two one-sided ones.
+
+    Each side is half of the two-sided test at the margin, so it is at most alpha exactly if the interval with
+    confidence 1 - 2 alpha lies inside the margins.
+    """
+    if margin <= 0:
+        raise BadSampleError(f"an equivalence margin is above 0, got {margin}")
+    upper, lower = curve.p(margin) / 2, curve.p(-margin) / 2
+    return max(upper if curve.estimate < margin else 1 - upper, lower if curve.estimate > -margin else 1 - lower)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +36,17 @@ class Adjusted:
     adjustment: Adjustment
     family_size: int
     family_planned: int
-    """How many tests there were to be; those that nobody could have made are not in the family."""
+    """How many tests there were to be; those that could not have been made are not in the family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TargetTest:
     """What one target found on one set of rows, before any adjustment."""
 
     question: Question
     target: Target
     sample: PairedSample
-    reading: Reading
+    reductions: ReductionScale
     curve: Curve | Refusal
     counted_as_failures: int = 0
     """How many rows that could not be measured are among the failures."""
@@ -53,46 +64,47 @@ class Finding:
     @property
     def equivalence_p(self) -> float | None:
         """The p-value of "a difference of at least the margin"."""
-        margin = self.reading.margin(self.question.plan.margin_pct)
+        margin = self.reductions.margin(self.question.plan.margin_pct)
         return None if isinstance(self.curve, Refusal) or margin is None else equivalence_p(self.curve, margin)
 
 
-def target_result(finding: Finding, adjusted: Adjusted) -> TargetResult:
-    """Read the finding at the adjusted level: verdict, adjusted p and interval agree by construction."""
-    curve, plan = finding.curve, finding.question.plan
+def target_result(test: TargetTest, adjusted: Adjusted) -> TargetResult:
+    """Read the test at the adjusted level: verdict, adjusted p and interval agree by construction."""
+    curve, plan = test.curve, test.question.plan
     if isinstance(curve, Refusal):
-        return _refused(finding, curve)
+        return _refused(test, curve)
     p = curve.p()
     level = matching_alpha(plan.alpha, p, adjusted.p)
     low, high = curve.interval(level)
-    shift, reason = _smallest_effect(finding, curve, plan.alpha / adjusted.family_size)
-    equivalence = _equivalence(finding, curve, adjusted)
+    # The strictest step of the adjustment: what passes it is shown wherever it ranks in its family.
+    shift, reason = _smallest_effect(test, curve, plan.alpha / adjusted.family_size)
+    equivalence = _equivalence(test, curve, adjusted)
     result = TargetResult(
-        target=finding.target,
-        verdict=decide(finding.question, curve, adjusted.p, equivalence.p_adjusted),
+        target=test.target,
+        verdict=decide(test.question, curve, adjusted.p, equivalence.p_adjusted),
         words="",
-        reduction_pct=finding.reading.percent(curve.estimate),
-        low=finding.reading.percent(low),
-        high=finding.reading.percent(high),
+        reduction_pct=test.reductions.percent(curve.estimate),
+        low=test.reductions.percent(low),
+        high=test.reductions.percent(high),
         confidence=1 - level,
         p=p,
         p_adjusted=adjusted.p,
-        mde=finding.reading.percent(shift) if shift is not None and finding.reading.can_be(shift) else None,
+        mde=test.reductions.percent(shift) if shift is not None and test.reductions.can_be(shift) else None,
         method=curve.method,
-        raw=_raw(finding, (low, high), shift),
+        raw=_raw(test, (low, high), shift),
         equivalence=equivalence,
         reason=reason,
     )
-    return _with_words(finding, result, adjusted.adjustment)
+    return _with_words(test, result, adjusted.adjustment)
 
 
-def _refused(finding: Finding, refusal: Refusal) -> TargetResult:
-    plan, has_rows = finding.question.plan, bool(finding.sample.blocks)
+def _refused(test: TargetTest, refusal: Refusal) -> TargetResult:
+    plan, has_rows = test.question.plan, bool(test.sample.blocks)
     result = TargetResult(
-        target=finding.target,
+        target=test.target,
         verdict="not estimable",
         words="",
-        reduction_pct=finding.reading.percent(finding.sample.estimate) if has_rows else None,
+        reduction_pct=test.reductions.percent(test.sample.estimate) if has_rows else None,
         low=None,
         high=None,
         confidence=1 - plan.alpha,
@@ -100,41 +112,41 @@ def _refused(finding: Finding, refusal: Refusal) -> TargetResult:
         p_adjusted=None,
         mde=None,
         method="none",
-        raw=_raw(finding) if has_rows else None,
+        raw=_raw(test) if has_rows else None,
         equivalence=_no_equivalence(plan),
         reason=refusal.reason,
     )
-    return _with_words(finding, result, "none")
+    return _with_words(test, result, "none")
 
 
-def _with_words(finding: Finding, result: TargetResult, adjustment: Adjustment) -> TargetResult:
+def _with_words(test: TargetTest, result: TargetResult, adjustment: Adjustment) -> TargetResult:
     aside = ""
-    if finding.counted_as_failures:
-        counted = finding.counted_as_failures
+    if test.counted_as_failures:
+        counted = test.counted_as_failures
         aside = f"; counting {counted:,} row{'s' * (counted != 1)} that could not be measured as failures"
-    words = describe(finding.question, result, finding.reading.unit, adjustment, aside=aside)
+    words = describe(test.question, result, test.reductions.unit, adjustment, aside=aside)
     return result.model_copy(update={"words": words})
 
 
 def _raw(
-    finding: Finding, bounds: tuple[float, float] = (-inf, inf), shift: float | None = None
+    test: TargetTest, bounds: tuple[float, float] = (-inf, inf), shift: float | None = None
 ) -> RawDifference | None:
-    if finding.sample.scale == "log" or finding.reading.is_rate:
+    if test.sample.scale == "log" or test.reductions.is_rate:
         return None
     low, high = map(finite_or_none, bounds)
-    return RawDifference(reduction=finding.sample.estimate, low=low, high=high, mde=shift)
+    return RawDifference(reduction=test.sample.estimate, low=low, high=high, mde=shift)
 
 
-def _equivalence(finding: Finding, curve: Curve, adjusted: Adjusted) -> Equivalence:
-    plan, p = finding.question.plan, finding.equivalence_p
+def _equivalence(test: TargetTest, curve: Curve, adjusted: Adjusted) -> Equivalence:
+    plan, p = test.question.plan, test.equivalence_p
     if p is None:
         return _no_equivalence(plan)
     level = 2 * matching_alpha(plan.alpha, p, adjusted.equivalence_p)
     low, high = curve.interval(level)
     return Equivalence(
         margin_pct=plan.margin_pct,
-        low=finding.reading.percent(low),
-        high=finding.reading.percent(high),
+        low=test.reductions.percent(low),
+        high=test.reductions.percent(high),
         confidence=1 - level,
         p=p,
         p_adjusted=adjusted.equivalence_p,
@@ -147,26 +159,26 @@ def _no_equivalence(plan: AnalysisPlan) -> Equivalence:
     )
 
 
-def _smallest_effect(finding: Finding, curve: Curve, alpha: float) -> tuple[float | None, str | None]:
+def _smallest_effect(test: TargetTest, curve: Curve, alpha: float) -> tuple[float | None, str | None]:
     """Return the smallest shift this sample would have shown with the planned power, or why there is none."""
-    sample, plan = finding.sample, finding.question.plan
+    sample, plan = test.sample, test.question.plan
     if curve.smallest_p > alpha:
         alone = "" if curve.smallest_p > plan.alpha else " unless other comparisons of its family were shown too"
         return None, (
             f"No difference, however large, could have been shown{alone}: with so few repetitions p cannot be below "
             f"{curve.smallest_p:.2g}, and {alpha:.2g} is needed."
         )
-    error = sample.repetition_error if finding.target == "suite" else sample.scenario_error
+    error = sample.repetition_error if test.target == "suite" else sample.scenario_error
     if error is None or error[0] == 0:
         why = "there is one scenario without repetitions" if error is None else "no repetition varies"
         return None, f"The smallest effect it could have shown cannot be told: {why}."
     shift = error[0] * detectable_shift(error[1], alpha, plan.power)
-    if finding.reading.can_be(shift):
+    if test.reductions.can_be(shift):
         return shift, None
     chance = f"with a chance of {100 * plan.power:.3g} %"
-    if finding.reading.is_rate:
+    if test.reductions.is_rate:
         return None, f"Not even the largest possible reduction would have been shown {chance}."
-    increase = natural_words(finding.question.metric, shift)
+    increase = natural_words(test.question.metric, shift)
     return shift, (
         f"No reduction would have been shown {chance}, for nothing can be lower than 0; an increase of {increase} "
         "would have been."

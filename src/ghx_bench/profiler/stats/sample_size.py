@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import lgamma, log, log1p
 
+from ghx_bench._base.problems import plural
 from ghx_bench._base.wire import Count, WireModel
+from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.distributions import t_power
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.noise import USUAL_BETWEEN_SD, RateNoise
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
 from ghx_bench.profiler.stats.records import VarianceComponents
-from ghx_bench.profiler.stats.targets import FEWEST_SCENARIOS
 
 _REPETITIONS = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
 _MOST = 100_000
@@ -67,7 +68,7 @@ class SamplePlan(WireModel):
 def plan_sample_size(
     effect_pct: float, components: VarianceComponents, plan: AnalysisPlan, *, metric: str, comparisons: int = 1
 ) -> SamplePlan:
-    """Say which designs show a reduction of `effect_pct` with the planned power, and whether to add scenarios.
+    """Return which designs show a reduction of `effect_pct` with the planned power, and whether to add scenarios.
 
     `comparisons` is the size of the family that will be adjusted: mode pairs times primary metrics. The largest step
     of the adjustment is planned for, which is enough for every comparison of the family.
@@ -76,6 +77,7 @@ def plan_sample_size(
     reached: tuple[float, ...] = ()
     if isinstance(components, RateNoise):
         reached = _reached_rates(components.rate, effect_pct)
+        # The rate nearest to one half has the most noise: what is enough for it is enough for the others.
         components = components.leading_to(min(reached, key=lambda rate: abs(rate - 0.5)))
     design = _Design(
         effect=-log1p(-effect_pct / 100) if components.scale == "log" else effect_pct / 100 * components.base,
@@ -216,9 +218,10 @@ class _Design:
         return self.target == "suite" and 1 / (self.resamples + 1) > self.alpha
 
     def _cannot_reject(self, scenarios: int, repetitions: int) -> bool:
-        """Say whether there are too few ways to shuffle labels for so small a p-value."""
+        """Return whether there are too few ways to shuffle labels for so small a p-value."""
         if self.target == "population":
             return False
+        # Two of all ways are as extreme as possible, the best one and its mirror image: p is at least 2 / ways.
         ways = scenarios * (lgamma(2 * repetitions + 1) - 2 * lgamma(repetitions + 1))  # as a logarithm
         return self.lacks_shuffles or ways < log(2 / self.alpha) - _ROUNDING
 
@@ -268,7 +271,7 @@ def _fewest(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _advice(design: _Design, power: float) -> str:
-    """Say which size to choose, or what to add to the present one."""
+    """Return which size to choose, or what to add to the present one."""
     if not design.scenarios:
         return "Choose one of the options; more scenarios also make the result say more about other tasks."
     if design.current_power is not None and design.current_power >= power:
@@ -277,9 +280,9 @@ def _advice(design: _Design, power: float) -> str:
 
 
 def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -> str:
-    """Say what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
+    """Return what to add. To write a scenario is more work than to repeat one, up to twice as many rows."""
     more_scenarios = scenarios and (
-        f"{scenarios:,} with the present {_counted(design.repetitions, 'repetition')} "
+        f"{scenarios:,} with the present {plural(design.repetitions, 'repetition')} "
         f"({scenarios * design.repetitions:,} rows a mode)"
     )
     each = "the one scenario" if design.scenarios == 1 else f"each of the present {design.scenarios:,} scenarios"
@@ -295,10 +298,6 @@ def _addition(design: _Design, scenarios: int | None, repetitions: int | None) -
     return "Add scenarios and repetitions, as one of the options says: neither is enough alone."
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
 def _why_not_repetitions(design: _Design) -> str:
     if design.target == "population" and design.scenarios < FEWEST_SCENARIOS:
         return f"tasks like these need at least {FEWEST_SCENARIOS}"
@@ -308,7 +307,7 @@ def _why_not_repetitions(design: _Design) -> str:
 
 
 def _why_no_size(design: _Design) -> str:
-    """Say plainly that no size shows the effect, and what to ask for instead."""
+    """Return why no size shows the effect, and what to ask for instead."""
     if design.lacks_shuffles:
         return (
             f"No size is enough: {design.resamples:,} shuffles cannot show a p-value of {design.alpha:.2g}. Plan for "

@@ -6,15 +6,14 @@ from math import comb
 
 import numpy as np
 
-from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
+from ghx_bench.profiler.stats.arrays import FloatArray, IntArray, generator
 from ghx_bench.profiler.stats.bootstrap import mean_of_rows, percentile_interval
+from ghx_bench.profiler.stats.curves import why_no_population
 from ghx_bench.profiler.stats.descriptive import clustered_standard_error
 from ghx_bench.profiler.stats.distributions import normal_quantile, t_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError, TooFewRepetitionsError
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.randomness import generator
 from ghx_bench.profiler.stats.records import Estimate, PassPoint
-from ghx_bench.profiler.stats.targets import why_no_population
 
 Counts = Mapping[str, tuple[int, int]]
 """Successes and repetitions of each scenario."""
@@ -93,7 +92,8 @@ def pass_curve(
     Intervals resample repetitions within scenarios and, if the target is the population, scenarios first. At 0 % and
     100 % resamples hardly vary, if at all; there the interval goes as far as Wilson's of the rate of success allows.
     """
-    observed = _counted(counts)
+    pairs = np.array([counts[name] for name in sorted(counts)], dtype=np.int64).reshape(-1, 2)
+    observed = _Counted(np.arange(len(pairs)), pairs[:, 0], pairs[:, 1])
     if not counts or observed.repetitions.min() < 1:
         return ()
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
@@ -175,11 +175,6 @@ class _Counted:
     repetitions: IntArray
 
 
-def _counted(counts: Counts) -> _Counted:
-    pairs = np.array([counts[name] for name in sorted(counts)], dtype=np.int64).reshape(-1, 2)
-    return _Counted(np.arange(len(pairs)), pairs[:, 0], pairs[:, 1])
-
-
 def _resampled(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Counted:
     shape = (resamples, observed.scenarios.size)
     scenarios = np.broadcast_to(observed.scenarios, shape)
@@ -197,7 +192,9 @@ def _curve_point(measure: _Measure, k: int, observed: _Counted, resampled: _Coun
     low = high = None
     method = "unbiased, mean over scenarios"
     if options.refusal is None and observed.scenarios.size == 1:
-        low, high = _single_scenario(measure, k, observed, options.confidence)
+        successes, n = int(observed.successes[0]), int(observed.repetitions[0])
+        rates = wilson_bounds(successes / n, n, normal_quantile((1 + options.confidence) / 2))
+        low, high = (measure.from_rate(rate, k) for rate in rates)
         method = "unbiased; Wilson's interval of the rate, to the power of k"
     elif options.refusal is None:
         drawn = mean_of_rows(table[line_of[resampled.scenarios], resampled.successes])
@@ -230,12 +227,6 @@ def _at_an_end(
         low = 1 - rates.most_from_few(1 - rates.low, k)
     drawn_low, drawn_high = resampled
     return min(low, 1.0 if drawn_low is None else drawn_low), max(high, drawn_high or 0.0)
-
-
-def _single_scenario(measure: _Measure, k: int, observed: _Counted, confidence: float) -> tuple[float, float]:
-    successes, n = int(observed.successes[0]), int(observed.repetitions[0])
-    low, high = wilson_bounds(successes / n, n, normal_quantile((1 + confidence) / 2))
-    return measure.from_rate(low, k), measure.from_rate(high, k)
 
 
 def _table(measure: _Measure, k: int, repetitions: IntArray) -> tuple[FloatArray, IntArray]:

@@ -4,13 +4,23 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray, generator
+from ghx_bench.profiler.stats.bootstrap import percentile_interval
+from ghx_bench.profiler.stats.curves import why_no_population
 from ghx_bench.profiler.stats.descriptive import clustered_mean, compute_descriptive, median_interval
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, headline_set, observe
+from ghx_bench.profiler.stats.observations import SUCCESS, ArmOrMode, Observations, as_arm, headline_set, observe
 from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.stats.records import AnalysisSet, MetricSummary, ModeSummary, SuccessRate, SuccessSummary
+from ghx_bench.profiler.stats.records import (
+    AnalysisSet,
+    Estimate,
+    MetricSummary,
+    ModeSummary,
+    SuccessRate,
+    SuccessSummary,
+)
 from ghx_bench.profiler.stats.scales import within_bounds
-from ghx_bench.profiler.stats.spend import cost_per_success
 from ghx_bench.profiler.stats.success import Counts, clustered_wilson_interval, pass_curve, wilson_interval
 
 
@@ -24,16 +34,17 @@ def summarize_modes(
     """Summarise every mode, each metric over all measured rows with a known value."""
     observations = observe(rows)
     names = [name for name in observations.metric_names if name != SUCCESS] if metrics is None else metrics
-    return {mode: _summarize(observations, mode, plan, names, seed) for mode in observations.mode.known}
+    return {str(arm): _summarize(observations, arm, plan, names, seed) for arm in observations.arm.known}
 
 
 def summarize_metric(
-    rows: Iterable[ProfileRow] | Observations, mode: str, metric: str, *, confidence: float = 0.95
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, metric: str, *, confidence: float = 0.95
 ) -> MetricSummary:
     """Summarise one metric of one mode: measured rows with a known value pooled, the others counted by cause."""
     observations = observe(rows)
-    observations.require_modes(mode)
-    of_mode = observations.mode.are(mode)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    of_mode = observations.arm.are(arm)
     column = observations.column(metric, headline_set(metric))
     chosen = np.flatnonzero(of_mode & ~np.isnan(column))
     # Sorted, so that the order of the rows cannot show in the last digit.
@@ -51,36 +62,37 @@ def summarize_metric(
 
 
 def summarize_success(
-    rows: Iterable[ProfileRow] | Observations, mode: str, *, confidence: float = 0.95
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, *, confidence: float = 0.95
 ) -> SuccessSummary:
     """Summarise success of one mode, intention-to-treat and per-protocol."""
     observations = observe(rows)
-    observations.require_modes(mode)
-    treated = _rate(observations, mode, "intention-to-treat", confidence)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    treated = _rate(observations, arm, "intention-to-treat", confidence)
     return SuccessSummary(
         **dict(treated),
-        per_protocol=_rate(observations, mode, "per-protocol", confidence),
+        per_protocol=_rate(observations, arm, "per-protocol", confidence),
         clustered=clustered_wilson_interval(
-            success_counts(observations, mode, "intention-to-treat"), confidence=confidence
+            success_counts(observations, arm, "intention-to-treat"), confidence=confidence
         ),
     )
 
 
-def success_counts(observations: Observations, mode: str, analysis_set: AnalysisSet) -> Counts:
+def success_counts(observations: Observations, arm: Arm, analysis_set: AnalysisSet) -> Counts:
     """Return successes and repetitions by scenario."""
     column = observations.column(SUCCESS, analysis_set)
-    chosen = observations.mode.are(mode) & ~np.isnan(column)
+    chosen = observations.arm.are(arm) & ~np.isnan(column)
     codes, names = observations.scenario.codes[chosen], observations.scenario.known
     repetitions = np.bincount(codes, minlength=len(names)).tolist()
     successes = np.bincount(codes, weights=column[chosen], minlength=len(names)).astype(int).tolist()
     return {name: (won, tried) for name, won, tried in zip(names, successes, repetitions, strict=True) if tried}
 
 
-def _rate(observations: Observations, mode: str, analysis_set: AnalysisSet, confidence: float) -> SuccessRate:
-    counts = success_counts(observations, mode, analysis_set)
+def _rate(observations: Observations, arm: Arm, analysis_set: AnalysisSet, confidence: float) -> SuccessRate:
+    counts = success_counts(observations, arm, analysis_set)
     k, n = (sum(each) for each in zip(*counts.values(), strict=True)) if counts else (0, 0)
     wilson = wilson_interval(k, n, confidence=confidence)
-    causes = observations.left_out(SUCCESS, analysis_set, observations.mode.are(mode))
+    causes = observations.left_out(SUCCESS, analysis_set, observations.arm.are(arm))
     return SuccessRate(
         k=k,
         n=n,
@@ -95,16 +107,96 @@ def _rate(observations: Observations, mode: str, analysis_set: AnalysisSet, conf
 
 
 def _summarize(
-    observations: Observations, mode: str, plan: AnalysisPlan, metrics: Sequence[str], seed: int
+    observations: Observations, arm: Arm, plan: AnalysisPlan, metrics: Sequence[str], seed: int
 ) -> ModeSummary:
     confidence = 1 - plan.alpha
-    counts = success_counts(observations, mode, "intention-to-treat")
+    counts = success_counts(observations, arm, "intention-to-treat")
     return ModeSummary(
-        mode=mode,
-        rows=int(np.count_nonzero(observations.mode.are(mode))),
+        mode=str(arm),
+        rows=int(np.count_nonzero(observations.arm.are(arm))),
         scenarios=len(counts),
-        success=summarize_success(observations, mode, confidence=confidence),
+        success=summarize_success(observations, arm, confidence=confidence),
         pass_curve=pass_curve(counts, target=plan.target, confidence=confidence, seed=seed),
-        cost_per_success=cost_per_success(observations, mode, plan, seed=seed),
-        metrics={metric: summarize_metric(observations, mode, metric, confidence=confidence) for metric in metrics},
+        cost_per_success=cost_per_success(observations, arm, plan, seed=seed),
+        metrics={metric: summarize_metric(observations, arm, metric, confidence=confidence) for metric in metrics},
     )
+
+
+_MOST_DRAWN = 20_000_000
+_DRAWN_AT_A_TIME = 2_000_000
+
+
+def cost_per_success(
+    rows: Iterable[ProfileRow] | Observations, mode: ArmOrMode, plan: AnalysisPlan, *, seed: int = 0
+) -> Estimate:
+    """Return the US dollars per success of a mode, retried attempts included, with a bootstrap interval.
+
+    A row that could not be measured is no success. Rows whose spend is not known are left out, with their success.
+    Repetitions are resampled within scenarios; for the population, scenarios first.
+    """
+    observations = observe(rows)
+    arm = as_arm(mode)
+    observations.require_arms(arm)
+    chosen = observations.arm.are(arm) & ~np.isnan(observations.spend_usd)
+    spend, success = observations.spend_usd[chosen], observations.success[chosen] == 1
+    # The work is bounded: many rows get fewer resamples, but not too few for an interval.
+    resamples = int(np.clip(_MOST_DRAWN // max(1, spend.size), 999, plan.resamples))
+    method = f"all spend over all successes; hierarchical bootstrap, {resamples} resamples"
+    reason = _why_no_cost_interval(spend, success, observations.scenario.codes[chosen], plan)
+    low = high = None
+    if reason is None:
+        rng = generator(seed, "cost per success", str(arm))
+        groups = _group_spend(spend, success, observations.scenario.codes[chosen])
+        low, high = percentile_interval(_resampled_ratios(groups, plan, resamples, rng), 1 - plan.alpha)
+    return Estimate(
+        estimate=float(spend.sum() / success.sum()) if success.any() else None,
+        low=low,
+        high=high,
+        confidence=1 - plan.alpha,
+        n=spend.size,
+        method=method,
+        reason=reason,
+    )
+
+
+def _why_no_cost_interval(spend: FloatArray, success: BoolArray, scenarios: IntArray, plan: AnalysisPlan) -> str | None:
+    if not spend.size:
+        return "no row knows what it cost"
+    if not success.any():
+        return f"no success for {spend.sum():.4g} USD"
+    if np.ptp(spend) == 0 and success.all():
+        return "every row costs the same and succeeds: zero variance"
+    return why_no_population(np.unique(scenarios).size) if plan.target == "population" else None
+
+
+def _group_spend(spend: FloatArray, success: BoolArray, scenarios: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return spend and success as one padded line per scenario, and how long each line is."""
+    order = np.lexsort((success, spend, scenarios))
+    _, starts, sizes = np.unique(scenarios[order], return_index=True, return_counts=True)
+    lines = np.repeat(np.arange(sizes.size), sizes)
+    columns = np.arange(order.size) - np.repeat(starts, sizes)
+    padded = np.zeros((2, sizes.size, int(sizes.max())))
+    padded[0, lines, columns] = spend[order]
+    padded[1, lines, columns] = success[order]
+    return padded[0], padded[1], sizes
+
+
+def _resampled_ratios(
+    groups: tuple[FloatArray, FloatArray, IntArray], plan: AnalysisPlan, resamples: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return cost per success of every resample; infinite where nothing succeeded."""
+    spend, success, sizes = groups
+    totals = np.zeros((2, resamples))
+    columns = np.arange(spend.shape[1], dtype=np.int64)
+    width = max(1, _DRAWN_AT_A_TIME // spend.shape[1])
+    for place in range(sizes.size):
+        for start in range(0, resamples, width):
+            rows = slice(start, min(start + width, resamples))
+            count = rows.stop - start
+            drawn = rng.integers(0, sizes.size, size=count) if plan.target == "population" else np.full(count, place)
+            size = sizes[drawn][:, None]
+            picked = (rng.random((count, columns.size)) * size).astype(np.int64)
+            counted = np.less(columns, size)
+            totals[0, rows] += (spend[drawn[:, None], picked] * counted).sum(axis=1)
+            totals[1, rows] += (success[drawn[:, None], picked] * counted).sum(axis=1)
+    return np.divide(totals[0], totals[1], out=np.full(resamples, np.inf), where=totals[1] > 0)

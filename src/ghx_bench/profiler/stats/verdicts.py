@@ -1,32 +1,45 @@
-"""From p-values and intervals to one word, and one sentence that says what it rests on."""
+"""From p-values and intervals to one word, the sentence that says what it rests on, and notes on when to doubt it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from ghx_bench.profiler.stats.magnitudes import (
+import numpy as np
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import METRICS
+from ghx_bench.profiler.stats.curves import Curve
+from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
+from ghx_bench.profiler.stats.pairs import PairedSample
+from ghx_bench.profiler.stats.plan import PLACES, AnalysisPlan, Target
+from ghx_bench.profiler.stats.records import (
+    Adjustment,
+    AnalysisSet,
+    PairedAnalysis,
+    RawDifference,
+    TargetResult,
+    Unit,
+    Verdict,
+)
+from ghx_bench.profiler.stats.scales import (
+    ReductionScale,
     change_words,
     direction_words,
+    is_amount,
     natural_span_words,
     natural_words,
     reduction_words,
     span_words,
 )
-from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
-from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import Adjustment, RawDifference, TargetResult, Unit, Verdict
-from ghx_bench.profiler.stats.scales import is_neutral
-from ghx_bench.profiler.stats.targets import Curve
-
-_PLACES: dict[Target, str] = {"suite": "on these scenarios", "population": "on tasks like these"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is compared, and by which plan."""
 
-    a: str
-    b: str
+    a: Arm
+    b: Arm
     metric: str
     plan: AnalysisPlan
 
@@ -37,8 +50,9 @@ class Question:
 
     @property
     def has_direction(self) -> bool:
-        """Whether one of the two ways is the better one."""
-        return self.more_is_better or not is_neutral(self.metric)
+        """Whether one of the two ways is the better one: not so for which tools were called, of all there are."""
+        found = METRICS.find(self.metric)
+        return self.more_is_better or found is None or found.better != "neither"
 
 
 def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adjusted: float | None) -> Verdict:
@@ -55,8 +69,8 @@ def decide(question: Question, curve: Curve, p_adjusted: float, equivalence_adju
 
 
 def describe(question: Question, result: TargetResult, unit: Unit, adjustment: Adjustment, *, aside: str = "") -> str:
-    """Say the verdict in a sentence, with its target and its numbers; `aside` is told with the numbers."""
-    place, metric = _PLACES[result.target], question.metric
+    """Return the verdict as a sentence, with its target and its numbers; `aside` is added to the numbers."""
+    place, metric = PLACES[result.target], question.metric
     evidence = f"{_evidence(metric, result, unit, adjustment)}{aside}"
     match result.verdict:
         case "better" | "worse":
@@ -86,10 +100,10 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
             assert_never(result.verdict)
 
 
-def say_nothing(metric: str, pairs: Iterable[tuple[str, str]], result: TargetResult) -> str:
-    """Say that, and why, nothing can be concluded about a metric of these pairs of modes."""
+def say_nothing(metric: str, pairs: Iterable[tuple[object, object]], result: TargetResult) -> str:
+    """Return the sentence that nothing can be concluded about a metric of these pairs of modes, and why."""
     between = ", ".join(f"{a} and {b}" for a, b in pairs)
-    return f"Nothing can be concluded about {metric} between {between} {_PLACES[result.target]}: {result.reason}."
+    return f"Nothing can be concluded about {metric} between {between} {PLACES[result.target]}: {result.reason}."
 
 
 def _change(metric: str, result: TargetResult, unit: Unit) -> str:
@@ -158,3 +172,84 @@ def _p(p: float | None) -> str:
 
 
 _SMALLEST_SHOWN = 0.0001
+
+
+def notes_before(
+    question: Question, observations: Observations, sample: PairedSample, reductions: ReductionScale
+) -> tuple[str, ...]:
+    """Return the notes that the rows themselves call for."""
+    notes = (
+        _direction(question),
+        _raw_scale(question, sample, reductions),
+        _censored(question, observations, sample),
+        _counted_as_failures(question, observations, sample),
+        *_shared_weights(sample),
+    )
+    return tuple(note for note in notes if note)
+
+
+def notes_after(target: Target, headline: PairedAnalysis, others: Iterable[PairedAnalysis]) -> tuple[str, ...]:
+    """Return the notes on where the verdict depends on a choice of rows."""
+    verdict = headline.of(target).verdict
+    return tuple(
+        f"{_OTHER_ROWS[each.analysis_set]}, the verdict is: {each.of(target).verdict}"
+        for each in others
+        if each.of(target).verdict != verdict
+    )
+
+
+_OTHER_ROWS: dict[AnalysisSet, str] = {
+    "intention-to-treat": "over all attempts, with what rows spent that could not be measured",
+    "per-protocol": "per protocol, without rows that could not be measured",
+    "both-succeeded": "among rows that succeeded",
+}
+
+
+def _direction(question: Question) -> str:
+    metric = question.metric
+    if question.more_is_better or metric == SUCCESS or is_amount(metric):
+        return ""
+    return f"of {metric} less is taken to be better; name it under higher_is_better in the plan if more is"
+
+
+def _raw_scale(question: Question, sample: PairedSample, reductions: ReductionScale) -> str:
+    if sample.scale == "log" or reductions.is_rate or not sample.blocks:
+        return ""
+    base = "per cent are of B's mean" if reductions.has_percent else "B's mean is not above 0, so there are no per cent"
+    return f"{question.metric} is not above 0 everywhere: raw differences instead of logs; {base}"
+
+
+def _censored(question: Question, observations: Observations, sample: PairedSample) -> str:
+    found = METRICS.find(question.metric)
+    if found is None or found.unit != "ms":
+        return ""
+    counted = observations.timed_out & rows_compared(observations, question.a, question.b, question.metric, sample)
+    counts = [
+        f"{count} of {arm}"
+        for arm in (question.a, question.b)
+        if (count := int(np.count_nonzero(counted & observations.arm.are(arm))))
+    ]
+    return (
+        f"rows stopped by the timeout enter with the time they had, a lower bound: {', '.join(counts)}"
+        if counts
+        else ""
+    )
+
+
+def _counted_as_failures(question: Question, observations: Observations, sample: PairedSample) -> str:
+    if question.metric != SUCCESS:
+        return ""
+    unmeasured = unmeasured_rows(observations, question.a, question.b, sample)
+    counts = [f"{count} of {arm}" for arm, count in unmeasured.items() if count]
+    if not counts:
+        return ""
+    return f"rows that could not be measured count as failures here and are left out per protocol: {', '.join(counts)}"
+
+
+def _shared_weights(sample: PairedSample) -> Iterator[str]:
+    for what, names in (
+        ("agents", {block.agent for block in sample.blocks}),
+        ("models", {block.model for block in sample.blocks}),
+    ):
+        if len(names) > 1:
+            yield f"{what} weigh the same within a scenario: {', '.join(sorted(names))}"

@@ -175,6 +175,8 @@ class DistinctRows:
         """How many rows were left out, because they say what another says."""
         self.is_torn = False
         """Whether a crash cut off the last line, which was left out."""
+        self.start = 0
+        """Where the latest row begins, for `row_at`."""
 
     def __iter__(self) -> Iterator[ProfileRow]:
         self.repeats, self.is_torn = 0, False
@@ -183,6 +185,7 @@ class DistinctRows:
             if line.row is None:
                 self.is_torn = True
             elif self._is_new(line, line.row, known):
+                self.start = line.start
                 yield line.row
 
     def _is_new(self, line: RowLine, row: ProfileRow, known: dict[_Group, _Places]) -> bool:
@@ -190,7 +193,7 @@ class DistinctRows:
         first = places.setdefault(row.iteration, (line.number, line.start))
         if first == (line.number, line.start):
             return True
-        if self._row_at(first[1]) != row:
+        if self.row_at(first[1]) != row:
             raise BadRowsError(
                 f"{self.path}:{line.number}: contradicts line {first[0]}, which is a row of the same cell "
                 f"({row.cell}) of the same run ({row.run_id}); remove one of them"
@@ -198,7 +201,8 @@ class DistinctRows:
         self.repeats += 1
         return False
 
-    def _row_at(self, start: int) -> ProfileRow:
+    def row_at(self, start: int) -> ProfileRow:
+        """Return the row that begins at a place in the file, read once more."""
         with self.path.open("rb") as file:
             file.seek(start)
             return parse_row(file.readline())

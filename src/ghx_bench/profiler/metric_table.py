@@ -1,0 +1,246 @@
+"""The table of metrics: what each is called and measured in, which way is better, what it means, where it is shown.
+
+Terminal, report, session page, statistics, plan and documentation read this table: a metric is added by one entry here
+and, where no record of a row holds it, one collector. A package on top of the profiler has entries of its own, which it
+passes to `MetricTable.with_entries`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Place = Literal["plan", "glance", "session", "terminal"]
+"""Where a metric is shown: as primary in the default plan, at a glance in reports, on session pages, after a run."""
+
+Better = Literal["lower", "higher", "neither"]
+
+_WORD = re.compile(r"<\w+>")
+_SHOWN_UNITS = frozenset({"ms", "USD"})
+"""Of the table's own metrics, only these are written with their unit: other labels say what is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric, or a family of them: `<...>` in a name stands for any word."""
+
+    name: str
+    label: str = ""
+    """What people call it; its name unless given."""
+    heading: str = ""
+    """The label where there is little room; the label unless given."""
+    unit: str = ""
+    better: Better = "lower"
+    is_amount: bool = True
+    """Whether it is never below 0."""
+    most: float | None = None
+    """What it is never above."""
+    definition: str = ""
+    """What it measures; in docs/reports.md the same words stand."""
+    shown: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    """Where it is shown, and its position there."""
+
+    def stands_for(self, name: str) -> bool:
+        """Return whether a metric of this name is meant."""
+        before, *after = _WORD.split(self.name)
+        if not after:
+            return name == self.name
+        return any(re.fullmatch(f"{re.escape(before)}.+{re.escape(rest)}", name) for rest in after)
+
+
+class MetricTable:
+    """Metrics by name. Those that a run's own collectors added are not in it: their unit is all that is known."""
+
+    def __init__(self, entries: Iterable[Metric], *, units: Mapping[str, str] | None = None) -> None:
+        self._entries = tuple(entries)
+        self._exact = {each.name: each for each in self._entries}
+        self._units = dict(units or {})
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(self._entries)
+
+    def with_entries(self, entries: Iterable[Metric]) -> "MetricTable":
+        """Return the table with more entries, after its own."""
+        return MetricTable((*self._entries, *entries), units=self._units)
+
+    def with_units(self, units: Mapping[str, str]) -> "MetricTable":
+        """Return the table with the units that collectors told for metrics which are not in it."""
+        return MetricTable(self._entries, units={**self._units, **units})
+
+    def find(self, name: str) -> Metric | None:
+        """Return the entry of a metric; `None` for those that a run's own collectors added."""
+        if (exact := self._exact.get(name)) is not None:
+            return exact
+        family = next((each for each in self._entries if each.stands_for(name)), None)
+        return None if family is None else replace(family, name=name)
+
+    def label(self, name: str) -> str:
+        """Return what people call a metric."""
+        found = self.find(name)
+        return found.label or name if found else name
+
+    def unit(self, name: str) -> str:
+        """Return the unit that a value is written with; empty where the label says what is counted."""
+        if (found := self.find(name)) is not None:
+            return found.unit if found.unit in _SHOWN_UNITS else ""
+        if name in self._units:
+            return self._units[name]
+        # Rows of 0.1.0 hold no units: a name of a collector's own that ends in one tells it.
+        return "ms" if name.endswith("_ms") else "USD" if name.endswith("_usd") else ""
+
+    def shown_in(self, place: Place) -> tuple[Metric, ...]:
+        """Return what is shown in one place, in the order it has there."""
+        return tuple(sorted((each for each in self if place in each.shown), key=lambda each: each.shown[place]))
+
+    def defined(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the metrics among `names` that are defined here, in the order of the table, with what they measure."""
+        positions = {each.definition: position for position, each in enumerate(self._entries)}
+        found = [(name, entry.definition) for name in names if (entry := self.find(name)) is not None]
+        yield from sorted((each for each in found if each[1]), key=lambda each: positions[each[1]])
+
+
+METRICS = MetricTable(
+    (
+        Metric(
+            name="success",
+            better="higher",
+            is_amount=False,
+            definition="whether the scorer found the task done, by an agent that kept to its time and budget and did "
+            "not refuse",
+            shown={"plan": 1},
+        ),
+        Metric(
+            name="latency_wall_ms",
+            label="wall time",
+            heading="wall",
+            unit="ms",
+            definition="from handing the prompt to the agent until it ended its turn or was stopped: its model "
+            "calls and all its tool calls, the start of every program (`gh`, `ghx`) included; neither preparing "
+            "nor opening the session, and so no start of an MCP server that is opened with it",
+            shown={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
+        ),
+        Metric(
+            name="latency_stage_ms",
+            unit="ms",
+            definition="preparing what the agent works in, before there is a session",
+        ),
+        Metric(
+            name="latency_session_ms",
+            unit="ms",
+            definition="opening the session; the agents that come with the bench start their MCP servers here",
+        ),
+        Metric(
+            name="latency_prompt_ms",
+            unit="ms",
+            definition="the stretch of the prompt: the wall time, to the rounding",
+        ),
+        Metric(
+            name="latency_export_ms",
+            unit="ms",
+            definition="asking the agent what it did, after it ended its turn",
+        ),
+        Metric(
+            name="latency_close_ms",
+            unit="ms",
+            definition="closing the session, with every process that it started",
+        ),
+        Metric(name="latency_score_ms", unit="ms", definition="checking what the agent left behind"),
+        Metric(
+            name="latency_<label>_ms",
+            unit="ms",
+            definition="any other stretch that a row tells, summed over its parts of that label",
+        ),
+        Metric(
+            name="tokens_input",
+            unit="tokens",
+            definition="tokens read by the model, without those that came from a cache or went into one",
+        ),
+        Metric(
+            name="tokens_output",
+            unit="tokens",
+            definition="tokens written by the model, without reasoning where the agent tells that apart",
+        ),
+        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning"),
+        Metric(name="tokens_cache_read", unit="tokens", definition="tokens that a cache served"),
+        Metric(name="tokens_cache_write", unit="tokens", definition="tokens that went into a cache"),
+        Metric(
+            name="tokens_total",
+            label="total tokens",
+            unit="tokens",
+            definition="all of these; unknown unless at least input and output are told",
+        ),
+        Metric(
+            name="tokens_active",
+            label="active tokens",
+            unit="tokens",
+            definition="the total without what a cache served; unknown unless the agent tells `tokens_cache_read`",
+            shown={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
+        ),
+        Metric(
+            name="cost_total_usd",
+            label="cost",
+            unit="USD",
+            definition="what the agent says that the session cost, or else its tokens at the prices of a table "
+            "(`cost.source` on the row says which); of the last attempt only",
+            shown={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
+        ),
+        Metric(
+            name="cost_input_usd",
+            unit="USD",
+            definition="the part for input, cached tokens among it; known only of a computed cost",
+        ),
+        Metric(
+            name="cost_output_usd",
+            unit="USD",
+            definition="the part for output, with reasoning where that is not told apart; computed costs only",
+        ),
+        Metric(
+            name="cost_reasoning_usd",
+            unit="USD",
+            definition="the part for reasoning; known only of a computed cost",
+        ),
+        Metric(
+            name="tool_calls_total",
+            label="tool calls",
+            unit="calls",
+            definition="tool calls of the agent; one shell call is one, whatever programs it runs, and so is a "
+            "chain of `ghx`",
+            shown={"glance": 3, "session": 4, "terminal": 3},
+        ),
+        Metric(
+            name="tool_calls_failed",
+            unit="calls",
+            definition="those that say they failed, or whose output shows it",
+        ),
+        Metric(
+            name="tool_calls_retried",
+            unit="calls",
+            definition="those that repeat a failed call to the letter, before it has succeeded",
+        ),
+        Metric(
+            name="tool_calls_error_rate",
+            unit="ratio",
+            most=1.0,
+            definition="failed calls over calls whose fate is known",
+        ),
+        Metric(
+            name="tool_calls_unique",
+            unit="tools",
+            definition="different tools called, by the agent's names for them",
+        ),
+        Metric(
+            name="tool_calls_category_<name>",
+            unit="calls",
+            better="neither",
+            definition="calls of one category; without a classifier, of one tool",
+        ),
+        Metric(
+            name="agent_turns",
+            label="turns",
+            unit="turns",
+            definition="turns of the agent: what it did between two of its model calls is one",
+            shown={"glance": 4, "session": 5, "terminal": 4},
+        ),
+    )
+)
+"""The metrics of the profiler."""

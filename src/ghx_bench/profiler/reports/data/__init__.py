@@ -1,0 +1,1 @@
+"""What a report is made from: rows read once, counted, summarised and compared."""

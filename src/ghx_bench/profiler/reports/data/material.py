@@ -1,0 +1,181 @@
+"""What a report is made from: rows read once, counted, summarised and compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import MetricTable
+from ghx_bench.profiler.reports.data.columns import Columns, Grid, spread_grid
+from ghx_bench.profiler.reports.data.controls import ControlCount
+from ghx_bench.profiler.reports.data.coverage import Missing, missing_cases
+from ghx_bench.profiler.reports.data.inventory import Inventory
+from ghx_bench.profiler.reports.data.reading import ReadRows
+from ghx_bench.profiler.reports.data.runs import Arrangement
+from ghx_bench.profiler.reports.data.session_findings import Findings
+from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.reports.data.tally import Tally
+from ghx_bench.profiler.stats.comparison import all_pairs, compare_all_modes, default_order
+from ghx_bench.profiler.stats.drift import drift_over_run
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
+from ghx_bench.profiler.stats.plan import AnalysisPlan
+from ghx_bench.profiler.stats.records import Drift, ModeComparison, ModeSummary
+from ghx_bench.profiler.stats.summary import summarize_modes
+
+_TOKENS, _COST = "tokens_active", "cost_total_usd"
+"""What is set against success, whether it is planned and shown elsewhere or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """A page that was written: where, of which cell, and how the session ended."""
+
+    path: str
+    source: str
+    arm: Arm
+    scenario_id: str
+    model: str
+    iteration: int
+    outcome: str
+    has_session: bool
+    """Whether a session lies beside the row; without one the page tells what the row knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """Everything a report says, before it is put into words."""
+
+    arrangement: Arrangement
+    inventories: Mapping[str, Inventory]
+    """What the rows of each source tell, by its label."""
+    missing: tuple[Missing, ...]
+    """The cases with fewer rows than they should have."""
+    is_across_models: bool
+    """Whether runs of one model each are paired by scenario alone, because their models differ."""
+    notes: tuple[str, ...]
+    """What is to be told about the files that were read."""
+    plan: AnalysisPlan
+    plan_source: Source | None
+    """Whose plan it is; `None` where no plan was recorded."""
+    seed: int
+    metrics: MetricTable
+    arms: tuple[Arm, ...]
+    """In the order in which they are shown, the one that others are held against first."""
+    pairs: tuple[tuple[Arm, Arm], ...]
+    """What is compared: A, and the B that it is held against."""
+    columns: Columns
+    grids: Mapping[str, Grid]
+    """Every metric that tables and charts show, by scenario and arm."""
+    tally: Tally
+    findings: Findings
+    pages: tuple[SessionPage, ...]
+    summaries: Mapping[Arm, ModeSummary]
+    comparisons: tuple[ModeComparison, ...]
+    drifts: tuple[Drift, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the rows come from, in the order in which runs are compared."""
+        return self.arrangement.sources
+
+    @property
+    def is_before_and_after(self) -> bool:
+        """Whether the runs have modes in common, which are then compared from run to run."""
+        return self.arrangement.is_before_and_after
+
+    @property
+    def observations(self) -> Observations:
+        """The numbers of all rows."""
+        return self.columns.observations
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """What the arms are called in tables and charts."""
+        return tuple(map(str, self.arms))
+
+    @property
+    def glance_metrics(self) -> tuple[str, ...]:
+        """The metrics that are shown of every mode and scenario."""
+        return tuple(metric.name for metric in self.metrics.shown_in("glance"))
+
+    @property
+    def is_control(self) -> bool:
+        """Whether any row is of a control agent: then nothing is said about agents."""
+        return bool(self.control_arms)
+
+    @property
+    def control_arms(self) -> tuple[Arm, ...]:
+        """The arms with rows of a control agent."""
+        return tuple(arm for arm in self.arms if self.tally.agents[arm] & self.tally.controls.names)
+
+    @property
+    def objections(self) -> tuple[ControlCount, ...]:
+        """What control agents have against scenarios."""
+        return self.tally.controls.objections
+
+    @property
+    def primary(self) -> tuple[ModeComparison, ...]:
+        """The comparisons that were planned."""
+        return tuple(each for each in self.comparisons if each.family == "primary")
+
+
+def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -> Material:
+    """Summarise and compare rows that were read."""
+    sources, split = read.arrangement.sources, read.arrangement.is_before_and_after
+    observations = read.columns.observations
+    across_models = split and _have_one_model_each(read.inventories)
+    plan, plan_source, seed = _plan_of(sources)
+    arms = _order_arms(sources, observations, split=split)
+    # From run to run, each mode is compared with itself. Either way all comparisons are one family.
+    pairs = tuple((a, b) for a, b in all_pairs(arms) if not split or a.mode == b.mode)
+    is_control = any(agents & read.tally.controls.names for agents in read.tally.agents.values())
+    paired = observations
+    if across_models:
+        # Pairing within a model would leave nothing: the rows are taken as if of one.
+        paired = replace(observations, model=factor(["each run's own"] * len(observations)))
+    summaries = summarize_modes(observations, plan, seed=seed)
+    shown = dict.fromkeys((SUCCESS, _TOKENS, *plan.primary, *(each.name for each in metrics.shown_in("glance")), _COST))
+    return Material(
+        arrangement=read.arrangement,
+        inventories=read.inventories,
+        missing=missing_cases(read.arrangement, read.inventories, across_models=across_models),
+        is_across_models=across_models,
+        notes=tuple(read.notes()),
+        plan=plan,
+        plan_source=plan_source,
+        seed=seed,
+        metrics=metrics,
+        arms=arms,
+        pairs=pairs,
+        columns=read.columns,
+        grids={name: spread_grid(observations, name, analysis_set=headline_set(name)) for name in shown},
+        tally=read.tally,
+        findings=read.findings,
+        pages=tuple(pages),
+        summaries={arm: summaries[str(arm)] for arm in arms},
+        comparisons=() if is_control else compare_all_modes(paired, plan, pairs=pairs, seed=seed),
+        drifts=tuple(drift_over_run(observations, metric, confidence=1 - plan.alpha) for metric in plan.primary)
+        if len(sources) == 1
+        else (),
+    )
+
+
+def _have_one_model_each(inventories: Mapping[str, Inventory]) -> bool:
+    """Return whether runs differ in their one model, so that the scenario alone is left to pair by."""
+    models = [inventory.models for inventory in inventories.values() if inventory.rows]
+    return all(len(each) == 1 for each in models) and len(set(models)) > 1
+
+
+def _plan_of(sources: Sequence[Source]) -> tuple[AnalysisPlan, Source | None, int]:
+    """Return the plan of the first run that has one, or the defaults."""
+    for source in sources:
+        plan = source.plan()
+        if plan is not None and source.record is not None:
+            return plan, source, source.record.matrix.seed
+    return AnalysisPlan(), None, 0
+
+
+def _order_arms(sources: Sequence[Source], observations: Observations, *, split: bool) -> tuple[Arm, ...]:
+    if not split:
+        return default_order(observations.arm.known)
+    positions = {source.label: number for number, source in enumerate(sources)}
+    return tuple(sorted(observations.arm.known, key=lambda arm: (arm.mode, positions[arm.run or ""])))

@@ -1,0 +1,160 @@
+"""One pass over all rows: everything a report counts, and which rows get a page. Nothing is written here."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ghx_bench._base.problems import Problem, plural
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns, without_cycle_collection
+from ghx_bench.profiler.reports.data.controls import ControlTally, controls_of
+from ghx_bench.profiler.reports.data.inventory import Inventory
+from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
+from ghx_bench.profiler.reports.data.session_findings import Findings
+from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
+from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.store.rows import DistinctRows
+
+T = TypeVar("T", SessionAnalysisBundle, StoredFindings)
+
+_MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRow:
+    """A row that gets a page: where it begins in its file, so that it can be read again, and its arm."""
+
+    source: Source
+    start: int
+    arm: Arm
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadRows:
+    """All rows of some sources, read once: as columns, counted, with what was found in their sessions."""
+
+    arrangement: Arrangement
+    columns: Columns
+    tally: Tally
+    findings: Findings
+    inventories: dict[str, Inventory]
+    """By the label of the source."""
+    chosen: tuple[ChosenRow, ...]
+    remarks: tuple[str, ...]
+    """What a reader of the report is told about the files of rows."""
+    problems: dict[str, None]
+    """What is wrong with files beside the rows, each once."""
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a reader of the report is told about the files that it was made from."""
+        yield from self.remarks
+        yield from list(self.problems)[:_MOST_NAMED]
+        if len(self.problems) > _MOST_NAMED:
+            yield f"{plural(len(self.problems) - _MOST_NAMED, 'more file')} beside the rows could not be read"
+
+
+def read_sources(
+    sources: Sequence[Source],
+    *,
+    choice: SessionChoice = "none",
+    with_findings: bool = True,
+    watchers: Sequence[Callable[[ProfileRow], None]] = (),
+) -> ReadRows:
+    """Read every row of the sources once; each of `watchers` is called with every row on the way.
+
+    `choice` says which rows get a page; without findings, no session is looked at. A command that needs rows for more
+    than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
+    on to `generate_report`.
+    """
+    tally = Tally(choice, controls=ControlTally(controls_of(source.record for source in sources)))
+    reader = _RowReader(arrangement=arrange(sources), tally=tally, with_findings=with_findings, watchers=watchers)
+    with without_cycle_collection():
+        for source in reader.arrangement.sources:
+            reader.read(source)
+    return ReadRows(
+        arrangement=reader.arrangement,
+        columns=reader.columns.build(),
+        tally=reader.tally,
+        findings=reader.findings,
+        inventories=reader.inventories,
+        chosen=tuple(reader.chosen),
+        remarks=tuple(reader.remarks),
+        problems=reader.problems,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _RowReader:
+    """What has been seen so far."""
+
+    arrangement: Arrangement
+    tally: Tally
+    with_findings: bool
+    watchers: Sequence[Callable[[ProfileRow], None]]
+    columns: ColumnBuilder = field(default_factory=ColumnBuilder)
+    findings: Findings = field(default_factory=Findings)
+    inventories: dict[str, Inventory] = field(default_factory=dict[str, Inventory])
+    chosen: list[ChosenRow] = field(default_factory=list[ChosenRow])
+    remarks: list[str] = field(default_factory=list[str])
+    problems: dict[str, None] = field(default_factory=dict[str, None])
+
+    def read(self, source: Source) -> None:
+        """Read all rows of one source."""
+        inventory = self.inventories[source.label] = Inventory()
+        files, rows = source.side_files(), source.rows()
+        scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
+        run = source.label if self.arrangement.is_before_and_after else None
+        arms: dict[str, Arm] = {}
+        for row in rows:
+            # One record for each mode, not for each row: columns compare and hash them.
+            arm = arms.get(row.mode)
+            if arm is None:
+                arm = arms[row.mode] = Arm(mode=row.mode, run=run)
+            inventory.add(row)
+            self.tally.add(row, arm)
+            self.columns.add(source.label, row, arm)
+            if self.with_findings:
+                self._find(files, row, arm, scenarios)
+            if self.tally.chooses(row, arm):
+                self.chosen.append(ChosenRow(source=source, start=rows.start, arm=arm))
+            for watch in self.watchers:
+                watch(row)
+        self.remarks += _remarks(source, rows)
+        self.findings.has_sessions |= files.has_sessions
+        if files.left_some:
+            self.findings.commands.append(files.analyze_command())
+
+    def _find(self, files: SideFiles, row: ProfileRow, arm: Arm, scenarios: dict[str, BaseScenario]) -> None:
+        """Count what was found in a session: what our analyzers left on disk, or else what they find now.
+
+        What analyzers of the older packages found is added where ours have nothing to say.
+        """
+        stored = self._readable(files.stored_findings(row))
+        if stored is not None and not stored.is_foreign:
+            self.findings.add(arm, stored.bundle)
+            return
+        new = self._readable(files.new_findings(row, scenarios))
+        if new is not None:
+            self.findings.add(arm, new if stored is None else supplemented(new, stored.bundle))
+        elif stored is not None:
+            self.findings.add(arm, stored.bundle, is_foreign=True)
+
+    def _readable(self, found: T | Problem | None) -> T | None:
+        """Return what was found in a file; a problem with the file is kept for the notes."""
+        if isinstance(found, Problem):
+            self.problems[str(found)] = None
+            return None
+        return found
+
+
+def _remarks(source: Source, rows: DistinctRows) -> Iterator[str]:
+    if rows.repeats:
+        stand, are = ("stands", "is") if rows.repeats == 1 else ("stand", "are")
+        yield f"{source.label}: {plural(rows.repeats, 'row')} {stand} in the file twice and {are} counted once"
+    if rows.is_torn:
+        yield f"{source.label}: the last line is torn, as a crash leaves it, and was left out"

@@ -1,0 +1,201 @@
+"""The runs of a report: their order, what each was made with, and the conditions in which they differ."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+
+from pydantic import JsonValue
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.inventory import Facts, Inventory, moment_of
+from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.reports.errors import NothingToReportError
+from ghx_bench.profiler.reports.wording import UNKNOWN
+from ghx_bench.profiler.store.record import ModeDetails, RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Sources in the order in which they are compared."""
+
+    sources: tuple[Source, ...]
+    is_before_and_after: bool = False
+    """Whether sources have modes in common, which are then compared from run to run."""
+    is_by_time: bool = False
+    """Whether the order is that in which the runs began, rather than that in which they were named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Glimpse:
+    """What must be known of a source before its rows are read for the report."""
+
+    source: Source
+    run_ids: frozenset[str]
+    modes: frozenset[str]
+    began: datetime | None
+
+
+def arrange(sources: Sequence[Source]) -> Arrangement:
+    """Return how sources are compared, in which order; refuse a run that is named twice.
+
+    Parts of one run may lie in several files as long as no two have a mode in common.
+    """
+    if len(sources) == 1:
+        return Arrangement(sources=tuple(sources))
+    glimpses = [_glimpse(source) for source in sources]
+    for one, other in combinations(glimpses, 2):
+        if one.modes & other.modes and (common := one.run_ids & other.run_ids):
+            raise NothingToReportError(
+                f"{other.source.rows_path}: has rows of run {min(common)}, as {one.source.rows_path} does; "
+                "a run cannot be compared with itself, name each run once"
+            )
+    if not any(one.modes & other.modes for one, other in combinations(glimpses, 2)):
+        return Arrangement(sources=tuple(sources))
+    moments = [each.began for each in glimpses if each.began is not None]
+    if len(set(moments)) < len(glimpses):
+        return Arrangement(sources=tuple(sources), is_before_and_after=True)
+    ordered = [source for _, source in sorted(zip(moments, sources, strict=True), key=lambda each: each[0])]
+    return Arrangement(sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
+
+
+def _glimpse(source: Source) -> _Glimpse:
+    """Look at what the run wrote down; only rows alone have to be read for it."""
+    if (record := source.record) is not None:
+        return _Glimpse(
+            source=source,
+            run_ids=frozenset({record.run_id}),
+            modes=frozenset(record.matrix.modes),
+            began=moment_of(record.created_at),
+        )
+    seen = Inventory.of(source.rows())
+    return _Glimpse(source=source, run_ids=frozenset(seen.run_ids), modes=frozenset(seen.modes), began=seen.began)
+
+
+_KEPT_OF_HASH = 12
+_SHARED_NAMES = ("text of scenario ", "tools of mode ")
+"""Conditions of things that not every run needs to have: they differ only between runs that do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A condition in which sources differ: its value by label, for each source that tells it."""
+
+    condition: str
+    values: Mapping[str, JsonValue]
+
+    def __str__(self) -> str:
+        told: list[str] = []
+        for label, value in self.values.items():
+            words = ", ".join(map(str, value)) if isinstance(value, list) else UNKNOWN if value is None else str(value)
+            told.append(f"{label}: {words}")
+        return f"{self.condition} ({'; '.join(told)})"
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {"condition": self.condition, "values": dict(self.values)}
+
+
+def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the agents of a source: the recorded one, or those of the rows."""
+    return (source.record.provider,) if source.record else tuple(sorted(inventory.providers))
+
+
+def models_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the models of a source: the planned ones, or those of the rows."""
+    return source.record.matrix.models if source.record else inventory.models
+
+
+def modes_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
+    """Return the modes of a source: the planned ones, or those of the rows."""
+    return source.record.matrix.modes if source.record else inventory.modes
+
+
+def differing_conditions(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> tuple[Difference, ...]:
+    """Name every condition in which any two sources differ. What a source did not record is not compared."""
+    told = {source.label: _conditions(source, inventories[source.label]) for source in sources}
+    recorded = {source.label for source in sources if source.record is not None}
+    differing: list[Difference] = []
+    for name in dict.fromkeys(name for conditions in told.values() for name in conditions):
+        is_shared = name.startswith(_SHARED_NAMES)
+        values = {
+            label: conditions.get(name)
+            for label, conditions in told.items()
+            if name in conditions or (label in recorded and not is_shared)
+        }
+        if len({json.dumps(value, sort_keys=True) for value in values.values()}) > 1:
+            differing.append(Difference(condition=name, values=values))
+    return tuple(differing)
+
+
+def _conditions(source: Source, inventory: Inventory) -> dict[str, JsonValue]:
+    agents = agents_of(source, inventory)
+    told: dict[str, JsonValue] = {
+        "agent": agents[0] if len(agents) == 1 else list(agents),
+        "models": [*sorted(models_of(source, inventory))],
+        "modes": [*sorted(modes_of(source, inventory))],
+    }
+    if source.record is None:
+        return {**told, "repetitions": inventory.repetitions}
+    return {**told, **_recorded(source.record)}
+
+
+def _recorded(record: RunRecord) -> dict[str, JsonValue]:
+    matrix = record.matrix
+    return {
+        "repetitions": matrix.repetitions,
+        "order": matrix.order,
+        "seed": matrix.seed,
+        **{f"analysis {key}": value for key, value in sorted(record.analysis.items())},
+        **{f"version of {key}": value for key, value in sorted(record.versions.items())},
+        **{f"host {key}": value for key, value in sorted(record.host.items())},
+        **{f"tools of mode {key}": value for key, value in sorted(record.modes.items())},
+        **{f"text of scenario {each.get('id')}": _fingerprint(each) for each in record.scenarios},
+    }
+
+
+def _fingerprint(scenario: Mapping[str, JsonValue]) -> str:
+    """Return a short text that is another for another scenario."""
+    content = json.dumps(scenario, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:_KEPT_OF_HASH]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What one mode of one run gave its agents; `facts` are several where rows of the mode differ in them."""
+
+    arm: Arm
+    details: ModeDetails | None
+    """What the run wrote down before its first cell; older runs, and rows alone, have nothing of that."""
+    facts: tuple[Facts, ...]
+
+    @property
+    def instructions(self) -> str | None:
+        """What the agent was told beside the prompt; `None` where it was nothing, or is not known."""
+        return None if self.details is None else self.details.instructions
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {
+            "recorded": self.details is not None,
+            "instructions": self.instructions,
+            "facts": [dict(each) for each in self.facts],
+        }
+
+
+def equipment_of(
+    arms: Sequence[Arm], sources: Sequence[Source], inventories: Mapping[str, Inventory]
+) -> tuple[Equipment, ...]:
+    """Return what every arm gave its agents, as far as its run or its rows tell."""
+    equipment: list[Equipment] = []
+    for arm in arms:
+        own = [source for source in sources if arm.run in {None, source.label}]
+        recorded = (source.record.mode_details.get(arm.mode) for source in own if source.record is not None)
+        details = next(filter(None, recorded), None)
+        facts = [each for source in own for each in inventories[source.label].facts_of(arm.mode)]
+        if not facts and details is not None and details.facts:
+            facts = [details.facts]
+        equipment.append(Equipment(arm=arm, details=details, facts=tuple(facts)))
+    return tuple(equipment)

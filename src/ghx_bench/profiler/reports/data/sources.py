@@ -1,0 +1,126 @@
+"""Where a report's rows come from: runs with their plan, or files of rows alone."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.reports.data.side_files import SideFiles
+from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
+from ghx_bench.profiler.stats.plan import AnalysisPlan
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import RunRecord, read_record
+from ghx_bench.profiler.store.rows import DistinctRows, read_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Rows from one place; `record` is what the run set out to do, where that was written down."""
+
+    label: str
+    rows_path: Path
+    directory: RunDirectory
+    record: RunRecord | None
+
+    def rows(self) -> DistinctRows:
+        """Return the rows, to be gone through one at a time."""
+        return DistinctRows(self.rows_path)
+
+    def side_files(self) -> SideFiles:
+        """Return the sessions and findings that lie beside the rows."""
+        return SideFiles(self.directory, is_a_run=self.record is not None)
+
+    def plan(self) -> AnalysisPlan | None:
+        """Return the analysis plan that was written down before the run."""
+        if self.record is None:
+            return None
+        try:
+            return AnalysisPlan.model_validate(self.record.analysis)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = "/".join(str(part) for part in ("analysis", *first["loc"]))
+            raise RunDirectoryError(
+                f"{self.directory.record}: no plan to analyse by ({where}: {first['msg']})"
+            ) from None
+
+
+def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source, ...]:
+    """Open run directories and files of rows; labels tell them apart."""
+    sources = [*map(_open_named, runs), *map(_open_rows, results)]
+    if not sources:
+        raise NothingToReportError("name a run directory, or a file of rows with --results")
+    paths = Counter(source.rows_path.resolve() for source in sources)
+    for path, times in paths.items():
+        if times > 1:
+            raise NothingToReportError(
+                f"{path}: named {times} times; a run cannot be compared with itself, name each run once"
+            )
+    return _make_distinct([replace(source, label=_as_label(source.label)) for source in sources])
+
+
+def _as_label(name: str) -> str:
+    # A mode of several runs is shown as "mode @ run": a reader must see where the one ends.
+    return name.replace(" @ ", "@")
+
+
+def _make_distinct(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Give sources of the same name the name of their folder; number what is still the same."""
+    counts = Counter(source.label for source in sources)
+    named: list[Source] = []
+    for source in sources:
+        folder = source.rows_path.resolve().parent.name
+        renamed = counts[source.label] > 1 and folder
+        named.append(replace(source, label=_as_label(folder)) if renamed else source)
+    counts = Counter(source.label for source in named)
+    seen: Counter[str] = Counter()
+    distinct: list[Source] = []
+    for source in named:
+        seen[source.label] += 1
+        label = source.label if counts[source.label] == 1 else f"{source.label} #{seen[source.label]}"
+        distinct.append(replace(source, label=label))
+    return tuple(distinct)
+
+
+def _open_named(path: Path) -> Source:
+    """Open what was named as a run; a file of rows, or a folder with one, is named by a flag."""
+    if path.is_file():
+        if _holds_rows(path):
+            raise NothingToReportError(f"{path}: this is a file of rows; name it with --results")
+        raise NothingToReportError(f"{path}: this is a file; name a run directory, or a file of rows with --results")
+    try:
+        return open_run(path)
+    except NoRunError as error:
+        raise NothingToReportError(f"{error}; name a file of rows with --results") from error
+
+
+def open_run(path: Path) -> Source:
+    """Open a run directory."""
+    directory = RunDirectory(path)
+    if path.is_file() and _holds_rows(path):
+        raise NothingToReportError(f"{path}: this is a file of rows; name the run directory that it is of")
+    if not directory.record.exists():
+        raise NoRunError(f"{path}: not a run directory, it holds no {directory.record.name}")
+    record = read_record(directory.record)
+    if not directory.rows.exists():
+        raise NothingToReportError(f"{path}: the run has no {directory.rows.name} yet; run it first")
+    return Source(label=record.run_id, rows_path=directory.rows, directory=directory, record=record)
+
+
+def _holds_rows(path: Path) -> bool:
+    try:
+        return next(read_rows(path), None) is not None
+    except (BadRowsError, RunDirectoryError):
+        return False
+
+
+def _open_rows(path: Path) -> Source:
+    if path.is_dir():
+        raise NothingToReportError(f"{path}: --results takes a file of rows; name a run directory without the flag")
+    if not path.is_file():
+        raise NothingToReportError(f"{path}: no such file; --results takes a file with one row a line")
+    if next(read_rows(path), None) is None:
+        raise NothingToReportError(f"{path}: holds no whole row; --results takes a file with one row a line")
+    return Source(label=path.stem, rows_path=path, directory=RunDirectory(path.parent), record=None)

@@ -1,0 +1,89 @@
+"""What is counted row by row: checkpoints, failures, agents, and which sessions get a page."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.controls import ControlTally
+from ghx_bench.profiler.row import ProfileRow
+
+SessionChoice = Literal["failures", "all", "none"]
+
+MOST_FAILURES_EACH = 3
+MOST_FAILURES = 300
+MOST_SUCCESSES = 100
+
+
+@dataclass(slots=True)
+class CheckpointCount:
+    """How often one checkpoint of a scenario passed in one arm; described as it was first seen."""
+
+    description: str
+    passed: int = 0
+    total: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over all rows, by arm and scenario."""
+
+    choice: SessionChoice
+    checkpoints: dict[tuple[str, Arm], dict[str, CheckpointCount]] = field(
+        default_factory=lambda: defaultdict[tuple[str, Arm], dict[str, CheckpointCount]](dict)
+    )
+    """By scenario and arm, then by checkpoint id, in the order of the first row."""
+    failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
+    """By arm and why."""
+    messages: dict[tuple[Arm, str], str] = field(default_factory=dict[tuple[Arm, str], str])
+    """The first message of each failure."""
+    agents: dict[Arm, set[str]] = field(default_factory=lambda: defaultdict[Arm, set[str]](set))
+    controls: ControlTally = field(default_factory=ControlTally)
+    failures_without_page: int = 0
+    _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
+    _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
+
+    def add(self, row: ProfileRow, arm: Arm) -> None:
+        """Count one row of an arm."""
+        self.agents[arm].add(row.provider)
+        self.controls.add(row, arm)
+        for checkpoint in row.checkpoint_details:
+            counts = self.checkpoints[row.scenario_id, arm]
+            count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
+            count.passed += checkpoint.passed
+            count.total += 1
+        if row.success is not True:
+            key = arm, why_failed(row)
+            self.failures[key] += 1
+            # Put together only for the first: most rows of a failure repeat its message.
+            if key not in self.messages:
+                failed = ", ".join(each.id for each in row.checkpoint_details if not each.passed)
+                self.messages[key] = row.error or (f"failed: {failed}" if failed else "")
+
+    def chooses(self, row: ProfileRow, arm: Arm) -> bool:
+        """Return whether the session of this row gets a page; asked once for each row."""
+        if self.choice != "failures":
+            return self.choice == "all"
+        key = arm, row.scenario_id
+        if row.success is True:
+            if key in self._shown_successes or len(self._shown_successes) >= MOST_SUCCESSES:
+                return False
+            self._shown_successes.add(key)
+            return True
+        if self._shown_failures[key] >= MOST_FAILURES_EACH or self._shown_failures.total() >= MOST_FAILURES:
+            self.failures_without_page += 1
+            return False
+        self._shown_failures[key] += 1
+        return True
+
+
+WRONG = "wrong answer"
+
+
+def why_failed(row: ProfileRow) -> str:
+    """Return why a row is no success, in words."""
+    if (cause := row.known_cause) is not None:
+        return cause.value.replace("_", " ")
+    if row.error is not None:
+        return "could not be measured, cause not recorded"
+    return WRONG if row.success is False else "success not recorded"

@@ -1,0 +1,86 @@
+"""What all charts share, and charts made into pictures and scripts inside this process: no browser, no network."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, cast
+
+import altair as alt
+
+from ghx_bench.profiler.reports.document import Chart
+from ghx_bench.profiler.reports.render.escaping import visible
+
+MOST_MARKS = 5_000
+PALETTE = ("#4269d0", "#e08a1e", "#2f9e6e", "#c2453d", "#8a63c9", "#1c9ab0", "#9c6b4e", "#7a828c")
+LONGEST_LABEL = 260
+Values = list[dict[str, Any]]
+
+
+def is_bounded(value: Mapping[str, Any]) -> bool:
+    """Return whether an interval can be drawn; a chart of none at all complains."""
+    return value["low"] is not None and value["high"] is not None
+
+
+def chart_of(name: str, title: str, description: str, chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Chart:
+    """Return a chart with its specification, as wide as there is room."""
+    sized = chart.properties(width="container")
+    # Checked against the schema in the tests; at run time that would only cost time.
+    spec: dict[str, Any] = sized.to_dict(validate=False)
+    return Chart(
+        name=name, title=title, description=visible(description), spec=cast("dict[str, Any]", _make_visible(spec))
+    )
+
+
+def _make_visible(value: object) -> object:
+    """Return a specification without control characters: one of them ends the process that draws it."""
+    match value:
+        case str():
+            return visible(value)
+        case list():
+            return [_make_visible(each) for each in cast("list[object]", value)]
+        case dict():
+            return {visible(key): _make_visible(each) for key, each in cast("dict[str, object]", value).items()}
+        case _:
+            return value
+
+
+def mode_color(modes: Sequence[str]) -> alt.Color:
+    """Return the colour of each mode, the same in every chart."""
+    colors = [PALETTE[number % len(PALETTE)] for number in range(len(modes))]
+    return alt.Color("mode:N", scale=alt.Scale(domain=list(modes), range=colors), legend=legend())
+
+
+def legend() -> alt.Legend:
+    """Return a legend above a chart."""
+    return alt.Legend(orient="top", title=None, labelLimit=LONGEST_LABEL, columns=2, symbolOpacity=1)
+
+
+def axis_title(label: str, unit: str) -> str:
+    """Return the title of an axis: what it shows, and in which unit."""
+    return f"{label}, {unit}" if unit else label
+
+
+_WIDTH = 720
+_CONFIG: dict[str, Any] = {
+    "background": "#ffffff",
+    "view": {"stroke": None},
+    "axis": {"labelColor": "#1d2126", "titleColor": "#5b636e", "gridColor": "#dfe2e6", "titleFontWeight": "normal"},
+    "legend": {"labelColor": "#1d2126"},
+    "rule": {"color": "#5b636e"},
+}
+
+
+def chart_svg(chart: Chart) -> str:
+    """Return a chart as a picture for paper and for Markdown, with its description inside."""
+    import vl_convert  # noqa: PLC0415 - a JavaScript engine: loaded only where something is drawn
+
+    spec = {**chart.spec, "width": _WIDTH, "description": chart.description, "config": _CONFIG}
+    return vl_convert.vegalite_to_svg(spec)
+
+
+@cache
+def chart_bundle() -> str:
+    """Return the JavaScript that draws charts in a page; making it takes longer than the rest of a small report."""
+    import vl_convert  # noqa: PLC0415 - the same
+
+    # The bundle must not end its own script element.
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")

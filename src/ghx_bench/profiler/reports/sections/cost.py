@@ -1,0 +1,83 @@
+"""Cost against success: what a mode spends, and what a success costs."""
+
+import altair as alt
+
+from ghx_bench.profiler.reports.data.columns import POOLED
+from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.document import Block, Chart, Figure, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, axis_title, chart_of, legend, mode_color
+from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate
+from ghx_bench.profiler.stats.observations import SUCCESS
+
+_COST, _TOKENS = "cost_total_usd", "tokens_active"
+
+
+def section(material: Material) -> Section:
+    """Show what is spent against what is won."""
+    # A cost that is 0 or unknown everywhere shows nothing: tokens stand in.
+    metric, why = _COST, ""
+    if not any(spread.high > 0 for spread in material.grids[_COST].values()):
+        known = bool(material.grids[_COST])
+        metric, why = _TOKENS, f"Cost is {'0' if known else UNKNOWN} in every row; active tokens stand in for it."
+    chart = spend_against_success(metric, material)
+    blocks: list[Block] = [Paragraph(why)] if why else []
+    blocks.append(Figure(chart) if chart else Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
+    blocks.append(
+        Table(
+            caption="Cost per success: all spend, retries and failures included, over all successes",
+            headers=("mode", "cost per success", "method"),
+            rows=tuple(
+                (str(arm), estimate(summary.cost_per_success, "USD"), summary.cost_per_success.method)
+                for arm, summary in material.summaries.items()
+            ),
+            is_text=True,
+        )
+    )
+    return Section(id="spending", title="Cost against success", blocks=tuple(blocks))
+
+
+def spend_against_success(metric: str, material: Material) -> Chart | None:
+    """Draw what a mode spends against how often it succeeds: small for each scenario, large for all together."""
+    spend, success = material.grids[metric], material.grids[SUCCESS]
+    label, unit = material.metrics.label(metric), material.metrics.unit(metric)
+    cells = sorted(spend.keys() & success.keys(), key=lambda cell: (cell[0] != POOLED, cell[0], str(cell[1])))
+    values: Values = [
+        {
+            "scenario": scenario or "all scenarios",
+            "mode": str(arm),
+            "spend": spend[scenario, arm].mean,
+            "success": success[scenario, arm].mean,
+            "n": spend[scenario, arm].n,
+            "size": "all scenarios" if scenario == POOLED else "one scenario",
+        }
+        for scenario, arm in cells[:MOST_MARKS]
+    ]
+    if not values:
+        return None
+    title = f"Mean {label} against success"
+    chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_point(filled=True)
+        .encode(
+            x=alt.X(
+                "spend:Q",
+                title=axis_title(f"mean {label} of a measured row", unit),
+                scale=alt.Scale(zero=True),
+                axis=alt.Axis(tickCount=6),
+            ),
+            y=alt.Y("success:Q", title="success", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
+            color=mode_color(material.arm_names),
+            size=alt.Size(
+                "size:O", scale=alt.Scale(domain=["all scenarios", "one scenario"], range=[220, 35]), legend=legend()
+            ),
+            opacity=alt.condition("datum.size == 'all scenarios'", alt.value(1), alt.value(0.5)),
+            tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "scenario", "spend", "success", "n")],
+        )
+        .properties(height=320)
+    )
+    pooled = "; ".join(
+        f"{value['mode']} {amount(value['spend'], unit)} at {100 * value['success']:.0f} %"
+        for value in values
+        if value["size"] == "all scenarios"
+    )
+    return chart_of("spend-success", title, f"{title}. {pooled}.", chart)

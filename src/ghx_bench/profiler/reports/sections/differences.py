@@ -1,0 +1,342 @@
+"""Differences: charts of the planned comparisons with their intervals, and tables of all."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from ghx_bench.profiler.metric_table import MetricTable
+from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.document import Block, Chart, Figure, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, legend
+from ghx_bench.profiler.reports.wording import (
+    amount,
+    bounds,
+    confidence_of,
+    counts,
+    describe_family,
+    other_target,
+    p_value,
+    reduction,
+)
+from ghx_bench.profiler.stats.observations import SUCCESS
+from ghx_bench.profiler.stats.plan import PLACES, Target
+from ghx_bench.profiler.stats.records import ModeComparison, PairedAnalysis, TargetResult, Unit
+from ghx_bench.profiler.stats.scales import interval_words, reduction_words
+
+
+def section(material: Material) -> Section:
+    """Show paired differences: charts of the planned ones, tables of all."""
+    return Section(id="differences", title="Differences", blocks=tuple(_blocks(material)))
+
+
+def _blocks(material: Material) -> Iterator[Block]:
+    if not material.comparisons:
+        why = "control runs are not compared" if material.is_control else "there are no two modes to compare"
+        yield Paragraph(f"No differences are shown: {why}.")
+        return
+    has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
+    within = "scenario, agent and model" if has_several_agents else "scenario and model"
+    yield Paragraph(
+        f"Rows are paired within {within}; every scenario weighs the same. A reduction is positive when the "
+        "first mode is lower. The shaded band is the planned margin, inside which modes count as equivalent."
+    )
+    yield from _forests(material)
+    target, primary, metrics = material.plan.target, material.primary, material.metrics
+    other = other_target(target)
+    yield Note(
+        "Success is compared over all rows, and one that could not be measured is a failure (intention to treat). "
+        "Amounts are compared over measured rows (per protocol). The other choice of rows follows, folded."
+    )
+    yield _comparison_table(
+        material.metrics, f"Planned comparisons {PLACES[target]}. {describe_family(primary)}", primary, target
+    )
+    yield from _notes(material.metrics, primary)
+    yield _comparison_table(material.metrics, f"Planned comparisons {PLACES[other]}", primary, other, is_folded=True)
+    yield from _other_rows(material, primary, target)
+    exploratory = [each for each in material.comparisons if each.family == "exploratory"]
+    if exploratory:
+        caption = f"Exploratory comparisons {PLACES[target]}. {describe_family(exploratory)}"
+        yield _comparison_table(metrics, caption, exploratory, target, is_folded=True)
+
+
+def _other_rows(material: Material, primary: Sequence[ModeComparison], target: Target) -> Iterator[Table]:
+    """Show what other choices of rows give."""
+    rates = [(each, each.second_view) for each in primary if each.metric == SUCCESS]
+    amounts = [(each, each.second_view) for each in primary if each.metric != SUCCESS]
+    both = [(each, each.both_succeeded) for each in primary if each.both_succeeded is not None]
+    tables = (
+        ("Success per protocol, {}: rows that could not be measured are left out", rates),
+        ("Amounts over all attempts, {}: with what rows spent that could not be measured", amounts),
+        ("Amounts of rows that succeeded only, {}", both),
+    )
+    for caption, analyses in tables:
+        if analyses:
+            yield _analysis_table(material.metrics, caption.format(PLACES[target]), analyses, target)
+
+
+def _forests(material: Material) -> Iterator[Figure | Note]:
+    rates = [each for each in material.primary if each.unit == "percentage points"]
+    amounts = [each for each in material.primary if each.unit == "percent"]
+    margin = material.plan.margin_pct
+    charts = (
+        forest(
+            rates,
+            material.metrics,
+            name="forest-success",
+            title="Paired differences in success: left of 0 the first mode succeeds more often",
+            axis="reduction, percentage points",
+            margin=margin,
+        ),
+        forest(
+            amounts,
+            material.metrics,
+            name="forest-amounts",
+            title="Paired differences in amounts: right of 0 the first mode needs less",
+            axis="reduction, %",
+            margin=margin,
+        ),
+    )
+    yield from (Figure(chart) for chart in charts if chart is not None)
+    undrawn = [each for each in amounts if each.reduction_pct is None and each.p is not None]
+    if undrawn:
+        named = "; ".join(label_of(each, material.metrics) for each in undrawn)
+        yield Note(
+            f"Not drawn, for the second mode's mean is not above 0 and there is nothing to take per cent of: {named}. "
+            "The table has the differences in the metric's own unit."
+        )
+
+
+_COMPARISON_HEADERS = (
+    "comparison",
+    "reduction",
+    "interval",
+    "p",
+    "p adjusted",
+    "verdict",
+    "scenarios",
+    "rows",
+    "left out",
+    "smallest effect it could show",
+    "Hedges' g",
+    "method",
+)
+
+
+def _comparison_table(
+    metrics: MetricTable,
+    caption: str,
+    comparisons: Sequence[ModeComparison],
+    target: Target,
+    *,
+    is_folded: bool = False,
+) -> Table:
+    pairs = [(each, each.headline) for each in comparisons]
+    return _analysis_table(metrics, caption, pairs, target, is_folded=is_folded)
+
+
+def _analysis_table(
+    metrics: MetricTable,
+    caption: str,
+    analyses: Sequence[tuple[ModeComparison, PairedAnalysis]],
+    target: Target,
+    *,
+    is_folded: bool = True,
+) -> Table:
+    return Table(
+        caption=caption,
+        headers=_COMPARISON_HEADERS,
+        rows=tuple(_comparison_line(metrics, comparison, analysis, target) for comparison, analysis in analyses),
+        is_folded=is_folded,
+    )
+
+
+def _comparison_line(
+    metrics: MetricTable, comparison: ModeComparison, analysis: PairedAnalysis, target: Target
+) -> tuple[str, ...]:
+    result, own_unit = analysis.of(target), metrics.unit(comparison.metric)
+    left_out = Counter[str]()
+    for each in analysis.left_out:
+        left_out[each.cause] += each.rows
+    return (
+        label_of(comparison, metrics),
+        reduction_of(result, analysis.unit, own_unit),
+        interval_of(result, analysis.unit, own_unit),
+        p_value(result.p),
+        p_value(result.p_adjusted),
+        result.verdict,
+        str(analysis.n),
+        f"{analysis.rows_a} vs {analysis.rows_b}",
+        counts(left_out) or "none",
+        smallest_effect_of(result, analysis.unit, own_unit),
+        hedges_g_of(analysis),
+        result.reason if result.verdict == "not estimable" and result.reason else result.method,
+    )
+
+
+def _notes(metrics: MetricTable, comparisons: Sequence[ModeComparison]) -> Iterator[Note]:
+    by_note: dict[str, list[str]] = {}
+    for comparison in comparisons:
+        for note in comparison.notes:
+            name = f"{metrics.label(comparison.metric)}, {comparison.a} vs {comparison.b}"
+            by_note.setdefault(note, []).append(name)
+    for note, names in by_note.items():
+        yield Note(f"{note[:1].upper()}{note[1:]}. ({'; '.join(names)})")
+
+
+_NOT_ESTIMABLE = "not estimable"
+
+
+def reduction_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
+    """Return the reduction."""
+    if result.reduction_pct is None and result.raw is not None:
+        return amount(result.raw.reduction, own_unit)
+    return reduction(result.reduction_pct, unit)
+
+
+def interval_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
+    """Return the interval of the reduction; open ends are marked, and none at all is said."""
+    if result.verdict == _NOT_ESTIMABLE:
+        return _NOT_ESTIMABLE
+    confidence = confidence_of(result.confidence)
+    if result.reduction_pct is None and result.raw is not None:
+        low, high = result.raw.low, result.raw.high
+        return f"{bounds(low, high, own_unit) if (low, high) != (None, None) else 'without bounds'} ({confidence})"
+    if result.low is None and result.high is None:
+        return f"without bounds ({confidence})"
+    if result.low is None or result.high is None:
+        return f"{_side(result.low, unit)} to {_side(result.high, unit)} ({confidence})"
+    return f"{_without_unit(interval_words(result.low, result.high, unit))} ({confidence})"
+
+
+def _side(bound: float | None, unit: Unit) -> str:
+    return "?" if bound is None else _without_unit(reduction_words(bound, unit))
+
+
+def _without_unit(words: str) -> str:
+    """Leave out the unit that the column beside it has; a multiple has to be told as one."""
+    return words.removesuffix(" %").removesuffix(" percentage points")
+
+
+def smallest_effect_of(result: TargetResult, unit: Unit, own_unit: str) -> str:
+    """Return the smallest effect that the sample could have shown, or why there is none."""
+    if result.mde is not None:
+        return reduction(result.mde, unit)
+    if result.raw is not None and result.raw.mde is not None:
+        smallest = amount(result.raw.mde, own_unit)
+        return smallest if result.reason is None else f"an increase of {smallest}; nothing can be lower than 0"
+    return _NOT_ESTIMABLE if result.verdict == _NOT_ESTIMABLE else result.reason or "cannot be told"
+
+
+def hedges_g_of(analysis: PairedAnalysis) -> str:
+    """Return the standardised effect, or why there is none."""
+    g, variance = analysis.effect_sizes.hedges_g, analysis.variance
+    if g is not None:
+        return f"{g:z.2f}"
+    has_repetitions = variance.within_a is not None or variance.within_b is not None
+    return "no repetition varies" if has_repetitions else "no repetitions"
+
+
+_VERDICTS = {
+    "better": "#2f9e6e",
+    "worse": "#c2453d",
+    "lower": "#8a63c9",
+    "higher": "#e08a1e",
+    "equivalent": "#4269d0",
+    "inconclusive": "#7a828c",
+    "not estimable": "#7a828c",
+}
+_MOST_COMPARISONS = 200
+
+
+def forest(
+    comparisons: Sequence[ModeComparison], metrics: MetricTable, *, name: str, title: str, axis: str, margin: float
+) -> Chart | None:
+    """Draw paired differences with their intervals, no difference at 0, the planned margin shaded.
+
+    What reaches beyond the chart ends in an arrow: one wide interval must not make all others a dot.
+    """
+    shown = [each for each in comparisons if each.reduction_pct is not None][:_MOST_COMPARISONS]
+    if not shown:
+        return None
+    farthest = max(abs(each.reduction_pct or 0.0) for each in shown)
+    # As far from 0 as the estimates need, and some of their intervals.
+    reach = min(max(_ROOM * farthest, _ROOM * margin, _LEAST_REACH), max(_MOST_REACH, margin))
+    values = [_forest_value(each, label_of(each, metrics), reach) for each in shown]
+    arrows = [
+        {**{name: value[name] for name in ("label", "verdict", "words")}, "end": side * reach, "side": side}
+        for value in values
+        for side in value["beyond"]
+    ]
+    words = [word for word in _VERDICTS if any(each.verdict == word for each in shown)]
+    colors = alt.Scale(domain=words, range=[_VERDICTS[word] for word in words])
+    color = alt.Color("verdict:N", scale=colors, legend=legend())
+    layers = [*_ground(axis, margin), *_estimates(values, color, axis), *([_arrows(arrows, color)] if arrows else ())]
+    drawn = alt.layer(*layers).properties(height=26 * len(values))
+    sentences = "; ".join(
+        f"{label_of(each, metrics)} {reduction(each.reduction_pct, each.unit)}" for each in shown[:_MOST_SENTENCES]
+    )
+    more = " Arrows: reaches beyond the chart." if arrows else ""
+    return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn)
+
+
+def _ground(axis: str, margin: float) -> Iterator[alt.Chart]:
+    """Yield what estimates are seen against: the margin, and no difference."""
+    band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}])).mark_rect(opacity=0.12, color="#7a828c")
+    yield band.encode(x=alt.X("from:Q", title=axis), x2="to:Q")
+    yield alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x="zero:Q")
+
+
+def _estimates(values: Values, color: alt.Color, axis: str) -> Iterator[alt.Chart]:
+    """Yield intervals, where there are any, and the estimates that lie on the chart."""
+    base = alt.Chart(alt.Data(values=values)).encode(
+        y=_label_axis(), color=color, tooltip=[alt.Tooltip("words:N", title="verdict")]
+    )
+    if any(is_bounded(value) for value in values):
+        lines = base.transform_filter("datum.low != null && datum.high != null").mark_rule(strokeWidth=2)
+        yield lines.encode(x=alt.X("low:Q", title=axis), x2="high:Q")
+    seen = alt.condition("datum.isWithin", alt.value(1), alt.value(0))
+    points = base.mark_point(filled=True, size=80)
+    yield points.encode(x=alt.X("reduction:Q", title=axis), opacity=seen)
+
+
+def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
+    """Name a comparison by its metric and its modes."""
+    return f"{metrics.label(comparison.metric)}: {comparison.a} vs {comparison.b}"
+
+
+_ROOM = 2.5
+_LEAST_REACH = 50.0
+_MOST_REACH = 400.0
+_MOST_SENTENCES = 12
+
+
+def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, Any]:
+    def within(value: float | None) -> float | None:
+        return None if value is None else max(-reach, min(value, reach))
+
+    ends = [value for value in (each.reduction_pct, each.low, each.high) if value is not None]
+    return {
+        "label": label,
+        "reduction": within(each.reduction_pct),
+        "low": within(each.low),
+        "high": within(each.high),
+        "isWithin": abs(each.reduction_pct or 0.0) <= reach,
+        "verdict": each.verdict,
+        "words": each.words,
+        "beyond": [side for side in (-1, 1) if any(side * end > reach for end in ends)],
+    }
+
+
+def _arrows(values: Values, color: alt.Color) -> alt.Chart:
+    shape = alt.condition("datum.side < 0", alt.value("triangle-left"), alt.value("triangle-right"))
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_point(filled=True, size=120, opacity=1)
+        .encode(x="end:Q", y=_label_axis(), shape=shape, color=color, tooltip=[alt.Tooltip("words:N", title="verdict")])
+    )
+
+
+def _label_axis() -> alt.Y:
+    return alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL))

@@ -1,0 +1,50 @@
+"""Failures: rows without success, by cause."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import altair as alt
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.document import Chart, Figure, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, chart_of, legend
+
+
+def section(material: Material) -> Section:
+    """Show what was no success, by cause."""
+    failures, messages = material.tally.failures, material.tally.messages
+    chart = failures_by_cause(failures, material.arm_names)
+    if chart is None:
+        return Section(id="failures", title="Failures", blocks=(Paragraph("Every row is a success."),))
+    table = Table(
+        caption="Rows without success; the message is that of the first such row",
+        headers=("mode", "why", "rows", "first message"),
+        rows=tuple(
+            (str(arm), why, str(count), messages[arm, why][:200])
+            for (arm, why), count in sorted(failures.items(), key=lambda item: (str(item[0][0]), -item[1], item[0][1]))
+        ),
+        is_text=True,
+    )
+    return Section(id="failures", title="Failures", blocks=(Figure(chart), table))
+
+
+def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart | None:
+    """Draw how many rows of each mode were no success, by why."""
+    if not failures:
+        return None
+    counted = sorted((str(arm), cause, count) for (arm, cause), count in failures.items())
+    values: Values = [{"mode": mode, "cause": cause, "rows": count} for mode, cause, count in counted[:MOST_MARKS]]
+    chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar()
+        .encode(
+            y=alt.Y("mode:N", sort=list(modes), title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL)),
+            x=alt.X("rows:Q", title="rows without success", axis=alt.Axis(tickMinStep=1)),
+            color=alt.Color("cause:N", scale=alt.Scale(range=list(PALETTE)), legend=legend()),
+            tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "cause", "rows")],
+        )
+        .properties(height=34 * len({arm for arm, _ in failures}))
+    )
+    said = "; ".join(f"{value['mode']}: {value['rows']} {value['cause']}" for value in values[:12])
+    return chart_of("failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart)

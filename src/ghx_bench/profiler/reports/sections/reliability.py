@@ -1,0 +1,96 @@
+"""Reliability: how surely each mode succeeds over k repetitions, pass^k and pass@k."""
+
+from collections.abc import Mapping
+
+import altair as alt
+
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.document import Chart, Figure, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, mode_color
+from ghx_bench.profiler.reports.wording import percent
+from ghx_bench.profiler.stats.records import Estimate, ModeSummary
+
+
+def section(material: Material) -> Section:
+    """Show pass^k and pass@k."""
+    chart = pass_curves(material.summaries)
+    if chart is None:
+        text = Paragraph("There are no repetitions to tell reliability from.")
+        return Section(id="reliability", title="Reliability", blocks=(text,))
+    lines = tuple(
+        (f"{arm}, k = {point.k}", _share(point.pass_hat_k), _share(point.pass_at_k), str(point.pass_hat_k.n))
+        for arm, summary in material.summaries.items()
+        for point in summary.pass_curve
+    )
+    points = [point for summary in material.summaries.values() for point in summary.pass_curve]
+    confidence = points[0].pass_hat_k.confidence
+    methods = sorted({each.method for point in points for each in (point.pass_hat_k, point.pass_at_k)}, key=len)
+    table = Table(
+        caption=f"pass^k and pass@k with {100 * confidence:.3g} % intervals ({'; or: '.join(methods)})",
+        headers=("mode and k", "all k succeed (pass^k)", "any of k succeeds (pass@k)", "rows"),
+        rows=lines,
+        is_folded=True,
+    )
+    convention = Note(
+        "pass^k is estimated without bias from the repetitions of each scenario and averaged over scenarios, for every "
+        "k that all scenarios have repetitions for. The bands are intervals of pass^k."
+    )
+    return Section(id="reliability", title="Reliability", blocks=(Figure(chart), convention, table))
+
+
+def _share(value: Estimate) -> str:
+    interval = "" if value.low is None else f" ({percent(value.low)} to {percent(value.high)})"
+    return f"{percent(value.estimate)}{interval}"
+
+
+def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
+    """Draw the chance that all k (pass^k) and that any of k repetitions succeed (pass@k)."""
+    values: Values = [
+        {"mode": str(arm), "k": point.k, "curve": curve, "share": each.estimate, "low": each.low, "high": each.high}
+        for arm, summary in summaries.items()
+        for point in summary.pass_curve
+        for curve, each in (("all k succeed: pass^k", point.pass_hat_k), ("any of k succeeds: pass@k", point.pass_at_k))
+    ]
+    if not values:
+        return None
+    title = "How reliably each mode succeeds over k repetitions"
+    data, whole = alt.Data(values=values), alt.Scale(domain=[0, 1])
+    color = mode_color(list(map(str, summaries)))
+    x = alt.X("k:O", title="k repetitions", axis=alt.Axis(labelAngle=0))
+    band = (
+        alt.Chart(data)
+        .transform_filter("datum.curve == 'all k succeed: pass^k' && datum.low != null && datum.high != null")
+        .mark_area(opacity=0.15)
+        .encode(x=x, y=alt.Y("low:Q", scale=whole), y2="high:Q", color=color)
+    )
+    line = (
+        alt.Chart(data)
+        .mark_line(point=alt.OverlayMarkDef(size=40))
+        .encode(
+            x=x,
+            y=alt.Y("share:Q", scale=whole, title="share of scenarios' repetitions", axis=alt.Axis(format=".0%")),
+            color=color,
+            strokeDash=alt.StrokeDash("curve:N", legend=_dashes()),
+            tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "curve", "k", "share", "low", "high")],
+        )
+    )
+    ends = "; ".join(
+        f"{value['mode']} {100 * value['share']:.0f} % at k {value['k']}"
+        for value in values
+        if "pass^k" in value["curve"] and value["share"] is not None
+    )
+    layers = [band, line] if any(is_bounded(value) for value in values if "pass^k" in value["curve"]) else [line]
+    return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280))
+
+
+def _dashes() -> alt.Legend:
+    return alt.Legend(
+        orient="top",
+        title=None,
+        columns=1,
+        labelLimit=LONGEST_LABEL,
+        symbolType="stroke",
+        symbolStrokeColor="#7a828c",
+        symbolStrokeWidth=2,
+    )

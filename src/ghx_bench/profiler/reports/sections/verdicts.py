@@ -1,0 +1,259 @@
+"""Verdicts: what must be known first, then what was shown, in sentences."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ghx_bench._base.problems import plural
+from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.reports.data.coverage import Missing, planned_cells
+from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
+from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.reports.document import (
+    Block,
+    Caution,
+    Conclusion,
+    Conclusions,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    Tone,
+)
+from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
+from ghx_bench.profiler.stats.observations import SUCCESS
+from ghx_bench.profiler.stats.plan import PLACES
+from ghx_bench.profiler.stats.records import ModeComparison
+from ghx_bench.profiler.stats.verdicts import say_nothing
+from ghx_bench.profiler.store.record import RunStatus
+
+
+def section(material: Material) -> Section:
+    """Show what can be concluded, in sentences."""
+    return Section(id="verdicts", title="Verdicts", blocks=tuple(_blocks(material)))
+
+
+def _blocks(material: Material) -> Iterator[Block]:
+    yield from _warn_of_sources(material)
+    if not len(material.observations):
+        yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
+        return
+    yield from map(Caution, _warn_of_modes(material))
+    if material.is_control:
+        yield from _prove_scenarios(material)
+        return
+    if not material.primary:
+        yield Paragraph(f"There is one mode, {material.arms[0]}: nothing to compare it with. Its results follow.")
+        return
+    yield Paragraph(_sum_up(material))
+    yield Conclusions(conclude(material.primary))
+    target = material.plan.target
+    if (why := _why_nothing_elsewhere(material)) is not None:
+        yield Caution(why)
+    else:
+        yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
+
+
+_MOST_NAMED = 5
+_SPELLED_OUT = frozenset({"agent", "models"})
+"""Conditions whose values are told with the verdicts; of others the name is enough there."""
+_STATES: dict[RunStatus, str] = {
+    "complete": "is complete, yet",
+    "running": "is not finished:",
+    "interrupted": "was interrupted:",
+    "failed": "failed:",
+}
+
+
+def _warn_of_sources(material: Material) -> Iterator[Caution]:
+    """Yield the warnings that stand before the verdicts."""
+    for source in material.sources:
+        yield from map(Caution, _partial(material, source))
+    if material.is_before_and_after:
+        yield from map(Caution, _lonely_modes(material))
+    yield from map(Caution, _without_common_model(material))
+    differing = differing_conditions(material.sources, material.inventories) if material.is_before_and_after else ()
+    if differing:
+        named = ", ".join(str(each) if each.condition in _SPELLED_OUT else each.condition for each in differing)
+        across = " The models differ: rows are paired by scenario alone." if material.is_across_models else ""
+        yield Caution(
+            f"The runs differ in {named}; a difference may come from there. Conditions lists the values.{across}"
+        )
+
+
+def _partial(material: Material, source: Source) -> Iterator[str]:
+    """Yield which rows a source should have and does not."""
+    missing = [each for each in material.missing if each.source == source.label]
+    by_plan = [each for each in missing if each.yardstick == "plan"]
+    others = sorted(
+        (each for each in missing if each.yardstick != "plan"), key=lambda each: each.yardstick != "other runs"
+    )
+    record = source.record
+    if record is not None and (by_plan or record.status != "complete"):
+        rows, planned = sum(each.rows for each in by_plan), planned_cells(record.matrix)
+        told = f"{rows:,} of its {plural(planned, 'planned cell')} {'has' if rows == 1 else 'have'} no row"
+        named = f", and no row is not a pass: {_name_cases(by_plan)}" if by_plan else ""
+        yield f"{source.label} {_STATES[record.status]} {told}{named}."
+    if others:
+        rows, yardstick = sum(each.rows for each in others), others[0].yardstick
+        yield (
+            f"{source.label} lacks {plural(rows, 'row')} that {yardstick} have, and no row is not a pass: "
+            f"{_name_cases(others)}."
+        )
+
+
+def _name_cases(missing: Sequence[Missing]) -> str:
+    """Name some cases, those without any row first."""
+    several_models = len({each.case.model for each in missing}) > 1
+    ordered = sorted(missing, key=lambda each: (each.found > 0, each.case))
+    named = ", ".join(_name_case(each, with_model=several_models) for each in ordered[:_MOST_NAMED])
+    more = len(missing) - _MOST_NAMED
+    return f"{named} and {plural(more, 'more case')}, which Conditions lists" if more > 0 else named
+
+
+def _name_case(missing: Missing, *, with_model: bool) -> str:
+    """Name a case with the rows it has and should have."""
+    case = missing.case
+    model = f" / {case.model}" if with_model else ""
+    return f"{case.mode} / {case.scenario}{model} ({missing.found} of {missing.expected})"
+
+
+def _lonely_modes(material: Material) -> Iterator[str]:
+    """Yield which modes not every run has."""
+    modes = {source.label: modes_of(source, material.inventories[source.label]) for source in material.sources}
+    told = [
+        f"{mode} only in {', '.join(having)}"
+        for mode in sorted({mode for each in modes.values() for mode in each})
+        if len(having := [label for label, each in modes.items() if mode in each]) < len(modes)
+    ]
+    if told:
+        yield f"Not every run has every mode, and a mode is compared with itself alone: {'; '.join(told)}."
+
+
+def _without_common_model(material: Material) -> Iterator[str]:
+    """Yield which of the compared modes have no model in common, so that nothing of them can be paired."""
+    if material.is_across_models:
+        return
+    seen = material.observations
+    models: dict[Arm, set[str]] = {arm: set() for arm in seen.arm.known}
+    for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
+        models[arm].add(model)
+    for a, b in material.pairs if material.comparisons else ():
+        if not models[a] & models[b]:
+            told = ", ".join(f"{arm} ({', '.join(sorted(models[arm]))})" for arm in (b, a))
+            yield f"Nothing can be paired, for there is no model in common: {told}."
+
+
+TONES: dict[str, Tone] = {
+    "better": "good",
+    "worse": "bad",
+    "lower": "neutral",
+    "higher": "neutral",
+    "equivalent": "neutral",
+    "inconclusive": "neutral",
+    "not estimable": "neutral",
+}
+_ORDER = tuple(TONES)
+
+
+def _warn_of_modes(material: Material) -> Iterator[str]:
+    """Yield the modes that were never measured, and those that spent without ever succeeding."""
+    seen = material.observations
+    for arm in material.arms:
+        rows = seen.arm.are(arm)
+        if not np.any(rows & seen.was_measured):
+            causes = Counter(seen.failures[int(row)] for row in np.flatnonzero(rows))
+            yield (
+                f"Nothing is known about {arm}: none of its {plural(int(np.count_nonzero(rows)), 'row')} could be "
+                f"measured ({counts(causes)}). They count as failures, and say nothing about its agent."
+            )
+        elif material.primary and not np.any(rows & (seen.success == 1)):
+            yield f"No row of {arm} succeeded: what it spends is what failing costs, not what the task costs."
+
+
+def _sum_up(material: Material) -> str:
+    """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
+    found = Counter(each.verdict for each in material.primary)
+    said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
+    return (
+        f"{plural(len(material.primary), 'planned comparison')} of {plural(len(material.arms), 'mode')} "
+        f"{PLACES[material.plan.target]}: {said}. {describe_family(material.primary)}"
+    )
+
+
+def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
+    """Return what was found in words, success first; what could not be told of several pairs is told once."""
+    # `sorted` is stable: within a verdict, comparisons keep the order of the plan.
+    ranked = sorted(comparisons, key=lambda each: (each.metric != SUCCESS, _ORDER.index(each.verdict)))
+    groups: dict[tuple[str, ...], list[ModeComparison]] = {}
+    for each in ranked:
+        is_silent = each.verdict == "not estimable"
+        key = (each.metric, _reason(each)) if is_silent else (each.metric, each.a, each.b, each.verdict)
+        groups.setdefault(key, []).append(each)
+    return tuple(_verdict(group) for group in groups.values())
+
+
+def _verdict(group: Sequence[ModeComparison]) -> Conclusion:
+    first, words = group[0], group[0].words
+    if len(group) > 1:
+        words = say_nothing(first.metric, [(each.a, each.b) for each in group], first.headline.of(first.target))
+    return Conclusion(word=first.verdict, tone=TONES[first.verdict], sentence=words)
+
+
+def _reason(comparison: ModeComparison) -> str:
+    return comparison.headline.of(comparison.target).reason or ""
+
+
+def _why_nothing_elsewhere(material: Material) -> str | None:
+    """Return why nothing can be concluded about the target that was not planned; `None` if something can."""
+    other = other_target(material.plan.target)
+    results = [(each, each.headline.of(other)) for each in material.primary]
+    if any(result.verdict != "not estimable" for _, result in results):
+        return None
+    # What holds whatever the target has been said with the verdicts.
+    own = {result.reason for each, result in results if result.reason and result.reason != _reason(each)}
+    reasons = own or {result.reason for _, result in results if result.reason}
+    return f"Nothing can be concluded {PLACES[other]}: {'; '.join(sorted(reasons))}."
+
+
+_MOST_LINES = 500
+
+
+def banner(material: Material) -> str | None:
+    """Return the banner of a report with rows of control agents; it names their modes where not all are such."""
+    controls = material.control_arms
+    if not controls:
+        return None
+    proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
+    if len(controls) == len(material.arms):
+        return f"Control run: these rows are of a control agent. {proofs}"
+    agents, names = material.tally.agents, material.tally.controls.names
+    named = "; ".join(f"{arm} ({', '.join(sorted(agents[arm] & names))})" for arm in controls)
+    return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
+
+
+def _prove_scenarios(material: Material) -> Iterator[Block]:
+    """Yield how many cells of each mode passed, and every objection; nothing is compared."""
+    if material.objections:
+        yield _objections(material)
+    for summary in material.summaries.values():
+        success, cells = summary.success, plural(summary.success.n, "cell")
+        scenarios = plural(summary.scenarios, "scenario")
+        yield Paragraph(f"{summary.mode}: {success.k} of {cells} passed, in {scenarios}.")
+    yield Note("Modes are not held against each other where some are of a control agent.")
+
+
+def _objections(material: Material) -> Table:
+    found = material.objections
+    left = f"; the first {_MOST_LINES}" if len(found) > _MOST_LINES else ""
+    return Table(
+        caption=f"What control agents object to: {plural(len(found), 'case')}{left}",
+        headers=("scenario", "mode", "agent", "rows", "passed", "not measured"),
+        rows=tuple(
+            (each.scenario, each.mode, each.agent, str(each.rows), str(each.passed), str(each.unmeasured))
+            for each in found[:_MOST_LINES]
+        ),
+        is_text=True,
+    )
