@@ -18,7 +18,7 @@ from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, Observations,
 from ghx_bench.profiler.stats.arrays import FloatArray
 from ghx_bench.profiler.stats.observations import factor
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.records import PairedAnalysis, TargetResult
+from ghx_bench.profiler.stats.result_records import PairedAnalysis, TargetResult
 
 ALPHA = 0.05
 EFFECT_PCT = 20.0

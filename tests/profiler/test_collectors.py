@@ -130,7 +130,7 @@ def test_a_record_keeps_name_fate_and_duration_and_its_error() -> None:
 def test_a_call_that_went_well_has_no_error_on_its_record() -> None:
     (record,) = summarise_tool_calls(trace(call()), own_name).records
 
-    assert "error" not in record.spelled_out().to_wire()
+    assert "error" not in record.with_all_keys().to_wire()
 
 
 def test_calls_that_do_not_tell_their_fate_are_left_out_of_the_error_rate() -> None:

@@ -37,8 +37,8 @@ from ghx_bench.profiler.events import (
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.progress import JsonLog, LineLog, choose_observer
 from ghx_bench.profiler.progress.live import LiveDisplay, draw
-from ghx_bench.profiler.progress.tally import Tally, Verdicts, forecast_rest_s
-from ghx_bench.profiler.progress.wording import clock_time, one_line, rate, rough_time
+from ghx_bench.profiler.progress.run_progress import Tally, Verdicts, forecast_rest_s
+from ghx_bench.profiler.progress.status_text import clock_time, one_line, rate, rough_time
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
 

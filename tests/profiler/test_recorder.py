@@ -51,7 +51,7 @@ def test_a_session_in_which_nothing_happened_has_an_empty_trace() -> None:
 
     assert (trace.session_id, trace.events, trace.turns) == ("ses_1", (), ())
     assert (trace.summary.total_turns, trace.summary.total_tool_calls) == (0, 0)
-    assert trace.summary.total_tokens == TokenUsage().spelled_out()
+    assert trace.summary.total_tokens == TokenUsage().with_all_keys()
 
 
 def test_events_stand_in_order_and_in_their_turns() -> None:

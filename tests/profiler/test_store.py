@@ -15,7 +15,7 @@ import anyio.to_thread
 import pytest
 from profiler_fakes import FakeProvider, FakeSession, answers_three, config, profile, scenario
 
-from ghx_bench._base.files import write_file
+from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.locks import hold_lock
 from ghx_bench.profiler.analysis import AnalysisResult, StringFinding
 from ghx_bench.profiler.blocks import CellFiles
@@ -24,10 +24,10 @@ from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLocked
 from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store import run as run_module
+from ghx_bench.profiler.store import run_store as run_module
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
-from ghx_bench.profiler.store.run import RunStore, new_run
+from ghx_bench.profiler.store.run_store import RunStore, new_run
 from ghx_bench.profiler.suite import SuiteResult
 from ghx_bench.profiler.testing import sample_cell
 

@@ -195,7 +195,7 @@ def test_nothing_unknown_becomes_zero(**parts: int | None) -> None:
 
 
 def test_spelling_out_writes_null_for_what_is_not_known_and_leaves_optional_keys_away() -> None:
-    row = ProfileRow.model_validate({**OLD_ROW, "tokens": {}, "cost": {}}).spelled_out().to_wire()
+    row = ProfileRow.model_validate({**OLD_ROW, "tokens": {}, "cost": {}}).with_all_keys().to_wire()
 
     assert row["tokens"] == dict.fromkeys(OLD_ROW["tokens"])
     assert row["cost"] == dict.fromkeys(OLD_ROW["cost"])
@@ -240,13 +240,13 @@ def test_records_made_here_say_of_which_kind_they_are() -> None:
 
     assert SessionAnalysisBundle.model_validate_json(bundle.to_bytes()) == bundle
     assert TextOutputEvent(content="x").to_wire() == {"type": "text_output", "content": "x"}
-    spelled = bundle.spelled_out().to_wire()
+    spelled = bundle.with_all_keys().to_wire()
     assert spelled["results"]["a"]["findings"]["n"] == {"type": "number", "value": 1, "unit": ""}
 
 
 def test_half_a_character_from_an_agent_costs_no_record() -> None:
     trace = SessionTrace(session_id="s", events=(ToolCallEvent(name="t", input={"\ud800": ["\udfff", 1.5, None]}),))
 
-    read = SessionTrace.model_validate_json(trace.spelled_out().to_bytes())
+    read = SessionTrace.model_validate_json(trace.with_all_keys().to_bytes())
 
     assert read.tool_calls[0].input == {"\ufffd": ["\ufffd", 1.5, None]}

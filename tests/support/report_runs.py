@@ -189,7 +189,8 @@ def write_run(
         "agents": tuple(AgentRecord(name=name, is_control=name in NAMED_CONTROLS) for name in agents),
     }
     write_record(
-        directory.record, RunRecord(run_id=run_id, provider=provider, matrix=matrix, **(fields | record)).spelled_out()
+        directory.record,
+        RunRecord(run_id=run_id, provider=provider, matrix=matrix, **(fields | record)).with_all_keys(),
     )
     return folder
 

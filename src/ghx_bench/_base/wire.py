@@ -75,7 +75,7 @@ class WireModel(BaseModel):
         """Return the JSON value that is written to files."""
         return self.model_dump(mode="json")
 
-    def spelled_out(self) -> Self:
+    def with_all_keys(self) -> Self:
         """Mark every key of this record, all the way down, to be written: as `null` where nothing is known.
 
         For records made here rather than read from a file. Keys marked `OMITTABLE` stay away while unset. Only what is
@@ -84,7 +84,7 @@ class WireModel(BaseModel):
         self.__pydantic_fields_set__.update(_always_written(type(self)))
         for value in self.__dict__.values():
             if type(value) not in _PLAIN:
-                _spell_out(value)
+                _write_all_keys(value)
         return self
 
 
@@ -96,20 +96,20 @@ def _always_written(kind: type[WireModel]) -> frozenset[str]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _spell_out(value: object) -> None:
+def _write_all_keys(value: object) -> None:
     """Spell out a record, or those in a tuple or in a dict; other values hold none."""
     match value:
         case WireModel():
-            value.spelled_out()
+            value.with_all_keys()
         case tuple():
             for each in cast("tuple[object, ...]", value):
                 if isinstance(each, WireModel):
-                    each.spelled_out()
+                    each.with_all_keys()
         case dict():
             for each in cast("dict[str, object]", value).values():
                 if not isinstance(each, WireModel):
                     break  # all values of a field are of one kind; a dict of plain JSON may be large
-                each.spelled_out()
+                each.with_all_keys()
         case _:
             pass
 

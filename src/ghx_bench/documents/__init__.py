@@ -10,14 +10,14 @@ from ghx_bench.documents.document import (
     problems_of,
     read_document,
 )
+from ghx_bench.documents.model_errors import Complaint, RefusedError
 from ghx_bench.documents.text import Position
 from ghx_bench.documents.validation import explain, validate_document
-from ghx_bench.documents.wording import Finding, RefusedError
 
 __all__ = [
+    "Complaint",
     "Document",
     "DocumentError",
-    "Finding",
     "Position",
     "Problem",
     "RefusedError",

@@ -23,8 +23,8 @@ from ghx_bench._base.problems import (
     tokens_of,
 )
 from ghx_bench.documents.jsontext import json_places, load_json
+from ghx_bench.documents.model_errors import Complaint
 from ghx_bench.documents.text import MAX_FLAWS, Flaw, FlawedTextError, Lines, Place, Position
-from ghx_bench.documents.wording import Finding
 from ghx_bench.documents.yamltext import load_yaml, yaml_places
 
 Format = Literal["json", "yaml"]
@@ -109,12 +109,12 @@ def problem(
     )
 
 
-def problem_of(document: Document, finding: Finding) -> Problem:
+def problem_of(document: Document, finding: Complaint) -> Problem:
     """Return what was found as a problem with its place in the document."""
     return problem(document, pointer_of(finding.tokens), finding.reason, finding.suggestion, at_key=finding.at_key)
 
 
-def problems_of(document: Document, findings: Iterable[Finding]) -> list[Problem]:
+def problems_of(document: Document, findings: Iterable[Complaint]) -> list[Problem]:
     """Return what was found as problems, in the order of the document and at most `MAX_FLAWS` of them.
 
     A lazy `findings` is read no further than what is shown: finding all of them in a hostile file could take for ever.

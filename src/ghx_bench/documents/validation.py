@@ -11,9 +11,8 @@ from pydantic_core import ErrorDetails
 from ghx_bench._base.errors import DocumentError
 from ghx_bench._base.problems import plain
 from ghx_bench.documents.document import Document, problems_of
-from ghx_bench.documents.text import MAX_FLAWS
-from ghx_bench.documents.wording import (
-    Finding,
+from ghx_bench.documents.model_errors import (
+    Complaint,
     Schema,
     Tokens,
     find,
@@ -21,6 +20,7 @@ from ghx_bench.documents.wording import (
     of_wrong_kind,
     unknown_key,
 )
+from ghx_bench.documents.text import MAX_FLAWS
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -36,7 +36,7 @@ def validate_document(document: Document, model: type[M], *, context: object = N
         raise DocumentError(problems_of(document, explain(error, model, document.value))) from None
 
 
-def explain(error: ValidationError, model: type[BaseModel], value: object) -> list[Finding]:
+def explain(error: ValidationError, model: type[BaseModel], value: object) -> list[Complaint]:
     """Return what a model refused about a value in words: one finding for each thing to correct."""
     errors = error.errors(include_url=False)[: MAX_FLAWS * 10]  # several errors can come down to one finding
     details = [_Detail(each["loc"], each) for each in errors if not _is_an_aftermath(each, errors)]
@@ -88,7 +88,7 @@ class _Explainer:
         self._root = root
         self._value = value
 
-    def explain(self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens) -> list[Finding]:
+    def explain(self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens) -> list[Complaint]:
         schema = self._resolve(schema)
         here = [each for each in details if not each.rest]
         findings = [find(each.error, schema, tokens) for each in here]
@@ -103,9 +103,9 @@ class _Explainer:
 
     def _explain_tagged(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
-    ) -> list[Finding]:
+    ) -> list[Complaint]:
         tagged: Schema = schema.get("discriminator", {}).get("mapping", {})
-        found: list[Finding] = []
+        found: list[Complaint] = []
         for tag, group in _grouped(details).items():
             branch = {"$ref": tagged[str(tag)]} if str(tag) in tagged else {}
             found += self.explain(group, branch, value, tokens)
@@ -113,7 +113,7 @@ class _Explainer:
 
     def _explain_union(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
-    ) -> list[Finding]:
+    ) -> list[Complaint]:
         groups = list(_grouped(details).values())
         branches: list[Schema] = schema["anyOf"]
         if len(groups) != len(branches):
@@ -124,7 +124,7 @@ class _Explainer:
 
     def _explain_parts(
         self, details: Sequence[_Detail], schema: Schema, value: object, tokens: Tokens
-    ) -> list[Finding]:
+    ) -> list[Complaint]:
         found = [self._explain_key(each, schema, value, tokens) for each in details if each.is_about_a_key]
         deeper = [each for each in details if not each.is_about_a_key]
         for step, group in _grouped(deeper).items():
@@ -132,7 +132,7 @@ class _Explainer:
                 for each in group:
                     said = find(each.error, schema, tokens)
                     found.append(
-                        Finding(tokens=tokens, reason=f"key {said.reason}", suggestion=said.suggestion, at_key=True)
+                        Complaint(tokens=tokens, reason=f"key {said.reason}", suggestion=said.suggestion, at_key=True)
                     )
             elif not _has(value, step):
                 found += self.explain(group, schema, value, tokens)  # the name of a branch, or of a step in between
@@ -141,7 +141,7 @@ class _Explainer:
                 found += self.explain(group, self._part_of(schema, step), part, (*tokens, step))
         return found
 
-    def _explain_key(self, detail: _Detail, schema: Schema, value: object, tokens: Tokens) -> Finding:
+    def _explain_key(self, detail: _Detail, schema: Schema, value: object, tokens: Tokens) -> Complaint:
         step = detail.rest[0]
         if not isinstance(step, str):
             return find(detail.error, schema, tokens)
@@ -198,7 +198,7 @@ def _grouped(details: Iterable[_Detail]) -> dict[str | int, list[_Detail]]:
     return groups
 
 
-def _most_likely(told: Sequence[list[Finding]], value: object, tokens: Tokens) -> list[Finding]:
+def _most_likely(told: Sequence[list[Complaint]], value: object, tokens: Tokens) -> list[Complaint]:
     """Return what the branch says that was probably meant; where none was, what all of them expect."""
     misfits = [
         next((each.expected for each in findings if each.expected and each.tokens == tokens), None) for findings in told

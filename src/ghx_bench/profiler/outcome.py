@@ -124,7 +124,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         **_trouble_of(outcome),
         **problems,
     )
-    return outcome.redaction.record(row.spelled_out(), keeping=_NAMES)
+    return outcome.redaction.record(row.with_all_keys(), keeping=_NAMES)
 
 
 _NAMES = (

@@ -137,7 +137,7 @@ class TraceRecorder:
         trace = SessionTrace(
             session_id=self.session_id, events=tuple(events), turns=turns, summary=self._summary(events, now)
         )
-        return trace.spelled_out()
+        return trace.with_all_keys()
 
     def _summary(self, events: list[TraceEvent], now: "_Moment") -> TraceSummary:
         told: dict[str, Any] = {}

@@ -26,7 +26,7 @@ from ghx_bench.profiler.runner.worker import RunSpec
 from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
-from ghx_bench.profiler.store.run import RunStore, new_run, resumed_run
+from ghx_bench.profiler.store.run_store import RunStore, new_run, resumed_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryErro
 from ghx_bench.profiler.reports.data.material import gather
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_sources
-from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.errors import MissingFramesError
 from ghx_bench.profiler.reports.report import _document
+from ghx_bench.profiler.reports.report_document import Chart
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from ghx_bench.profiler.reports.sections.differences import smallest_effect_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats import AnalysisPlan, ModeComparison, compare_all_modes, compare_modes, observe
 from ghx_bench.profiler.stats.errors import BadPairError
-from ghx_bench.profiler.stats.records import TargetResult
+from ghx_bench.profiler.stats.result_records import TargetResult
 from ghx_bench.profiler.stats.summary import summarize_metric, summarize_modes
 
 PLAN = AnalysisPlan(resamples=999)

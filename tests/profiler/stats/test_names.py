@@ -10,7 +10,7 @@ def test_importing_the_statistics_and_the_plan_does_not_import_numpy() -> None:
     code = (
         "import sys; import ghx_bench.profiler, ghx_bench.profiler.stats; "
         "from ghx_bench.profiler.stats.plan import AnalysisPlan; from ghx_bench.profiler.stats import AnalysisPlan; "
-        "import ghx_bench.profiler.stats.records; AnalysisPlan(); "
+        "import ghx_bench.profiler.stats.result_records; AnalysisPlan(); "
         "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy')))"
     )
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import did_you_mean, nearest, shortened
 from ghx_bench._base.templates import steps_of
-from ghx_bench.documents import Finding
+from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.binding import values_at
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
 
@@ -22,9 +22,9 @@ class KnownFixtures:
 
     resources: Mapping[str, Sequence[JsonValue]]
     is_certain: bool
-    _ways: dict[str, Sequence[Finding]] = field(default_factory=dict[str, Sequence[Finding]], repr=False)
+    _ways: dict[str, Sequence[Complaint]] = field(default_factory=dict[str, Sequence[Complaint]], repr=False)
 
-    def dead_ends(self, path: str) -> Sequence[Finding]:
+    def dead_ends(self, path: str) -> Sequence[Complaint]:
         """Return why a path leads nowhere, if it does so in all that is known of its fixture; looked up once."""
         if path not in self._ways:
             name = steps_of(path)[0]
@@ -33,7 +33,7 @@ class KnownFixtures:
         return self._ways[path]
 
 
-def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Finding]:
+def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Complaint]:
     """Yield the fixtures that are not there, each once, and the bindings that lead nowhere in those that are."""
     if scenario.fixture is None:
         return
@@ -58,6 +58,6 @@ def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, know
     return fixture in meant or fixture not in known.resources
 
 
-def _unknown_fixture(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Finding:
+def _unknown_fixture(name: str, tokens: tuple[str | int, ...], known: KnownFixtures) -> Complaint:
     hint = did_you_mean(name, sorted(known.resources))
-    return Finding(tokens=tokens, reason=f"there is no fixture {shortened(name)}", suggestion=hint)
+    return Complaint(tokens=tokens, reason=f"there is no fixture {shortened(name)}", suggestion=hint)

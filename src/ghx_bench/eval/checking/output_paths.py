@@ -8,7 +8,7 @@ from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench._base.templates import LENGTH, steps_of
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
-from ghx_bench.documents import Finding
+from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.condition_base import Way
 from ghx_bench.eval.scenario.conditions import ITEMS
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint
@@ -25,13 +25,13 @@ class _Lost(NamedTuple):
     suggestion: str | None
 
 
-def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Finding]:
+def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Complaint]:
     """Yield the paths of a checkpoint's condition that lead nowhere, whatever its capability returns."""
     if checkpoint.task in ENTRIES:
         for part in checkpoint.condition.walk((*place, "condition")):
             for key, path in part.condition.paths():
                 if lost := _lost(checkpoint.task, part.way, path):
-                    yield Finding(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
+                    yield Complaint(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
 
 
 @lru_cache(maxsize=4096)

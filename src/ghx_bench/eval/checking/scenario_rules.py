@@ -14,9 +14,9 @@ from ghx_bench.capabilities.entries import Signature
 from ghx_bench.capabilities.index import CAPABILITY_IDS, ENTRIES, PLANNED, SIGNATURES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.documents import (
+    Complaint,
     Document,
     DocumentError,
-    Finding,
     Problem,
     explain,
     problem,
@@ -59,7 +59,7 @@ from ghx_bench.eval.scenario.placeholders import (
 _BEGINS = "{{"
 
 
-def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Finding]:
+def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Complaint]:
     """Yield what is wrong with one input of a capability.
 
     A value with a placeholder in it is known only once that is replaced, and left for then. So is whether several
@@ -76,12 +76,12 @@ def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iter
 
 
 @lru_cache(maxsize=4096, typed=True)  # typed: 1 and True are equal, and are not both a number
-def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Finding, ...]:
+def _input_errors_once(task: str, name: str, value: str | float | bool | None) -> tuple[Complaint, ...]:
     """Validate a value once, however many checkpoints have it."""
     return _input_errors(task, name, value)
 
 
-def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Finding, ...]:
+def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Complaint, ...]:
     model, given = capability(task).operation.input, {name: value}
     try:
         model.model_validate(given)
@@ -121,7 +121,7 @@ def repeated_id(document: Document, id_: str, first: Path) -> Problem:
     return problem(document, "/id", reason, "give each scenario an id of its own")
 
 
-def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
     """Yield what keeps a scenario from ever being measured rightly."""
     texts = list(texts_of(scenario))
     uses = uses_in(texts)
@@ -139,10 +139,10 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
     yield from _check_extensions(scenario, known)
 
 
-def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
     """Yield what is allowed, and probably not meant."""
     if not scenario.assertions.checkpoints:
-        yield Finding(
+        yield Complaint(
             tokens=CHECKPOINT_LIST, reason="there are no checkpoints", suggestion="nothing is verified without one"
         )
     yield from _binding_warnings(scenario, known)
@@ -152,18 +152,20 @@ def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]
         yield from path_warnings(checkpoint, (*CHECKPOINT_LIST, index))
         if checkpoint.task in PLANNED:
             reason = f"{checkpoint.task} cannot be called yet"
-            yield Finding(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
+            yield Complaint(tokens=(*CHECKPOINT_LIST, index, "task"), reason=reason, suggestion="look in another way")
     for key in scenario.extensions or ():
         if key not in KEYS and (meant := nearest(key, KEYS)):
             reason = f"the bench reads no {shortened(key)} here"
-            yield Finding(tokens=("extensions", key), reason=reason, suggestion=f"did you mean {meant!r}?", at_key=True)
+            yield Complaint(
+                tokens=("extensions", key), reason=reason, suggestion=f"did you mean {meant!r}?", at_key=True
+            )
     for index, name in enumerate(scenario.assertions.expected_capabilities or ()):
         if name not in known.capabilities:
             yield _unknown_capability(name, ("assertions", "expectedCapabilities", index), known.capabilities)
 
 
-def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
-    refused: list[Finding] = []
+def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
+    refused: list[Complaint] = []
     try:
         _ = scenario.known_extensions
     except ValidationError as error:
@@ -182,7 +184,7 @@ def _patterns(scenario: EvalScenario) -> Iterator[tuple[int, str]]:
             yield index, pattern
 
 
-def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
     if scenario.fixture is None:
         return
     repo, tokens = scenario.fixture.repo, ("fixture", "repo")
@@ -190,28 +192,28 @@ def _check_repository(scenario: EvalScenario, known: Known) -> Iterator[Finding]
     there = repository_variable_names(scenario).union(known.variables)
     yield from (unbound(name, tokens, there, has_fixture=True) for name in names if name not in there)
     if not names and not is_repository(repo):
-        yield Finding(
+        yield Complaint(
             tokens=tokens,
             reason=f"{shortened(repo)} is not the name of a repository",
             suggestion="write owner/repo, or {{fixture_repo}} for the configured one",
         )
 
 
-def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) -> Iterator[Finding]:
+def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) -> Iterator[Complaint]:
     there = variable_names(scenario).union(known.variables)
     for tokens, name in uses:
         if not name.startswith(CHECKPOINTS):
             if name not in there:
                 yield unbound(name, tokens, there, has_fixture=scenario.fixture is not None)
         elif tokens == PROMPT:
-            yield Finding(
+            yield Complaint(
                 tokens=tokens,
                 reason=f"the prompt cannot contain {{{{{name}}}}}",
                 suggestion="checkpoints are made after the session",
             )
 
 
-def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Complaint]:
     task = checkpoint.task
     if task not in known.capabilities:
         yield _unknown_capability(task, (*place, "task"), known.capabilities)
@@ -229,15 +231,15 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
         if name is None:
             hint = did_you_mean(key, signature.names, otherwise=f"it takes {listed(signature.names)}")
             reason = f"{task} takes no input {shortened(key)}"
-            yield Finding(tokens=tokens, reason=reason, suggestion=hint, at_key=True)
+            yield Complaint(tokens=tokens, reason=reason, suggestion=hint, at_key=True)
         elif given.setdefault(name, key) != key:
             reason = f"input {key!r} says the same as {given[name]!r}"
-            yield Finding(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
+            yield Complaint(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
         else:
             yield from input_errors(task, name, value, tokens)
 
 
-def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Finding:
+def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Complaint:
     meant = nearest(name, sorted(capabilities))
     domain = name.partition(".")[0] + "."
     beside = sorted(each for each in capabilities if each.startswith(domain))
@@ -247,31 +249,31 @@ def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]
         hint = f"those of {shortened(domain[:-1])} are {listed(beside)}"
     else:
         hint = f"they begin with one of {listed(sorted({each.partition('.')[0] for each in capabilities}))}"
-    return Finding(tokens=tokens, reason=f"there is no capability {shortened(name)}", suggestion=hint)
+    return Complaint(tokens=tokens, reason=f"there is no capability {shortened(name)}", suggestion=hint)
 
 
-def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+def _check_scorers(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Complaint]:
     if known.scorers is None:
         return
     for tokens, condition in custom_conditions_in(checkpoint.condition, (*place, "condition")):
         names = sorted(known.scorers())
         if condition.scorer not in names:
             hint = did_you_mean(condition.scorer, names, otherwise=f"name a file with it as 'scorers' in {CONFIG_FILE}")
-            yield Finding(
+            yield Complaint(
                 tokens=(*tokens, "scorer"),
                 reason=f"no custom scorer is registered as {shortened(condition.scorer)}",
                 suggestion=f"{hint}; known: {listed(names) or 'none'}",
             )
 
 
-def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Finding]:
+def _check_spellings(scenario: EvalScenario, texts: Iterable[PlacedText], known: Known) -> Iterator[Complaint]:
     there = variable_names(scenario).union(known.variables)
     for tokens, text in texts:
         for written, name in near_misses_in(text):
             yield misspelt(written, name, tokens, there)
 
 
-def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]:
+def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
     if scenario.fixture is None:
         return
     used = _find_used_variables(scenario, scenario.fixture)
@@ -283,9 +285,9 @@ def _binding_warnings(scenario: EvalScenario, known: Known) -> Iterator[Finding]
         ):
             hint = did_you_mean(fixture, scenario.fixture.requires, otherwise="add it there")
             reason = f"fixture {shortened(fixture)} is not in fixture.requires"
-            yield Finding(tokens=tokens, reason=reason, suggestion=hint)
+            yield Complaint(tokens=tokens, reason=reason, suggestion=hint)
         if name not in used:
-            yield Finding(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
+            yield Complaint(tokens=tokens, reason=f"{{{{{name}}}}} is bound and never used", at_key=True)
 
 
 def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements) -> set[str]:
@@ -298,11 +300,11 @@ def _find_used_variables(scenario: EvalScenario, fixture: FixtureRequirements) -
     return used | {REPO} if used & {OWNER, REPO_NAME} else used
 
 
-def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Finding]:
+def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator[Complaint]:
     signature = known.inputs.get(checkpoint.task)
     if signature is None:
         return
     given = {signature.name_of(key) for key in checkpoint.input}
     missing = [name for name in signature.required if name not in given]
     if missing:
-        yield Finding(tokens=(*place, "input"), reason=f"{checkpoint.task} needs {listed(missing)} as well")
+        yield Complaint(tokens=(*place, "input"), reason=f"{checkpoint.task} needs {listed(missing)} as well")

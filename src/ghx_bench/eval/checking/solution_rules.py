@@ -9,7 +9,7 @@ from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench._base.templates import names_in, strings_in, unknown_name
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
-from ghx_bench.documents import Document, Finding, Problem, problem, problems_of, validate_document
+from ghx_bench.documents import Complaint, Document, Problem, problem, problems_of, validate_document
 from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.scenario.binding import REPO
@@ -23,7 +23,7 @@ def solved_by(path: Path) -> str:
     return path.name.removesuffix(SUFFIX)
 
 
-def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Finding]:
+def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Iterator[Complaint]:
     """Yield the variables of a solution that neither its scenario binds (it binds these) nor a step saves."""
     bound = frozenset({*variables, REPO})
     in_all_modes: frozenset[str] | None = None
@@ -34,7 +34,7 @@ def solution_errors(solution: SolutionFile, variables: Collection[str]) -> Itera
     yield from _unknown_variables([solution.answer], ("answer",), in_all_modes or bound)
 
 
-def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Finding]:
+def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator[Complaint]:
     """Yield what steps use that is not `known`, to which is added what they save."""
     for index, step in enumerate(steps):
         place = (*at, index)
@@ -51,19 +51,19 @@ def _step_errors(steps: Sequence[Step], at: Tokens, known: set[str]) -> Iterator
             known.add(step.saved_as)
 
 
-def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Finding]:
+def _unknown_variables(texts: list[JsonValue], tokens: Tokens, known: Collection[str]) -> Iterator[Complaint]:
     paths = (path for _, text in strings_in(texts) for path in names_in(text))
     for name in dict.fromkeys(path.partition(".")[0] for path in paths):
         if name not in known:
             reason, suggestion = unknown_name(name, known)
-            yield Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+            yield Complaint(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
-def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Finding]:
+def solution_warnings(solution: SolutionFile, modes: Collection[str]) -> Iterator[Complaint]:
     """Yield the modes of a solution that there are not."""
     for mode in solution.modes:
         if mode not in modes:
-            yield Finding(
+            yield Complaint(
                 tokens=("modes", mode),
                 reason=f"there is no mode {shortened(mode)}",
                 suggestion=did_you_mean(mode, sorted(modes)),

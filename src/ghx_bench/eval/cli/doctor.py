@@ -142,9 +142,9 @@ def _access(choice: FixtureChoice, environ: Mapping[str, str]) -> Need:
     """Log in as both identities, and see that they are two and what they may do in the repository."""
     import anyio
 
-    from ghx_bench.eval.fixtures.identities import live_clients
     from ghx_bench.eval.fixtures.library import load_fixtures
     from ghx_bench.eval.fixtures.manager import FixtureManager
+    from ghx_bench.eval.fixtures.repository_access import live_clients
     from ghx_bench.eval.project.folders import CONFIG_FILE
 
     name, repo = "repository", choice.repo

@@ -156,9 +156,9 @@ def _work(config: EvalConfig, work: Callable[[FixtureManager], Awaitable[T]]) ->
     """Do something with the fixtures of the configured repository."""
     import anyio
 
-    from ghx_bench.eval.fixtures.identities import live_clients
     from ghx_bench.eval.fixtures.library import load_fixtures
     from ghx_bench.eval.fixtures.manager import FixtureManager
+    from ghx_bench.eval.fixtures.repository_access import live_clients
     from ghx_bench.eval.scenario.manifest import load_fixture_manifest
     from ghx_bench.eval.stages.github_environment import with_host
 

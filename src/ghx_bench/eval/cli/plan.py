@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.reports.data.sources import Source
     from ghx_bench.profiler.stats.observations import Observations
     from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-    from ghx_bench.profiler.stats.records import VarianceComponents
+    from ghx_bench.profiler.stats.result_records import VarianceComponents
     from ghx_bench.profiler.stats.sample_size import DesignLeftOut, DesignOption, SamplePlan
 
 

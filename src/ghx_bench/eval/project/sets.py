@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ghx_bench._base.problems import shortened
 from ghx_bench.documents import (
+    Complaint,
     Document,
     DocumentError,
-    Finding,
     Problem,
     problems_of,
     read_document,
@@ -45,13 +45,13 @@ def read_sets(document: Document) -> ScenarioSets:
     return sets
 
 
-def _repetitions(sets: ScenarioSets) -> Iterator[Finding]:
+def _repetitions(sets: ScenarioSets) -> Iterator[Complaint]:
     for name, ids in sets.root.items():
         seen = set[str]()
         for index, each in enumerate(ids):
             if each in seen:
                 reason = f"scenario {shortened(each)} is given twice in set {shortened(name)}"
-                yield Finding(tokens=(name, index), reason=reason, suggestion="name it once")
+                yield Complaint(tokens=(name, index), reason=reason, suggestion="name it once")
             seen.add(each)
 
 

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench._base.templates import MISSING, fill_text, follow
-from ghx_bench.documents import Finding
+from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.binding import misspelt, unbound
 from ghx_bench.eval.scenario.checkpoint_references import reference_of, unknown_checkpoint
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
@@ -146,7 +146,7 @@ def allowed_changes(
 
 def pattern_errors(
     pattern: str, tokens: Tokens, scenario: EvalScenario, variables: Collection[str]
-) -> Iterator[Finding]:
+) -> Iterator[Complaint]:
     """Yield what is wrong with a pattern: an unknown change, kind or field, or a variable without a value."""
     yield from _kind_errors(_Pattern.read(pattern), tokens)
     for written, name in near_misses_in(pattern):
@@ -160,20 +160,20 @@ def pattern_errors(
             yield unbound(name, tokens, variables, has_fixture=scenario.fixture is not None)
 
 
-def _kind_errors(pattern: "_Pattern", tokens: Tokens) -> Iterator[Finding]:
+def _kind_errors(pattern: "_Pattern", tokens: Tokens) -> Iterator[Complaint]:
     name, _, field = pattern.what.partition(".")
     if _ANYTHING in name:
         return
     kind = _kind_named(name)
     if kind is None and _kind_named(pattern.name.partition(" ")[0].partition(".")[0]):
         hint = did_you_mean(name, get_args(Change), otherwise="write 'created', 'changed' or 'deleted', or nothing")
-        yield Finding(tokens=tokens, reason=f"there is no change {shortened(name)}", suggestion=hint)
+        yield Complaint(tokens=tokens, reason=f"there is no change {shortened(name)}", suggestion=hint)
     elif kind is None:
         hint = did_you_mean(name, KINDS, otherwise=f"known: {listed(sorted(KINDS))}")
-        yield Finding(tokens=tokens, reason=f"{shortened(name)} is no kind of object on GitHub", suggestion=hint)
+        yield Complaint(tokens=tokens, reason=f"{shortened(name)} is no kind of object on GitHub", suggestion=hint)
     elif field and _ANYTHING not in field and field not in kind.fields | PRIVATE_FIELDS:
         hint = did_you_mean(field, kind.fields, otherwise=f"known: {listed(sorted(kind.fields)) or 'none'}")
-        yield Finding(tokens=tokens, reason=f"{name} have no field {shortened(field)}", suggestion=hint)
+        yield Complaint(tokens=tokens, reason=f"{name} have no field {shortened(field)}", suggestion=hint)
 
 
 def fits(pattern: str, change: str, what: str, name: str) -> bool:

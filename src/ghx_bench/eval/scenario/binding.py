@@ -9,7 +9,7 @@ from ghx_bench._base.problems import Tokens, did_you_mean, listed, nearest, plai
 from ghx_bench._base.templates import MISSING, ValueOf, dead_end, fill_text, follow, placeholder, steps_of, unknown_name
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.capabilities.index import ENTRIES
-from ghx_bench.documents import DocumentError, Finding, Problem
+from ghx_bench.documents import Complaint, DocumentError, Problem
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
 from ghx_bench.eval.scenario.manifest import FixtureManifest, is_repository
 from ghx_bench.eval.scenario.placeholders import (
@@ -49,14 +49,14 @@ _WHERE_FROM = {
 }
 
 
-def unbound(name: str, tokens: Tokens, known: Iterable[str], *, has_fixture: bool) -> Finding:
+def unbound(name: str, tokens: Tokens, known: Iterable[str], *, has_fixture: bool) -> Complaint:
     """Return the finding that nothing is bound to a variable, with what there is."""
     remedy = "add it to fixture.bindings" if has_fixture else "add a 'fixture' whose bindings have it"
     reason, suggestion = unknown_name(name, known, source=_WHERE_FROM.get(name), remedy=remedy)
-    return Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+    return Complaint(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
-def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) -> Finding:
+def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) -> Complaint:
     """Return the finding that something in two braces is no placeholder, with the one that was probably meant."""
     names = sorted(known)
     exact = {plain(each): each for each in names}.get(plain(name))
@@ -70,13 +70,13 @@ def misspelt(in_braces: str, name: str, tokens: Tokens, known: Iterable[str]) ->
         hint = f"did you mean {placeholder(meant)}?"
     else:
         hint = f"a variable has letters, digits and underscores only; known: {listed(names)}"
-    return Finding(tokens=tokens, reason=f"{_shorten(in_braces)} is not replaced", suggestion=hint)
+    return Complaint(tokens=tokens, reason=f"{_shorten(in_braces)} is not replaced", suggestion=hint)
 
 
-def not_replaced_here(in_braces: str, tokens: Tokens, *, is_key: bool) -> Finding:
+def not_replaced_here(in_braces: str, tokens: Tokens, *, is_key: bool) -> Complaint:
     """Return the finding that something in two braces stands where nothing is replaced."""
     where = "a key" if is_key else f"{tokens[-1]!r}"
-    return Finding(
+    return Complaint(
         tokens=tokens,
         reason=f"{_shorten(in_braces)} is not replaced here, in {where}",
         suggestion="placeholders are replaced in values only",
@@ -88,10 +88,10 @@ def _shorten(in_braces: str) -> str:
     return shortened(in_braces)[1:-1]  # without the quotes, which would make a placeholder look like a string
 
 
-def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[str, JsonValue], Sequence[Finding]]:
+def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[str, JsonValue], Sequence[Complaint]]:
     """Return the values that bindings lead to, and what is wrong with those that lead nowhere."""
     values: dict[str, JsonValue] = {}
-    findings: list[Finding] = []
+    findings: list[Complaint] = []
     for name, path in bindings.items():
         found = follow(fixtures, steps_of(path))
         if found is MISSING:
@@ -101,7 +101,7 @@ def values_at(bindings: Mapping[str, str], fixtures: JsonValue) -> tuple[dict[st
     return values, findings
 
 
-def _explain_dead_end(name: str, path: str, fixtures: JsonValue) -> Finding:
+def _explain_dead_end(name: str, path: str, fixtures: JsonValue) -> Complaint:
     taken, inside, step = dead_end(fixtures, steps_of(path))
     keys = list(cast("JsonObject", inside)) if isinstance(inside, dict) else []
     hint = did_you_mean(step, keys, otherwise=f"it has {listed(keys)}") if keys else None
@@ -109,17 +109,17 @@ def _explain_dead_end(name: str, path: str, fixtures: JsonValue) -> Finding:
         reason = f"{shortened('.'.join(taken))} has no {shortened(step)} in the manifest"
     else:
         reason, hint = f"the manifest has no fixture {shortened(step)}", hint or "seed the fixtures first"
-    return Finding(tokens=("fixture", "bindings", name), reason=reason, suggestion=hint)
+    return Complaint(tokens=("fixture", "bindings", name), reason=reason, suggestion=hint)
 
 
-def changing_task(task: str, tokens: Tokens) -> Finding | None:
+def changing_task(task: str, tokens: Tokens) -> Complaint | None:
     """Return the finding that a capability changes GitHub, if it does: a checkpoint must not do the agent's work."""
     entry = ENTRIES.get(task)
     if entry is None or entry.effect == "reads":
         return None
     near = _reader_near(task)
     hint = "a checkpoint may only look" + (f": did you mean {near!r}?" if near else "")
-    return Finding(tokens=tokens, reason=f"{task} changes GitHub", suggestion=hint)
+    return Complaint(tokens=tokens, reason=f"{task} changes GitHub", suggestion=hint)
 
 
 def _reader_near(task: str) -> str | None:
@@ -140,7 +140,7 @@ class BindingError(DocumentError):
     code: ClassVar[str] = "UNBOUND_SCENARIO"
 
     @classmethod
-    def about(cls, place: str, findings: Iterable[Finding]) -> "BindingError":
+    def about(cls, place: str, findings: Iterable[Complaint]) -> "BindingError":
         """Return an error with a line for each finding, which begins with the place."""
         return cls(
             [
@@ -194,7 +194,7 @@ class _Binder:
     """Binds one scenario, and collects what is in the way."""
 
     def __init__(self, scenario: EvalScenario, manifest: FixtureManifest | None, extra: dict[str, JsonValue]) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[Complaint] = []
         self._scenario = scenario
         self._manifest = manifest
         self._values: dict[str, JsonValue] = extra
@@ -293,6 +293,6 @@ class _Binder:
         self._values.setdefault(name, value)
 
     def _refuse(self, tokens: Tokens, reason: str, suggestion: str | None) -> None:
-        finding = Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+        finding = Complaint(tokens=tokens, reason=reason, suggestion=suggestion)
         if finding not in self.findings:
             self.findings.append(finding)

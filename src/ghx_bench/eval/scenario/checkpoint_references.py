@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import Tokens, did_you_mean
 from ghx_bench._base.templates import MISSING, ValueOf, follow, placeholder
-from ghx_bench.documents import Finding
+from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.condition_base import Slot
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, Origin
@@ -54,7 +54,7 @@ class _Outputs:
     """The outputs of earlier checkpoints, as values of placeholders; collects what is looked for and not there."""
 
     def __init__(self, outputs: Mapping[str, JsonValue], values: Mapping[str, JsonValue]) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[Complaint] = []
         self._outputs = outputs
         self._values = values
 
@@ -81,10 +81,10 @@ class _Outputs:
 
     def _miss(self, tokens: Tokens, reason: str) -> None:
         if not any(each.tokens == tokens for each in self.findings):
-            self.findings.append(Finding(tokens=tokens, reason=reason))
+            self.findings.append(Complaint(tokens=tokens, reason=reason))
 
 
-def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> Iterator[Finding]:
+def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> Iterator[Complaint]:
     """Yield what is wrong with references: to no checkpoint, to a later one, to itself, or in a circle."""
     order = {checkpoint.id: index for index, checkpoint in enumerate(checkpoints)}
     references = [
@@ -103,16 +103,16 @@ def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> 
             yield _explain_order(source, reference.checkpoint_id, use.tokens, targets)
 
 
-def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Finding:
+def unknown_checkpoint(name: str, tokens: Tokens, ids: Collection[str]) -> Complaint:
     """Return the finding that a placeholder names a checkpoint that the scenario does not have."""
     rest = name.removeprefix(CHECKPOINTS)
     hint = did_you_mean(rest.partition(".")[0], ids)
-    return Finding(tokens=tokens, reason=f"{placeholder(name)} names no checkpoint of this scenario", suggestion=hint)
+    return Complaint(tokens=tokens, reason=f"{placeholder(name)} names no checkpoint of this scenario", suggestion=hint)
 
 
-def _explain_order(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Finding:
+def _explain_order(source: str, target: str, tokens: Tokens, targets: Mapping[str, Collection[str]]) -> Complaint:
     if source == target:
-        return Finding(
+        return Complaint(
             tokens=tokens,
             reason=f"checkpoint {source!r} refers to its own output",
             suggestion="refer to an earlier checkpoint",
@@ -121,10 +121,10 @@ def _explain_order(source: str, target: str, tokens: Tokens, targets: Mapping[st
     if circle:
         ids = [source, *circle]
         shown = " -> ".join(ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 2], "…", ids[-1]])
-        return Finding(
+        return Complaint(
             tokens=tokens, reason=f"checkpoints refer to each other in a circle: {shown}", suggestion="break the circle"
         )
-    return Finding(
+    return Complaint(
         tokens=tokens,
         reason=f"checkpoint {target!r} comes after {source!r}",
         suggestion=f"move {target!r} up: checkpoints are made in order",

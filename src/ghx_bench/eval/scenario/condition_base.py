@@ -18,7 +18,7 @@ from ghx_bench._base.problems import Tokens
 from ghx_bench._base.templates import PLACEHOLDER, ValueOf, fill, fill_text, keys_in, only_name_in, strings_in
 from ghx_bench._base.wire import TaggedModel
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.wording import of_wrong_kind
+from ghx_bench.documents.model_errors import of_wrong_kind
 from ghx_bench.profiler.scenario import Text
 
 MOST_ITEMS = 1_000

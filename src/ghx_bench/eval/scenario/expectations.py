@@ -35,7 +35,7 @@ def expectation_findings(
         findings["capabilities_used"] = RatioFinding(value=reached / len(expected), label=said[-1])
         findings["capabilities_not_used"] = ListFinding(values=missing)
         findings["capabilities_unexpected"] = ListFinding(values=others)
-    return AnalysisResult(analyzer=ANALYZER, findings=findings, summary=", ".join(said)).spelled_out()
+    return AnalysisResult(analyzer=ANALYZER, findings=findings, summary=", ".join(said)).with_all_keys()
 
 
 def _longest_followed(expected: Sequence[str], used: Sequence[str]) -> set[int]:

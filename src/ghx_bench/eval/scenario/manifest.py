@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue, Strict, StringConstraints
 
+from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.errors import OperationError
-from ghx_bench._base.files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, ForeignModel, StrictInt
 from ghx_bench.documents import read_document, validate_document
 from ghx_bench.profiler.scenario import Text

@@ -11,7 +11,7 @@ from ghx_bench._base import templates
 from ghx_bench._base.problems import Tokens
 from ghx_bench._base.templates import ValueOf, in_braces, keys_in, only_name_in, strings_in
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.documents import Finding, explain
+from ghx_bench.documents import Complaint, explain
 from ghx_bench.eval.scenario.condition_base import FixedText, Slot, put
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario
 
@@ -86,7 +86,7 @@ def fixed_texts_of(checkpoint: Checkpoint) -> Iterator[FixedText]:
 
 def fill_checkpoint(
     checkpoint: Checkpoint, values_for: Callable[[Slot], ValueOf]
-) -> tuple[Checkpoint, Sequence[Finding]]:
+) -> tuple[Checkpoint, Sequence[Complaint]]:
     """Return a checkpoint with its placeholders replaced, and which values its condition cannot take.
 
     `values_for` is asked for each slot. A placeholder for which it has no value (`KeyError`) stays.

@@ -13,10 +13,10 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.fixtures.fixture_document import Actor
-from ghx_bench.eval.fixtures.identities import author_token, live_clients
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.fixtures.manager import FixtureManager
 from ghx_bench.eval.fixtures.marks import DEFAULT_SEEDING
+from ghx_bench.eval.fixtures.repository_access import author_token, live_clients
 from ghx_bench.eval.fixtures.repository_claims import claim_repository
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.project.config import FixtureChoice

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from pydantic import JsonValue, ValidationError
 
+from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.files import write_atomically
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.defaults import DEFAULT_ANALYZERS, POST_HOC_ANALYZERS
@@ -203,7 +203,7 @@ def supplemented(bundle: SessionAnalysisBundle, earlier: SessionAnalysisBundle) 
 def _bundle(session: SessionFile, trace: SessionTrace, analyzers: Sequence[Analyzer[Any]]) -> SessionAnalysisBundle:
     evidence = recollect(session.cell, trace, row=session.row, scenario=session.scenario)
     agent = {"agent": session.cell.agent} if session.cell.agent else {}
-    results: dict[str, AnalysisResult] = {each.name: each.analyze(evidence).spelled_out() for each in analyzers}
+    results: dict[str, AnalysisResult] = {each.name: each.analyze(evidence).with_all_keys() for each in analyzers}
     return SessionAnalysisBundle(
         session_id=trace.session_id,
         scenario_id=session.cell.scenario_id,

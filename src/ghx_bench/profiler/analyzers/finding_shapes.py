@@ -49,7 +49,7 @@ def counted(headers: tuple[str, ...], values: Iterable[str]) -> TableFinding:
 
 def result(analyzer: str, findings: Mapping[str, Finding], summary: str) -> AnalysisResult:
     """Return what an analyzer found."""
-    return AnalysisResult(analyzer=analyzer, findings=dict(findings), summary=summary).spelled_out()
+    return AnalysisResult(analyzer=analyzer, findings=dict(findings), summary=summary).with_all_keys()
 
 
 def shown(value: float | None) -> str:

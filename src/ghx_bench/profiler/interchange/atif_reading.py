@@ -56,7 +56,7 @@ def _trace(trajectory: AtifTrajectory) -> SessionTrace:
         "turns": given if isinstance(given, list) else turns,
         "summary": _summary(trajectory, events, turns),
     }
-    return SessionTrace.model_validate(made).spelled_out()
+    return SessionTrace.model_validate(made).with_all_keys()
 
 
 def _summary(trajectory: AtifTrajectory, events: list[JsonObject], turns: list[JsonObject]) -> JsonObject:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from ghx_bench._base.files import replacing, write_file
+from ghx_bench._base.atomic_files import replacing, write_file
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError

@@ -7,8 +7,8 @@ from typing import Self, TextIO
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
-from ghx_bench.profiler.progress.tally import Tally
-from ghx_bench.profiler.progress.wording import clock_time, one_line, spend, verdict
+from ghx_bench.profiler.progress.run_progress import Tally
+from ghx_bench.profiler.progress.status_text import clock_time, one_line, spend, verdict
 from ghx_bench.profiler.row import ProfileRow
 
 _WIDEST_COLUMN = 40

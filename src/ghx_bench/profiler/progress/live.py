@@ -15,8 +15,8 @@ from ghx_bench._base.clock import Clock
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
 from ghx_bench.profiler.progress.lines import Columns, ended_line, finished_line
-from ghx_bench.profiler.progress.tally import Tally, Verdicts
-from ghx_bench.profiler.progress.wording import clock_time, one_line, rate, rough_time
+from ghx_bench.profiler.progress.run_progress import Tally, Verdicts
+from ghx_bench.profiler.progress.status_text import clock_time, one_line, rate, rough_time
 
 _T = TypeVar("_T")
 

@@ -14,7 +14,6 @@ from ghx_bench.profiler.reports.data.material import Material, gather
 from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
 from ghx_bench.profiler.reports.data.sources import open_sources
 from ghx_bench.profiler.reports.data.tally import SessionChoice
-from ghx_bench.profiler.reports.document import Document, Paragraph, Section, Table
 from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirectoryError
 from ghx_bench.profiler.reports.folder import FORMATS, Format, ReportFolder
 from ghx_bench.profiler.reports.render.charts import chart_bundle, chart_svg
@@ -29,6 +28,7 @@ from ghx_bench.profiler.reports.render.data_files import (
 from ghx_bench.profiler.reports.render.html import to_page
 from ghx_bench.profiler.reports.render.markdown import chart_path, to_markdown
 from ghx_bench.profiler.reports.render.session_page import write_session_pages
+from ghx_bench.profiler.reports.report_document import Document, Paragraph, Section, Table
 from ghx_bench.profiler.reports.sections import (
     conditions,
     cost,

@@ -112,7 +112,7 @@ class Conversation(Generic[S]):
         with anyio.CancelScope(shield=True):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
-                    trace = require(await session.trace(), SessionTrace, "Session.trace()").spelled_out()
+                    trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
                     self.trace = self.redaction.record(trace, keeping=("sessionId",))
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.

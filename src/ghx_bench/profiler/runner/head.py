@@ -31,7 +31,7 @@ from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.runner.worker import RunSpec
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.store.record import Interruption, RunStatus
-from ghx_bench.profiler.store.run import RunStore
+from ghx_bench.profiler.store.run_store import RunStore
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # numpy costs start-up time: the modules behind these names l
     from ghx_bench.profiler.stats.observations import Observations, observe
     from ghx_bench.profiler.stats.permutation import permutation_test
     from ghx_bench.profiler.stats.plan import AnalysisPlan
-    from ghx_bench.profiler.stats.records import ModeComparison, ModeSummary
+    from ghx_bench.profiler.stats.result_records import ModeComparison, ModeSummary
     from ghx_bench.profiler.stats.sample_size import plan_sample_size
     from ghx_bench.profiler.stats.success import (
         clustered_wilson_interval,
@@ -83,7 +83,7 @@ __getattr__, __dir__ = lazy_exports(
         "observations": "Observations observe",
         "permutation": "permutation_test",
         "plan": "AnalysisPlan",
-        "records": "ModeComparison ModeSummary",
+        "result_records": "ModeComparison ModeSummary",
         "sample_size": "plan_sample_size",
         "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
         "summary": "cost_per_success summarize_metric summarize_modes summarize_success",

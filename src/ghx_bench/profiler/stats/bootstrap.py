@@ -7,9 +7,9 @@ import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none, generator
 from ghx_bench.profiler.stats.descriptive import is_negligible
-from ghx_bench.profiler.stats.distributions import normal_cdf, normal_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.records import Estimate
+from ghx_bench.profiler.stats.probability import normal_cdf, normal_quantile
+from ghx_bench.profiler.stats.result_records import Estimate
 
 Method = Literal["bca", "percentile"]
 Statistic = Callable[[FloatArray], FloatArray]

@@ -24,7 +24,7 @@ from ghx_bench.profiler.stats.observations import (
 )
 from ghx_bench.profiler.stats.pairs import PairedSample, effect_sizes, variance_components
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import (
+from ghx_bench.profiler.stats.result_records import (
     Adjustment,
     AnalysisSet,
     EffectSizes,
@@ -36,7 +36,7 @@ from ghx_bench.profiler.stats.records import (
 )
 from ghx_bench.profiler.stats.results import Adjusted, TargetTest, target_result
 from ghx_bench.profiler.stats.scales import ReductionScale, is_amount, reduction_scale_of
-from ghx_bench.profiler.stats.verdicts import Question, notes_after, notes_before
+from ghx_bench.profiler.stats.verdict_rules import Question, notes_after, notes_before
 
 _TARGETS: tuple[Target, ...] = ("suite", "population")
 

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ghx_bench.profiler.stats.distributions import SMALLEST_P, normal_quantile, t_quantile, t_two_sided_p
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
+from ghx_bench.profiler.stats.probability import SMALLEST_P, normal_quantile, t_quantile, t_two_sided_p
 
 FEWEST_SCENARIOS = 6
 """Below this nothing is said about tasks like these: sign-flips could not reach p = 0.05, and t would lean on five

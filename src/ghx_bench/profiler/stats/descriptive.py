@@ -5,9 +5,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray, Values, as_floats
-from ghx_bench.profiler.stats.distributions import fair_coin_tails, t_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.records import Descriptive, Estimate
+from ghx_bench.profiler.stats.probability import fair_coin_tails, t_quantile
+from ghx_bench.profiler.stats.result_records import Descriptive, Estimate
 
 
 def compute_descriptive(values: Values) -> Descriptive:

@@ -8,9 +8,9 @@ import numpy as np
 
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
-from ghx_bench.profiler.stats.distributions import t_quantile, t_two_sided_p
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, observe
-from ghx_bench.profiler.stats.records import Drift, Scale
+from ghx_bench.profiler.stats.probability import t_quantile, t_two_sided_p
+from ghx_bench.profiler.stats.result_records import Drift, Scale
 
 _METHOD = "least squares on start order within scenario, model and mode, t"
 

@@ -19,7 +19,7 @@ from ghx_bench.profiler.stats.observations import (
 )
 from ghx_bench.profiler.stats.pairs import PairedSample, variance_components
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.records import Scale, VarianceComponents
+from ghx_bench.profiler.stats.result_records import Scale, VarianceComponents
 from ghx_bench.profiler.stats.scales import reduction_scale_of
 
 USUAL_WITHIN_CV = 0.3

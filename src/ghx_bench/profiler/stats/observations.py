@@ -15,7 +15,7 @@ from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
 from ghx_bench.profiler.stats.pairs import Block, PairedSample
-from ghx_bench.profiler.stats.records import AnalysisSet, LeftOut, Scale
+from ghx_bench.profiler.stats.result_records import AnalysisSet, LeftOut, Scale
 
 SUCCESS = "success"
 _COST = "cost_total_usd"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, IntArray
 from ghx_bench.profiler.stats.descriptive import cliffs_delta, corrected_for_small_samples
-from ghx_bench.profiler.stats.records import EffectSizes, Scale, VarianceComponents
+from ghx_bench.profiler.stats.result_records import EffectSizes, Scale, VarianceComponents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ import numpy as np
 from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none, generator
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.pairs import Block, PairedSample
-from ghx_bench.profiler.stats.records import TestResult
+from ghx_bench.profiler.stats.result_records import TestResult
 
 _LARGEST_POOL = 1_000
 _SMALLEST_POOL = 99

@@ -5,14 +5,14 @@ from math import inf
 
 from ghx_bench.profiler.stats.arrays import finite_or_none
 from ghx_bench.profiler.stats.curves import Curve, Refusal
-from ghx_bench.profiler.stats.distributions import detectable_shift
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.multiplicity import matching_alpha
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import Adjustment, Equivalence, RawDifference, TargetResult
+from ghx_bench.profiler.stats.probability import detectable_shift
+from ghx_bench.profiler.stats.result_records import Adjustment, Equivalence, RawDifference, TargetResult
 from ghx_bench.profiler.stats.scales import ReductionScale, natural_words
-from ghx_bench.profiler.stats.verdicts import Question, decide, describe
+from ghx_bench.profiler.stats.verdict_rules import Question, decide, describe
 
 
 def equivalence_p(curve: Curve, margin: float) -> float:

@@ -7,11 +7,11 @@ from math import lgamma, log, log1p
 from ghx_bench._base.problems import plural
 from ghx_bench._base.wire import Count, WireModel
 from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
-from ghx_bench.profiler.stats.distributions import t_power
 from ghx_bench.profiler.stats.errors import BadSampleError
 from ghx_bench.profiler.stats.noise import USUAL_BETWEEN_SD, RateNoise
 from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import VarianceComponents
+from ghx_bench.profiler.stats.probability import t_power
+from ghx_bench.profiler.stats.result_records import VarianceComponents
 
 _REPETITIONS = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)
 _MOST = 100_000

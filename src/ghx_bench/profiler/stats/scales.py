@@ -6,7 +6,7 @@ from math import exp, expm1, isfinite, log1p
 
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.pairs import PairedSample
-from ghx_bench.profiler.stats.records import Estimate, Scale, Unit
+from ghx_bench.profiler.stats.result_records import Estimate, Scale, Unit
 
 
 def is_amount(metric: str) -> bool:

@@ -10,10 +10,10 @@ from ghx_bench.profiler.stats.arrays import FloatArray, IntArray, generator
 from ghx_bench.profiler.stats.bootstrap import mean_of_rows, percentile_interval
 from ghx_bench.profiler.stats.curves import why_no_population
 from ghx_bench.profiler.stats.descriptive import clustered_standard_error
-from ghx_bench.profiler.stats.distributions import normal_quantile, t_quantile
 from ghx_bench.profiler.stats.errors import BadSampleError, TooFewRepetitionsError
 from ghx_bench.profiler.stats.plan import Target
-from ghx_bench.profiler.stats.records import Estimate, PassPoint
+from ghx_bench.profiler.stats.probability import normal_quantile, t_quantile
+from ghx_bench.profiler.stats.result_records import Estimate, PassPoint
 
 Counts = Mapping[str, tuple[int, int]]
 """Successes and repetitions of each scenario."""

@@ -12,7 +12,7 @@ from ghx_bench.profiler.stats.curves import why_no_population
 from ghx_bench.profiler.stats.descriptive import clustered_mean, compute_descriptive, median_interval
 from ghx_bench.profiler.stats.observations import SUCCESS, ArmOrMode, Observations, as_arm, headline_set, observe
 from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.stats.records import (
+from ghx_bench.profiler.stats.result_records import (
     AnalysisSet,
     Estimate,
     MetricSummary,

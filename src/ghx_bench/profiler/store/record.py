@@ -10,7 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
-from ghx_bench._base.files import write_atomically
+from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 from ghx_bench.profiler.cell import Matrix, Order
 from ghx_bench.profiler.errors import RunDirectoryError
@@ -112,7 +112,7 @@ class RunRecord(ForeignModel):
 
     def differences(self, other: "RunRecord") -> tuple[str, ...]:
         """Name the parts of the plan in which two records differ."""
-        mine, others = (json.loads(record.spelled_out().to_bytes()) for record in (self, other))
+        mine, others = (json.loads(record.with_all_keys().to_bytes()) for record in (self, other))
         return tuple(_difference(part, mine[part], others[part]) for part in _PLAN if mine[part] != others[part])
 
 
@@ -166,7 +166,7 @@ def read_record(path: Path) -> RunRecord:
 def write_record(path: Path, record: RunRecord) -> None:
     """Write a `run.json` atomically."""
     try:
-        content = json.dumps(json.loads(record.spelled_out().to_bytes()), indent=2, ensure_ascii=False)
+        content = json.dumps(json.loads(record.with_all_keys().to_bytes()), indent=2, ensure_ascii=False)
         # Atomic and durable: without its plan no run can be resumed, whatever rows it has.
         write_atomically(path, content.encode() + b"\n")
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from ghx_bench._base.files import sync_directory
+from ghx_bench._base.atomic_files import sync_directory
 from ghx_bench.profiler.errors import BadRowsError
 from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
 from ghx_bench.profiler.store.directory import unusable

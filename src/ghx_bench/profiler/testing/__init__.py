@@ -11,8 +11,8 @@ from ghx_bench.profiler.testing.samples import (
     stopped_evidence,
     unknown_evidence,
 )
-from ghx_bench.profiler.testing.scorers import JudgeContract, ScorerContract
-from ghx_bench.profiler.testing.sessions import SessionProviderContract
+from ghx_bench.profiler.testing.scorer_contract import JudgeContract, ScorerContract
+from ghx_bench.profiler.testing.session_contract import SessionProviderContract
 from ghx_bench.profiler.testing.stages import LifecycleContract, ModeResolverContract
 
 __all__ = [

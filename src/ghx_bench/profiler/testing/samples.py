@@ -73,7 +73,7 @@ def sample_trace(*, turns: int = 3, session_id: str = "sample-session") -> Sessi
             total_tokens=TokenUsage.of(input=1_000 * turns, output=100 * turns, reasoning=10 * turns, cache_read=0),
             total_duration=0,
         ),
-    ).spelled_out()
+    ).with_all_keys()
 
 
 def sample_evidence(**changes: Any) -> Evidence[Any]:

@@ -11,7 +11,7 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import FloatArray
 from ghx_bench.profiler.stats.observations import Observations, factor, observe, start_order, with_absent_categories
-from ghx_bench.profiler.stats.records import AnalysisSet
+from ghx_bench.profiler.stats.result_records import AnalysisSet
 
 _CHUNK = 2_000
 """Rows that are held at a time: 100,000 rows with their checkpoints would take gigabytes, their columns take tens of

@@ -18,7 +18,7 @@ from ghx_bench.profiler.stats.comparison import all_pairs, compare_all_modes, de
 from ghx_bench.profiler.stats.drift import drift_over_run
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
 from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.stats.records import Drift, ModeComparison, ModeSummary
+from ghx_bench.profiler.stats.result_records import Drift, ModeComparison, ModeSummary
 from ghx_bench.profiler.stats.summary import summarize_modes
 
 _TOKENS, _COST = "tokens_active", "cost_total_usd"

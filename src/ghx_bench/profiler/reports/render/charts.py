@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import altair as alt
 
-from ghx_bench.profiler.reports.document import Chart
 from ghx_bench.profiler.reports.render.escaping import visible
+from ghx_bench.profiler.reports.report_document import Chart
 
 MOST_MARKS = 5_000
 PALETTE = ("#4269d0", "#e08a1e", "#2f9e6e", "#c2453d", "#8a63c9", "#1c9ab0", "#9c6b4e", "#7a828c")

@@ -7,7 +7,8 @@ from importlib.resources import files
 from typing import assert_never
 from urllib.parse import quote
 
-from ghx_bench.profiler.reports.document import (
+from ghx_bench.profiler.reports.render.escaping import html_text, script_json, shorten
+from ghx_bench.profiler.reports.report_document import (
     Block,
     Caution,
     Cell,
@@ -23,7 +24,6 @@ from ghx_bench.profiler.reports.document import (
     Section,
     Table,
 )
-from ghx_bench.profiler.reports.render.escaping import html_text, script_json, shorten
 
 
 def to_page(document: Document, bundle: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import assert_never
 from urllib.parse import quote
 
-from ghx_bench.profiler.reports.document import (
+from ghx_bench.profiler.reports.render.escaping import markdown_text, shorten
+from ghx_bench.profiler.reports.report_document import (
     Block,
     Caution,
     Cell,
@@ -19,7 +20,6 @@ from ghx_bench.profiler.reports.document import (
     Section,
     Table,
 )
-from ghx_bench.profiler.reports.render.escaping import markdown_text, shorten
 
 
 def to_markdown(document: Document) -> str:

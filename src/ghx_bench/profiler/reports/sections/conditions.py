@@ -9,9 +9,9 @@ from ghx_bench.profiler.reports.data.coverage import planned_cells
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.reports.document import Block, Caution, Note, Quote, Section, Table
+from ghx_bench.profiler.reports.report_document import Block, Caution, Note, Quote, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, p_value
-from ghx_bench.profiler.stats.records import Drift
+from ghx_bench.profiler.stats.result_records import Drift
 
 _MOST_LINES = 500
 

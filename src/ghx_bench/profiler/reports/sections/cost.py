@@ -4,8 +4,8 @@ import altair as alt
 
 from ghx_bench.profiler.reports.data.columns import POOLED
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Block, Chart, Figure, Paragraph, Section, Table
 from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, axis_title, chart_of, legend, mode_color
+from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate
 from ghx_bench.profiler.stats.observations import SUCCESS
 

@@ -8,8 +8,8 @@ import altair as alt
 
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Block, Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, legend
+from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import (
     amount,
     bounds,
@@ -22,7 +22,7 @@ from ghx_bench.profiler.reports.wording import (
 )
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES, Target
-from ghx_bench.profiler.stats.records import ModeComparison, PairedAnalysis, TargetResult, Unit
+from ghx_bench.profiler.stats.result_records import ModeComparison, PairedAnalysis, TargetResult, Unit
 from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 

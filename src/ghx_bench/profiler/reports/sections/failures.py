@@ -7,8 +7,8 @@ import altair as alt
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Chart, Figure, Paragraph, Section, Table
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, chart_of, legend
+from ghx_bench.profiler.reports.report_document import Chart, Figure, Paragraph, Section, Table
 
 
 def section(material: Material) -> Section:

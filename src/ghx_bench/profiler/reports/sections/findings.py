@@ -2,7 +2,7 @@
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Block, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Block, Note, Paragraph, Section, Table
 
 
 def section(material: Material) -> Section:

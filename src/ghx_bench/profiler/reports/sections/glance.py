@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Section, Table
+from ghx_bench.profiler.reports.report_document import Section, Table
 from ghx_bench.profiler.reports.wording import (
     UNKNOWN,
     amount,
@@ -14,7 +14,7 @@ from ghx_bench.profiler.reports.wording import (
     percent,
     rate,
 )
-from ghx_bench.profiler.stats.records import MetricSummary, ModeSummary
+from ghx_bench.profiler.stats.result_records import MetricSummary, ModeSummary
 
 
 def section(material: Material) -> Section:

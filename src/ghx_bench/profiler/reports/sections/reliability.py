@@ -6,10 +6,10 @@ import altair as alt
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, mode_color
+from ghx_bench.profiler.reports.report_document import Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import percent
-from ghx_bench.profiler.stats.records import Estimate, ModeSummary
+from ghx_bench.profiler.stats.result_records import Estimate, ModeSummary
 
 
 def section(material: Material) -> Section:

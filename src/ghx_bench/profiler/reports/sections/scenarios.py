@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Block, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Block, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, percent
 from ghx_bench.profiler.stats.success import wilson_interval
 from ghx_bench.profiler.stats.summary import success_counts

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.document import Block, Link, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Block, Link, Note, Paragraph, Section, Table
 from ghx_bench.profiler.stats.observations import SUCCESS
 
 MOST_LINKS = 500

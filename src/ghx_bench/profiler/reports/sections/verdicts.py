@@ -11,7 +11,7 @@ from ghx_bench.profiler.reports.data.coverage import Missing, planned_cells
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.reports.document import (
+from ghx_bench.profiler.reports.report_document import (
     Block,
     Caution,
     Conclusion,
@@ -25,8 +25,8 @@ from ghx_bench.profiler.reports.document import (
 from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
-from ghx_bench.profiler.stats.records import ModeComparison
-from ghx_bench.profiler.stats.verdicts import say_nothing
+from ghx_bench.profiler.stats.result_records import ModeComparison
+from ghx_bench.profiler.stats.verdict_rules import say_nothing
 from ghx_bench.profiler.store.record import RunStatus
 
 

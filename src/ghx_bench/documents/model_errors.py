@@ -45,7 +45,7 @@ class RefusedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Complaint:
     """One thing a model refused.
 
     `expected` is set where a value is of the wrong kind altogether, `missing` where a key is not there, `meant` where
@@ -64,7 +64,7 @@ class Finding:
         return self.reason if self.suggestion is None else f"{self.reason}; {self.suggestion}"
 
 
-def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Finding:
+def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Complaint:
     """Return one error about the value at `tokens` in words; `schema` is what that value should be."""
     kind, value, context = error["type"], cast("object", error["input"]), error.get("ctx", {})
     if kind in _EXPECTED:
@@ -79,19 +79,19 @@ def find(error: ErrorDetails, schema: Schema, tokens: Tokens) -> Finding:
         return _refused(tokens, context["error"])
     said = error["msg"].replace("Input should be", "must be").replace("Input should", "should").rstrip(".")
     reason, suggestion = _constraint_in_words(kind, value, schema, context) or (said, None)
-    return Finding(tokens=tokens, reason=reason, suggestion=suggestion)
+    return Complaint(tokens=tokens, reason=reason, suggestion=suggestion)
 
 
-def _refused(tokens: Tokens, error: object) -> Finding:
+def _refused(tokens: Tokens, error: object) -> Complaint:
     if isinstance(error, RefusedError):
         place = (*tokens, *error.at)
-        return Finding(tokens=place, reason=error.reason, suggestion=error.suggestion, at_key=error.at_key)
-    return Finding(tokens=tokens, reason=str(error))
+        return Complaint(tokens=place, reason=error.reason, suggestion=error.suggestion, at_key=error.at_key)
+    return Complaint(tokens=tokens, reason=str(error))
 
 
-def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Finding:
+def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Complaint:
     """Return that a value is of another kind than expected."""
-    return Finding(
+    return Complaint(
         tokens=tokens,
         reason=f"expected {expected}, got {in_words(value)}",
         suggestion=_suggest_kind(expected, value) if tokens else None,
@@ -99,18 +99,18 @@ def of_wrong_kind(tokens: Tokens, expected: str, value: object) -> Finding:
     )
 
 
-def missing_key(tokens: Tokens, key: str, schema: Schema) -> Finding:
+def missing_key(tokens: Tokens, key: str, schema: Schema) -> Complaint:
     """Return that an object lacks a key, and what the key is for; `schema` is that of the key."""
     purpose, example = cast("str", schema.get("description", "")), _example_of(schema)
     told = [purpose[:1].lower() + purpose[1:].rstrip(".")] if purpose else []
     told += [f"for example {example}"] if example else []
     suggestion = f"add it: {', '.join(told)}" if told else None
-    return Finding(tokens=tokens, reason=f"missing key {shortened(key)}", suggestion=suggestion, missing=key)
+    return Complaint(tokens=tokens, reason=f"missing key {shortened(key)}", suggestion=suggestion, missing=key)
 
 
 def unknown_key(
     tokens: Tokens, key: str, known: Sequence[str], present: Container[str], home: Tokens | None
-) -> Finding:
+) -> Complaint:
     """Return that an object has a key it should not have.
 
     `known` are the keys it may have, as far as that can be told; `present` those it has; `home` is another object
@@ -127,7 +127,7 @@ def unknown_key(
         suggestion = f"did you mean {meant!r}?"
     elif known:
         suggestion = f"known keys: {listed(known)}"
-    return Finding(tokens=(*tokens, key), reason=reason, suggestion=suggestion, at_key=True, meant=meant)
+    return Complaint(tokens=(*tokens, key), reason=reason, suggestion=suggestion, at_key=True, meant=meant)
 
 
 def _suggest_kind(expected: str, value: object) -> str | None:
@@ -159,12 +159,12 @@ def _number_in(text: str, form: re.Pattern[str]) -> str | None:
     return f"{digits}, without quotes" if digits == text else digits
 
 
-def _not_a_choice(tokens: Tokens, schema: Schema, value: object, context: Mapping[str, Any]) -> Finding:
+def _not_a_choice(tokens: Tokens, schema: Schema, value: object, context: Mapping[str, Any]) -> Complaint:
     choices: list[object] = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
     named = ", ".join(map(shortened, choices)) or str(context.get("expected"))
     expected = named if len(choices) == 1 else f"one of {named}"
     meant = nearest(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else None
-    return Finding(
+    return Complaint(
         tokens=tokens,
         reason=f"expected {expected}, got {shortened(value) if isinstance(value, str) else in_words(value)}",
         suggestion=f"did you mean {meant!r}?" if meant else None,
@@ -172,20 +172,20 @@ def _not_a_choice(tokens: Tokens, schema: Schema, value: object, context: Mappin
     )
 
 
-def _unknown_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Finding:
+def _unknown_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Complaint:
     name, known = _tags_of(schema, context)
     tag = str(context.get("tag"))
     meant = nearest(tag, known)
     hint = f"did you mean {meant!r}? " if meant else ""
-    return Finding(
+    return Complaint(
         tokens=(*tokens, name), reason=f"unknown {name} {shortened(tag)}", suggestion=f"{hint}known: {listed(known)}"
     )
 
 
-def _missing_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Finding:
+def _missing_tag(tokens: Tokens, schema: Schema, context: Mapping[str, Any]) -> Complaint:
     name, known = _tags_of(schema, context)
     suggestion = f"add it: one of {listed(known)}" if known else None
-    return Finding(tokens=tokens, reason=f"missing key {name!r}", suggestion=suggestion, missing=name)
+    return Complaint(tokens=tokens, reason=f"missing key {name!r}", suggestion=suggestion, missing=name)
 
 
 def _tags_of(schema: Schema, context: Mapping[str, Any]) -> tuple[str, list[str]]:

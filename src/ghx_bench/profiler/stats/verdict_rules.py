@@ -13,7 +13,7 @@ from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import PLACES, AnalysisPlan, Target
-from ghx_bench.profiler.stats.records import (
+from ghx_bench.profiler.stats.result_records import (
     Adjustment,
     AnalysisSet,
     PairedAnalysis,

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ghx_bench._base.files import write_file
+from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
