@@ -4,7 +4,6 @@ A world lives in memory and a temporary folder, or is kept in a folder: for one 
 a crash.
 """
 
-import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ghx_bench._base.errors import OperationError
+from ghx_bench._base.locks import take_lock
 from ghx_bench.twin.faults import Faults
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import GitRepository
@@ -154,7 +154,7 @@ def _lock_directory(directory: Path) -> int:
     # Not inherited: a git process that outlives this one must not keep the folder locked.
     lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(lock)
     except OSError as error:
         os.close(lock)
         raise WorldUnavailableError(f"{directory} is in use by another process; stop that one first") from error
