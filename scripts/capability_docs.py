@@ -64,6 +64,9 @@ $ ghx chain --steps - <<'JSON'
 JSON
 ```
 
+Other names in two braces are left alone, and so is everything after a `$`: `${{ github.ref }}`. Dots lead on, `length`
+is that of a list.
+
 Steps happen as if one after the other: what reads sees every change before it, and none after it, and changes happen in
 their order unless they are of different issues, pull requests or threads for sure. Steps that need not wait for each
 other run at the same time and, where they are GraphQL, go out as one document: replies to ten threads take two round

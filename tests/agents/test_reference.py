@@ -265,7 +265,12 @@ def measured_with(follow: Solution, directory: Path, **scenario: Any) -> Task[An
         environment=PATH,
     )
     staged = sample_scenario(**scenario)
-    return Task(cell=sample_cell(), scenario=staged, mode=Mode(name="sample-mode"), instruments=instruments)
+    return Task(
+        cell=sample_cell(agent=ReferenceProvider.name),
+        scenario=staged,
+        mode=Mode(name="sample-mode"),
+        instruments=instruments,
+    )
 
 
 @pytest.mark.anyio

@@ -230,9 +230,8 @@ async def test_a_cell_that_cannot_be_scored_is_not_measured_and_the_scorer_is_to
 ) -> None:
     bad = scenario(IS_OPEN, checkpoint("issue.view", {**ISSUE, "colour": "red"}, {"type": "non_empty"}, "bad"))
     instruments = Instruments(provider=FakeProvider(), scorer=CheckpointScorer(), lifecycle=lifecycle)
-    outcome = await measure(
-        Task(cell=sample_cell(scenario_id=bad.id), scenario=bad, mode=MODE, instruments=instruments)
-    )
+    cell = sample_cell(agent=FakeProvider.name, scenario_id=bad.id)
+    outcome = await measure(Task(cell=cell, scenario=bad, mode=MODE, instruments=instruments))
 
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.SCORER

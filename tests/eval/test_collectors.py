@@ -92,10 +92,15 @@ def with_calls(*calls: tuple[str, Any]) -> Evidence[Any]:
     return sample_evidence(trace=trace, tool_calls=summarise_tool_calls(trace, classify))
 
 
+def on_row(collector: CategoryCollector, evidence: Evidence[Any]) -> dict[str, Any]:
+    """Return what a row tells of tool calls: its own record of them, and what the collector adds."""
+    return {metric.name: metric.value for metric in evidence.tool_calls.metrics()} | collected(collector, evidence)
+
+
 def test_every_category_has_a_number_also_where_there_was_no_such_call() -> None:
     evidence = with_calls(("bash", {"command": "gh pr view 7"}), ("bash", {"command": "gh pr list"}), ("read", {}))
 
-    numbers = collected(CategoryCollector(), evidence)
+    numbers = on_row(CategoryCollector(), evidence)
 
     counts = {category: numbers[f"tool_calls_category_{category}"] for category in CATEGORIES}
     assert counts == {"ghx": 0, "mcp": 0, "gh_cli": 2, "git": 0, "bash": 0, "file_ops": 1, "other": 0}
@@ -103,7 +108,7 @@ def test_every_category_has_a_number_also_where_there_was_no_such_call() -> None
 
 
 def test_of_calls_that_were_only_counted_nobody_knows_the_categories() -> None:
-    numbers = collected(CategoryCollector(), replace(sample_evidence(), tool_calls=ToolCallSummary(total=4)))
+    numbers = on_row(CategoryCollector(), replace(sample_evidence(), tool_calls=ToolCallSummary(total=4)))
 
     assert numbers["tool_calls_total"] == 4
     assert {numbers[f"tool_calls_category_{category}"] for category in CATEGORIES} == {None}
@@ -111,7 +116,9 @@ def test_of_calls_that_were_only_counted_nobody_knows_the_categories() -> None:
 
 def test_names_are_distinct_over_all_collectors_of_an_evaluation() -> None:
     evidence = journalled(entry())
-    names = [metric.name for collector in eval_collectors() for metric in collector.collect(evidence)]
+    records = (evidence.tokens, evidence.timing, evidence.tool_calls, evidence.cost)
+    names = [metric.name for record in records for metric in record.metrics()]
+    names += [metric.name for collector in eval_collectors() for metric in collector.collect(evidence)]
 
     assert len(names) == len(set(names))
     assert {"tokens_total", "latency_wall_ms", "cost_total_usd", "tool_calls_total", "api_calls"} <= set(names)

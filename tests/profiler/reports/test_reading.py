@@ -21,7 +21,7 @@ def test_reading_writes_nothing_and_shows_every_row_to_its_watchers(tmp_path: Pa
     read = read_sources([open_run(run)], choice="all", watchers=[seen.append])
 
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
-    assert seen == rows
+    assert seen == [row.upgraded() for row in rows]
     assert len(read.chosen) == len(read.columns.identities) == len(rows)
 
 

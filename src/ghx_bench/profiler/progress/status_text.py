@@ -59,7 +59,7 @@ def verdict(success: bool | None) -> str:
 
 
 def spend(row: ProfileRow) -> tuple[str, ...]:
-    """Say how long a cell's agent took and how many tokens it used, as far as that is known."""
+    """Return how long a cell's agent took and how many tokens it used, as far as that is known."""
     parts: list[str] = []
     if row.timing.wall_ms is not None:
         parts.append(f"{row.timing.wall_ms / 1000:.1f} s")

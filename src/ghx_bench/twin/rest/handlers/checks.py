@@ -17,7 +17,8 @@ from ghx_bench.twin.state.records import CheckRun, Status
 
 _STATES = ("error", "failure", "pending", "success")
 _STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
-_CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out")
+# Without `stale`, which the description of requests lists: GitHub alone sets it, and its responses do not have it.
+_CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out")
 
 
 def list_statuses(request: RestRequest) -> Reply:
