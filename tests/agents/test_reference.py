@@ -25,6 +25,8 @@ from ghx_bench.profiler.scorers import AnswerScorer
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell, sample_scenario
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, TextOutputEvent, TurnBoundaryEvent
 
+pytestmark = pytest.mark.process
+
 CALCULATOR = str(Path(__file__).parents[1] / "support" / "calculator_mcp.py")
 PATH = {"PATH": os.environ["PATH"]}
 BINDINGS = {"pr_number": 7, "title": 'It\'s "quoted" $HOME'}

@@ -18,6 +18,8 @@ from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 from ghx_bench.profiler.trace import ErrorEvent, SessionTrace, ToolCallEvent
 
+pytestmark = pytest.mark.process
+
 CALCULATOR = str(Path(__file__).parents[1] / "support" / "calculator_mcp.py")
 PATH = {"PATH": os.environ["PATH"]}
 WITH_SERVER = Mode(

@@ -16,7 +16,7 @@ from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.testing import sample_cell
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 REQUEST = SessionRequest(cell=sample_cell(), mode=Mode(name="plain"), environment={"PATH": os.environ["PATH"]})
 

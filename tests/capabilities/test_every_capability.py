@@ -15,6 +15,8 @@ from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
 from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
 
+pytestmark = pytest.mark.slow
+
 CALLS = {**ISSUE_CALLS, **PR_CALLS, **REPO_CALLS, **SEARCH_CALLS}
 IDS = sorted(CALLS)
 READS = [id_ for id_ in IDS if ENTRIES[id_].effect == "reads"]

@@ -9,6 +9,8 @@ from report_runs import a_row, made_up_rows, write_run
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def pilots(tmp_path_factory: pytest.TempPathFactory) -> Path:

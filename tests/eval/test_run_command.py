@@ -20,6 +20,8 @@ from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 
+pytestmark = pytest.mark.slow
+
 MODES = {"baseline", "ghx", "ghx-mcp"}
 IDS = {scenario.id for scenario in load_eval_scenarios(BUILT_IN_SCENARIOS)}
 ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")

@@ -21,7 +21,7 @@ from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.difference import diff
 from ghx_bench.twin.git.program import home
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 
 @dataclass

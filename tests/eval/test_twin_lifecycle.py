@@ -1,10 +1,13 @@
 """The embedded GitHub keeps the rules of lifecycles."""
 
+import pytest
 from eval_stage import lifecycle_for, scenario
 
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.testing import LifecycleContract
+
+pytestmark = pytest.mark.slow
 
 
 class TestTwinLifecycle(LifecycleContract):

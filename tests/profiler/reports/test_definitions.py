@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.scoring.github_collectors import SURFACES
@@ -10,6 +11,8 @@ from ghx_bench.eval.scoring.tool_categories import CATEGORIES
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.reports import generate_report
+
+pytestmark = pytest.mark.slow
 
 DOCUMENTED = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
 

@@ -11,6 +11,8 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.render.session_page import session_page, session_path
 
+pytestmark = pytest.mark.slow
+
 PATH = "sessions/m/ghx/pr-reply-001/0.html"
 FAILED = {"id": "replied", "description": "Every thread has a reply", "passed": False, "expected": 3, "actual": [1]}
 

@@ -30,6 +30,8 @@ from ghx_bench.twin.git.repository import GitRepository, RefUpdate
 from ghx_bench.twin.git.storage import GitStorage
 from ghx_bench.twin.reply import Reply
 
+pytestmark = pytest.mark.process
+
 NO_FORCE = "Cannot force-push to this branch"
 NO_DIRECT_PUSH = "Changes must be made through a pull request."
 NO_DELETION = "Cannot delete this protected branch"

@@ -35,6 +35,8 @@ from ghx_bench.twin.queries.search import (
 from ghx_bench.twin.refusals import InvalidRefusal, NotImplementedRefusal
 from ghx_bench.twin.state.records import Pull
 
+pytestmark = pytest.mark.slow
+
 REPO = "repo:acme/widgets"
 
 
