@@ -26,6 +26,8 @@ from pydantic import BaseModel
 
 PAGES = Path(__file__).parents[1] / "docs" / "python"
 PACKAGES = {
+    "eval": "ghx_bench.eval",
+    "agents": "ghx_bench.agents",
     "twin": "ghx_bench.twin",
 }
 PART = re.compile(r"^# %% (.+)$", re.MULTILINE)
