@@ -26,6 +26,7 @@ from pydantic import BaseModel
 
 PAGES = Path(__file__).parents[1] / "docs" / "python"
 PACKAGES = {
+    "profiler": "ghx_bench.profiler",
     "eval": "ghx_bench.eval",
     "agents": "ghx_bench.agents",
     "twin": "ghx_bench.twin",
@@ -277,7 +278,8 @@ def field_texts(value: type) -> dict[str, str]:
     """Return the strings below the fields of a class and of its bases."""
     texts: dict[str, str] = {}
     for each in reversed(value.__mro__):
-        if each.__module__.startswith("ghx_bench."):
+        # A generic that pydantic filled in, such as `RootModel[...]`, is made without source.
+        if each.__module__.startswith("ghx_bench.") and "[" not in each.__name__:
             source = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
             texts |= texts_below(source.body if isinstance(source, ast.ClassDef) else [])
     return texts
