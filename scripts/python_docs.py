@@ -15,7 +15,7 @@ import itertools
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -110,9 +110,8 @@ def head_of(name: str, value: Any) -> Iterator[str]:
         yield f"`{async_of(value)}{name}{signature_of(value)}`"
         return
     if not inspect.isclass(value):
-        is_union = get_origin(value) is Annotated
-        stands_for = " | ".join(map(type_text, get_args(get_args(value)[0]))) if is_union else type_text(value)
-        yield f"`{name} = {stands_for}`"
+        inner = {text: alias for text, alias in alias_names().items() if alias != name}
+        yield f"`{name} = {type_text(value, inner)}`"
         return
     bases = [f"`{each.__name__}`" for each in value.__mro__[1:] if each.__name__ in public_types()]
     kind = "Protocol" if is_protocol(value) else "exception" if issubclass(value, BaseException) else "class"
@@ -211,41 +210,49 @@ def value_text(value: Any) -> str:
     """Return a value as it is written; what takes more than a word is `...`."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, Mapping) and not value:
+        return "{}"
     plain = value is None or isinstance(value, (bool, int, float, str))
-    return repr(value) if plain or value in ((), {}, frozenset()) else "..."
+    return repr(value) if plain or value in ((), frozenset()) else "..."
 
 
-def type_text(annotation: Any) -> str:
-    """Return a type as people write it: short names, and nothing of what validates it."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
+def type_text(annotation: Any, names: Mapping[str, str] | None = None) -> str:
+    """Return a type as people write it: short names, those of aliases, and nothing of what validates it."""
+    names = alias_names() if names is None else names
+    origin, arguments = get_origin(annotation), [] if get_origin(annotation) is Literal else get_args(annotation)
+    parts = [type_text(each, names) for each in arguments]
     match annotation:
         case str():
             text = re.sub(r"\b[a-z_][\w.]*\.(?=[A-Z])", "", annotation)
         case ForwardRef():
-            text = type_text(annotation.__forward_arg__)
+            text = type_text(annotation.__forward_arg__, names)
         case list():
-            text = f"[{', '.join(map(type_text, annotation))}]"
+            text = f"[{', '.join(type_text(each, names) for each in annotation)}]"
         case _ if origin is Annotated:
-            text = type_text(arguments[0])
+            text = type_text(annotation.__origin__, names)
         case _ if origin in (Union, UnionType):
-            text = " | ".join(map(type_text, arguments))
+            text = " | ".join(parts)
         case _ if origin is Literal:
-            text = f"Literal[{', '.join(map(repr, arguments))}]"
+            text = f"Literal[{', '.join(map(repr, get_args(annotation)))}]"
         case _ if annotation in (None, type(None), ...):
             text = "..." if annotation is ... else "None"
         case _:
             text = getattr(origin or annotation, "__name__", str(annotation)).removeprefix("Abstract")
-            text += f"[{', '.join(map(type_text, arguments))}]" if arguments else ""
-    return union_names().get(text, text)
+            text += f"[{', '.join(parts)}]" if parts else ""
+    return names.get(text, text)
 
 
 @cache
-def union_names() -> dict[str, str]:
-    """Return the names of the exported unions by what they stand for, which would fill a whole line."""
+def alias_names() -> Mapping[str, str]:
+    """Return the names of the exported aliases by what they stand for, which would often fill a whole line."""
     modules = [importlib.import_module(each) for each in PACKAGES.values()]
-    aliases = {name: getattr(each, name) for each in modules for name in each.__all__}
-    unions = {name: get_args(value)[0] for name, value in aliases.items() if get_origin(value) is Annotated}
-    return {" | ".join(each.__name__ for each in get_args(union)): name for name, union in unions.items()}
+    exports = {name: getattr(each, name) for each in modules for name in each.__all__}
+    aliases = {name: value for name, value in exports.items() if not inspect.isclass(value) and get_args(value)}
+    names: dict[str, str] = {}
+    # Short ones first: an alias may stand in a longer one.
+    for name in sorted(aliases, key=lambda each: len(type_text(aliases[each], {}))):
+        names[type_text(aliases[name], names)] = name
+    return names
 
 
 def fields_of(value: Any) -> Iterator[str]:

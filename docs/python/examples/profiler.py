@@ -272,8 +272,20 @@ errors: list[MeasurementError] = [
 ]
 assert [error.cause for error in errors if error.cause.is_the_agents_own] == [Cause.AGENT_CRASH]
 
-# %% run_profile_suite, Executor, Workers, Worker, WorkerSpec, Block
-from ghx_bench.profiler import Block, Executor, Worker, Workers, WorkerSpec, run_profile_suite
+# %% run_profile_suite, Executor, Workers, Worker, WorkerSpec, Block, PlacedCell, Receive, Message
+from ghx_bench.profiler import (
+    Block,
+    Executor,
+    Message,
+    PlacedCell,
+    Receive,
+    Worker,
+    Workers,
+    WorkerSpec,
+    run_profile_suite,
+)
+
+told: list[str] = []
 
 
 class OneByOne(Workers):
@@ -282,14 +294,19 @@ class OneByOne(Workers):
 
     async def run(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
-            for placed in block.cells:
+            cells: tuple[PlacedCell, ...] = block.cells
+            for placed in cells:
                 await self.worker.measure(placed, block.scenario)
 
 
 class Here(Executor):
     @asynccontextmanager
-    async def open(self, spec: WorkerSpec, receive):
-        async with spec.open(receive) as worker:
+    async def open(self, spec: WorkerSpec, receive: Receive):
+        async def pass_on(message: Message) -> None:  # from the worker to the head of the run
+            told.append(type(message).__name__)
+            await receive(message)
+
+        async with spec.open(pass_on) as worker:
             yield OneByOne(worker)
 
 
@@ -305,4 +322,5 @@ async def run_suite() -> SuiteResult:
 
 
 assert anyio.run(run_suite).measured == 4
+assert told == ["CellStarted", "CellMeasured"] * 4
 folder.cleanup()
