@@ -31,6 +31,8 @@ PACKAGES = {
     "agents": "ghx_bench.agents",
     "twin": "ghx_bench.twin",
 }
+LONGEST_LINE = 120
+ONE_BY_ONE = re.compile(r"(?<=\w)\((?=\w)|, (?=\*?\w+: |\*, )|\)(?= -> [^()]*$)")
 PART = re.compile(r"^# %% (.+)$", re.MULTILINE)
 
 
@@ -107,7 +109,9 @@ def entry(name: str, value: Any, module: ModuleType) -> Iterator[str]:
 def head_of(name: str, value: Any) -> Iterator[str]:
     """Yield what kind of thing an export is: its bases, its signature, or what an alias stands for."""
     if inspect.isfunction(value):
-        yield f"`{async_of(value)}{name}{signature_of(value)}`"
+        call = f"{async_of(value)}{name}{signature_of(value)}"
+        # A long line is a puzzle: one parameter on each then.
+        yield f"`{call}`" if len(call) <= LONGEST_LINE else f"```text\n{one_by_one(call)}\n```"
         return
     if not inspect.isclass(value):
         inner = {text: alias for text, alias in alias_names().items() if alias != name}
@@ -121,6 +125,12 @@ def head_of(name: str, value: Any) -> Iterator[str]:
     if not is_record and not is_made_by_method and "__init__" in vars(value) and signature_of(value) != "()":
         yield ""
         yield f"`{name}{signature_of(value)}`"
+
+
+def one_by_one(call: str) -> str:
+    """Return a signature with each parameter on a line of its own."""
+    written = {"(": "(\n    ", ", ": ",\n    ", ")": ",\n)"}
+    return ONE_BY_ONE.sub(lambda found: written[found[0]], call)
 
 
 def is_protocol(value: type) -> bool:
