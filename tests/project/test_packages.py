@@ -8,7 +8,14 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 PACKAGES = sorted({path.parent for path in (SOURCE / "ghx_bench").rglob("*.py")})
-PUBLIC = ("ghx_bench.eval", "ghx_bench.profiler", "ghx_bench.profiler.interchange", "ghx_bench.profiler.stats")
+PUBLIC = (
+    "ghx_bench.agents",
+    "ghx_bench.eval",
+    "ghx_bench.profiler",
+    "ghx_bench.profiler.interchange",
+    "ghx_bench.profiler.stats",
+    "ghx_bench.twin",
+)
 
 
 def name_of(package: Path) -> str:

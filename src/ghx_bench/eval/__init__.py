@@ -17,7 +17,24 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_bench.eval.scenario.binding import BindingError, bind_fixture_variables
     from ghx_bench.eval.scenario.checkpoint_references import bind_references
     from ghx_bench.eval.scenario.condition_base import CustomScorer
-    from ghx_bench.eval.scenario.conditions import CheckpointCondition, describe_condition, evaluate_condition
+    from ghx_bench.eval.scenario.conditions import (
+        AllOf,
+        AnyOf,
+        CheckpointCondition,
+        ContainsItem,
+        CountEq,
+        CountGte,
+        Custom,
+        Empty,
+        FieldContains,
+        FieldEquals,
+        FieldGte,
+        Matches,
+        NonEmpty,
+        Not,
+        describe_condition,
+        evaluate_condition,
+    )
     from ghx_bench.eval.scenario.eval_scenario import Assertions, Checkpoint, EvalScenario, FixtureRequirements
     from ghx_bench.eval.scenario.expectations import expectation_findings
     from ghx_bench.eval.scenario.manifest import (
@@ -28,17 +45,30 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     )
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
     "Assertions",
     "BindingError",
     "Checkpoint",
     "CheckpointCondition",
+    "ContainsItem",
+    "CountEq",
+    "CountGte",
+    "Custom",
     "CustomScorer",
+    "Empty",
     "EvalConfig",
     "EvalScenario",
+    "FieldContains",
+    "FieldEquals",
+    "FieldGte",
     "FixtureManifest",
     "FixtureRequirements",
     "FixtureResource",
     "Known",
+    "Matches",
+    "NonEmpty",
+    "Not",
     "bind_fixture_variables",
     "bind_references",
     "describe_condition",
@@ -66,7 +96,10 @@ __getattr__, __dir__ = lazy_exports(
         "scenario.binding": "BindingError bind_fixture_variables",
         "scenario.checkpoint_references": "bind_references",
         "scenario.condition_base": "CustomScorer",
-        "scenario.conditions": "CheckpointCondition describe_condition evaluate_condition",
+        "scenario.conditions": (
+            "AllOf AnyOf CheckpointCondition ContainsItem CountEq CountGte Custom Empty FieldContains FieldEquals "
+            "FieldGte Matches NonEmpty Not describe_condition evaluate_condition"
+        ),
         "scenario.eval_scenario": "Assertions Checkpoint EvalScenario FixtureRequirements",
         "scenario.expectations": "expectation_findings",
         "scenario.manifest": "FixtureManifest FixtureResource load_fixture_manifest write_fixture_manifest",

@@ -1,7 +1,7 @@
 """Measures any agent on any task; knows nothing of GitHub."""
 
 from ghx_bench.profiler.analysis import AnalysisResult, SessionAnalysisBundle
-from ghx_bench.profiler.blocks import Block
+from ghx_bench.profiler.blocks import Block, Message, PlacedCell, Receive
 from ghx_bench.profiler.causes import (
     AgentError,
     Cause,
@@ -91,6 +91,7 @@ __all__ = [
     "Limits",
     "Matrix",
     "MeasurementError",
+    "Message",
     "Mode",
     "ModeResolver",
     "ModeTable",
@@ -98,11 +99,13 @@ __all__ = [
     "NoLifecycle",
     "Observer",
     "PartialScoreError",
+    "PlacedCell",
     "PredicateScorer",
     "Profile",
     "ProfileConfig",
     "ProfileRow",
     "ReasoningEvent",
+    "Receive",
     "ScenarioLoader",
     "ScenarioSets",
     "Score",

@@ -56,6 +56,7 @@ class ErrorEvent(TaggedModel):
 TraceEvent = Annotated[
     ReasoningEvent | ToolCallEvent | TextOutputEvent | TurnBoundaryEvent | ErrorEvent, Field(discriminator="type")
 ]
+"""One thing that happened in a session, told apart by `type`."""
 
 
 class Turn(ForeignModel):
