@@ -68,7 +68,7 @@ VariableName = Annotated[
 class ProviderChoice(Section):
     """Which agent is evaluated."""
 
-    id: Annotated[Text, SetBy("--agent")] = Field(
+    id: Text = Field(
         default="reference",
         description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
         "as in ./my_agent.py:MyAgent.",
@@ -179,7 +179,7 @@ class EvalConfig(ProfileConfig):
     def _leave_out_provider(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
         values = cast("dict[str, object]", serialize(self))
         if self.agents:
-            del values["provider"]
+            values.pop("provider", None)  # absent where only what was set is dumped
         return values
 
     @property
