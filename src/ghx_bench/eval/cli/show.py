@@ -49,7 +49,6 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
     from rich.console import Console
 
-    from ghx_bench.profiler.reports.data.coverage import planned_cells
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
@@ -58,7 +57,7 @@ def _show_run(run: Path, *, as_json: bool) -> int:
         print(json.dumps([row.to_wire() for row in rows]))
         return 0
     console = Console()
-    total = planned_cells(record.matrix)
+    total = record.matrix.total
     title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
     console.print(title, markup=False, highlight=False, soft_wrap=True)
     names = _names(rows)
