@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -97,7 +98,8 @@ def test_a_token_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None
 def test_flags_reach_the_keys_of_the_evaluation() -> None:
     config = EvalConfig(modes=("ghx",)).override(agent="opencode", repo="a/b", repetitions=2)
 
-    assert (config.provider.id, config.fixtures.repo, config.execution.repetitions) == ("opencode", "a/b", 2)
+    assert [agent.id for agent in config.chosen_agents] == ["opencode"]
+    assert (config.fixtures.repo, config.execution.repetitions) == ("a/b", 2)
     with pytest.raises(FlagError, match=r"^--repo: 'x' does not have the form of 'octocat/hello-world'"):
         config.override(repo="x")
 
@@ -123,3 +125,32 @@ def test_every_key_says_what_it_is_for() -> None:
     sections = (EvalConfig, ProviderChoice, FixtureChoice)
 
     assert all(field.description for section in sections for field in section.model_fields.values())
+
+
+def test_agents_are_names_or_entries_and_a_flag_takes_them_with_their_options(tmp_path: Path) -> None:
+    file = tmp_path / "eval.config.yaml"
+    careful = "{id: ./mine.py:Agent, name: careful, options: {mood: glad}}"
+    file.write_text(f"modes: [ghx]\nagents: [nop, ./mine.py:Agent, {careful}]\n")
+    config = load_eval_config(file)
+
+    assert [agent.name or agent.id for agent in config.agents] == ["nop", f"{tmp_path / 'mine.py'}:Agent", "careful"]
+    assert [agent.options for agent in config.override(agent=["careful"]).chosen_agents] == [{"mood": "glad"}]
+    assert [agent.id for agent in config.override(agent=["nop", "reference"]).agents] == ["nop", "reference"]
+    assert EvalConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ("agents: [nop]\nprovider: {id: nop}", "`provider` and `agents` both say which agent is evaluated"),
+        ("agents: [{id: a.py:A}, {id: a.py:A, options: {b: 1}}]", "give each a `name` of its own"),
+        ("agents: [nop, nop]", "'nop' is given twice; name it once"),
+        ("agents: [3]", "expected the name of an agent, or an object with 'id', 'name' and 'options'"),
+    ],
+)
+def test_agents_that_cannot_be_told_apart_are_refused(settings: str, complaint: str, tmp_path: Path) -> None:
+    file = tmp_path / "eval.config.yaml"
+    file.write_text(f"modes: [ghx]\n{settings}\n")
+
+    with pytest.raises(DocumentError, match=re.escape(complaint)):
+        load_eval_config(file)

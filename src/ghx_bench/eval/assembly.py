@@ -20,6 +20,7 @@ from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.cell import Matrix
+from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.events import Observer
@@ -52,7 +53,7 @@ class Agent:
     """An agent that can be evaluated, and how it is made."""
 
     description: str
-    make: Callable[[Ingredients], SessionProvider]
+    make: Callable[[Ingredients, AgentEntry], SessionProvider]
     is_control: bool = False
     """Whether it proves scenarios, and says nothing about agents."""
 
@@ -60,15 +61,15 @@ class Agent:
 AGENTS: Mapping[str, Agent] = {
     "reference": Agent(
         description="follows the solution of each scenario, with real tools",
-        make=lambda given: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
+        make=lambda given, _: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
         is_control=True,
     ),
     "nop": Agent(
-        description="does nothing: whatever it passes proves nothing", make=lambda _: NopProvider(), is_control=True
+        description="does nothing: whatever it passes proves nothing", make=lambda _, __: NopProvider(), is_control=True
     ),
     "replay": Agent(
         description="makes the tool calls of another run again, which --replay or provider.options.run names",
-        make=lambda given: ReplayProvider(recordings_of(given.config.provider.options)),
+        make=lambda _, entry: ReplayProvider(recordings_of(entry.options)),
         is_control=True,
     ),
 }
@@ -94,7 +95,7 @@ class Evaluation:
             sets=self._sets(),
             agents=tuple(self.instruments.providers),
         )
-        if ReferenceProvider.name in plan.matrix.agents:
+        if any(entry.id == ReferenceProvider.name for entry in self.config.chosen_agents):
             _require_solutions(plan.matrix, self.catalogue, self.modes)
         return plan
 
@@ -129,7 +130,7 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
     async with open_modes(definitions_of(config), environ=environ) as modes:
         lifecycle, take_turn = _place_of(config, catalogue, environ)
         instruments = Instruments(
-            provider=_provider(Ingredients(config=config, catalogue=catalogue, modes=modes)),
+            providers=_make_agents(Ingredients(config=config, catalogue=catalogue, modes=modes)),
             scorer=CheckpointScorer(catalogue.scorers),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
@@ -142,27 +143,42 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
         yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments, executor=executor)
 
 
-def _provider(given: Ingredients) -> SessionProvider:
-    """Make the agent that the configuration names: one of ours, or another."""
-    choice = given.config.provider
-    if choice.id in AGENTS:
-        return AGENTS[choice.id].make(given)
-    options = choice.options if choice.port is None else {"port": choice.port, **choice.options}
-    if is_reference(choice.id):
-        return _not_a_control(agent_at(choice.id, options), choice.id)
+def _make_agents(given: Ingredients) -> Mapping[str, SessionProvider]:
+    """Make the agents that the configuration names, by the names that their rows have."""
+    made: dict[str, SessionProvider] = {}
+    places: dict[str, str] = {}
+    for entry in given.config.chosen_agents:
+        provider = _make_agent(entry, given)
+        name = entry.name or provider.name
+        _check_name(name, entry)
+        if name in made:
+            raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
+        made[name], places[name] = provider, entry.id
+    return made
+
+
+def _make_agent(entry: AgentEntry, given: Ingredients) -> SessionProvider:
+    """Make one agent: one of ours, or another."""
+    if entry.id in AGENTS:
+        return AGENTS[entry.id].make(given, entry)
+    if is_reference(entry.id):
+        return agent_at(entry.id, entry.options)
     installed = installed_agents()
-    if choice.id in installed:
-        return _not_a_control(installed_agent(installed[choice.id], options), choice.id)
-    raise UnknownNameError("agent", choice.id, known=[*AGENTS, *installed])
+    if entry.id in installed:
+        return installed_agent(installed[entry.id], entry.options)
+    raise UnknownNameError("agent", entry.id, known=[*AGENTS, *installed])
 
 
-def _not_a_control(provider: SessionProvider, place: str) -> SessionProvider:
-    """Refuse an agent with the name of a control: by its name a report knows that rows say nothing about agents."""
-    if provider.name in AGENTS:
-        raise BadAgentError(
-            f"{place}: its name is {provider.name!r}, which is that of a control agent; give it another"
-        )
-    return provider
+def _check_name(name: str, entry: AgentEntry) -> None:
+    """Refuse the name of a control for another agent, and another name for a control.
+
+    By its name a report knows what a control proves and, of rows without the record of their run, that they say
+    nothing about agents.
+    """
+    if entry.id in AGENTS and name != entry.id:
+        raise BadAgentError(f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}")
+    if entry.id not in AGENTS and name in AGENTS:
+        raise BadAgentError(f"{entry.id}: its name is {name!r}, which is that of a control agent; give it another")
 
 
 def _place_of(

@@ -73,8 +73,8 @@ def settings_in(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[
 def _settings_by_name(model: type[BaseModel]) -> Mapping[str, Setting]:
     """Return what `override` can set: by the name of its flag, else by that of its field, the outermost first."""
     settings = list(settings_in(model))
-    by_flag = {_python_name(each.set_by.flag): each for each in settings if each.set_by is not None}
-    # Reversed: of two fields with one name, the outermost comes last, and stays.
+    # Reversed: of two fields with one name or flag, the outermost comes last, and stays.
+    by_flag = {_python_name(each.set_by.flag): each for each in reversed(settings) if each.set_by is not None}
     by_field = {each.path[-1]: Setting(each.path) for each in reversed(settings)}
     return {**by_field, **by_flag}
 
@@ -105,6 +105,36 @@ class ModelEntry(Section):
             return {"id": value}
         if not isinstance(value, dict | ModelEntry):
             raise RefusedError(f"expected the id of a model, or an object with 'id' and 'label', got {in_words(value)}")
+        return cast("object", value)
+
+
+class AgentEntry(Section):
+    """One agent of a run; in a file, its id alone will do."""
+
+    id: Text = Field(
+        description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
+        "as in ./my_agent.py:MyAgent; in a profile, the name of one of its agents.",
+        examples=["./my_agent.py:MyAgent"],
+    )
+    name: Text | None = Field(
+        default=None,
+        description="What rows and reports call it, unless that is its own name; agents with one id need different "
+        "names.",
+        examples=["careful"],
+    )
+    options: dict[str, JsonValue] = Field(
+        default={}, description="Settings of the agent's own, passed on unchanged.", examples=[{"priority": "high"}]
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_id(cls, value: object) -> object:
+        if isinstance(value, str):
+            return {"id": value}
+        if not isinstance(value, dict | AgentEntry):
+            raise RefusedError(
+                f"expected the name of an agent, or an object with 'id', 'name' and 'options', got {in_words(value)}"
+            )
         return cast("object", value)
 
 
@@ -162,7 +192,7 @@ class Output(Section):
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
-    agents: Annotated[tuple[Text, ...], Distinct] = Field(
+    agents: tuple[AgentEntry, ...] = Field(
         default=(), description="The agents to compare, by name; unless given, all there are."
     )
     modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(
@@ -182,6 +212,20 @@ class ProfileConfig(Section):
     def _models_are_distinct(cls, models: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
         refuse_duplicates([model.id for model in models])
         return models
+
+    @field_validator("agents")
+    @classmethod
+    def _agents_are_distinct(cls, agents: tuple[AgentEntry, ...]) -> tuple[AgentEntry, ...]:
+        unnamed = [agent.id for agent in agents if agent.name is None]
+        for index, agent in enumerate(agents):
+            if agent.options and unnamed.count(agent.id) > 1 and agent.name is None:
+                raise RefusedError(
+                    f"{agent.id!r} is there with different options under one name",
+                    at=(index,),
+                    suggestion="give each a `name` of its own",
+                )
+        refuse_duplicates([agent.name or agent.id for agent in agents])
+        return agents
 
     @property
     def model_ids(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.scenario import BaseScenario, S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import DEFAULT_SET
-from ghx_bench.profiler.suite import SuiteResult, plan_suite, run_profile_suite
+from ghx_bench.profiler.suite import SuiteResult, choose_agents, plan_suite, run_profile_suite
 
 
 class ModeTable:
@@ -69,7 +69,7 @@ class Profile(Generic[S]):
             loader=self.load,
             modes=ModeTable(self.modes),
             sets=self._sets(),
-            agents=tuple(self.instruments.providers),
+            agents=choose_agents(config, tuple(self.instruments.providers)),
         )
         matrix = plan.matrix
         lines = [

@@ -15,7 +15,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import Executor, ModeResolver, SessionProvider
-from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
@@ -82,7 +82,7 @@ async def run_profile_suite(
     Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
     run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest.
     """
-    agents = tuple(instruments.providers)
+    agents = choose_agents(config, tuple(instruments.providers))
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
     return await run_planned(
         plan,
@@ -95,6 +95,18 @@ async def run_profile_suite(
     )
 
 
+def choose_agents(config: ProfileConfig, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the agents that a configuration chooses among those there are; all of them unless it names some."""
+    for entry in config.agents:
+        if entry.id not in known:
+            raise UnknownNameError("agent", entry.id, known=known)
+        if entry.name is not None or entry.options:
+            raise BadMatrixError(
+                f"agent {entry.id!r}: its name and its options are in the code that makes it; leave them out here"
+            )
+    return tuple(entry.id for entry in config.agents) or tuple(known)
+
+
 async def plan_suite(
     config: ProfileConfig,
     *,
@@ -105,15 +117,12 @@ async def plan_suite(
 ) -> SuitePlan[S]:
     """Check everything that is checked before a run makes its directory: the first step of `run_profile_suite`.
 
-    `agents` are the names of those there are; the configuration may choose among them.
+    `agents` are the names of those that are measured.
     """
     chosen = await select_scenarios(config.scenarios, loader, sets)
     scenarios = {scenario.id: scenario for scenario in chosen}
-    for agent in config.agents:
-        if agent not in agents:
-            raise UnknownNameError("agent", agent, known=agents)
     matrix = Matrix(
-        agents=config.agents or tuple(agents),
+        agents=tuple(agents),
         models=config.model_ids,
         modes=config.modes,
         scenario_ids=tuple(scenarios),

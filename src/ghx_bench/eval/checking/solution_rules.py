@@ -117,7 +117,7 @@ class Solutions:
     def missing(self, configured: LocatedConfig, ids: Iterable[str]) -> Iterator[Problem]:
         """Yield in which modes of a configuration the reference agent would find nothing to follow."""
         config = configured.placed
-        if config.provider.id != REFERENCE:
+        if all(agent.id != REFERENCE for agent in config.chosen_agents):
             return
         definitions = definitions_in(config)
         for id_ in ids:

@@ -79,8 +79,9 @@ class MeasuringFlags:
 class EvaluationFlags:
     """What `run` lets the command line say beyond `MeasuringFlags`; each is named as `EvalConfig` says."""
 
-    agent: str | None = None
-    """The agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent."""
+    agent: list[str] | None = None
+    """An agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent; repeat for
+    several."""
     replay: str | None = None
     """The directory of a run whose sessions are made again; the agent is then `replay`."""
     scenario_set: str | None = None

@@ -116,12 +116,12 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     from ghx_bench.eval.project.object_references import is_reference
     from ghx_bench.eval.project.user_agents import installed_agents
 
-    chosen = project_config(listing.config).provider.id
+    chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
     known = {name: (agent.description, agent.is_control) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
-    own = {chosen: ("an agent of your own", False)} if is_reference(chosen) else {}
+    own = {each: ("an agent of your own", False) for each in chosen if is_reference(each)}
     entries: list[Entry] = [
-        {"name": name, "description": description, "control": is_control, "chosen": name == chosen}
+        {"name": name, "description": description, "control": is_control, "chosen": name in chosen}
         for name, (description, is_control) in {**own, **others, **known}.items()
     ]
     rows = [

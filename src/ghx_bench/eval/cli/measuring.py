@@ -87,8 +87,8 @@ def measure_and_show(
 
 
 def is_evaluation(record: RunRecord) -> bool:
-    """Return whether `ghx-bench run` made a run: an evaluation names its agent in its settings, a profile in code."""
-    return "provider" in record.config
+    """Return whether `ghx-bench run` made a run: an evaluation has fixtures in its settings, a profile has not."""
+    return not record.config.keys().isdisjoint({"provider", "fixtures"})
 
 
 def record_of(run: Path) -> RunRecord:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghx_bench._base.clock import SystemClock, timestamp
-from ghx_bench._base.errors import FlagError, OperationError, ungrouped
+from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, MeasuringFlags, Switch
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
     from ghx_bench.profiler.suite import SuiteResult
-
-REPLAY = "replay"
-"""The agent that `--replay` is for."""
-
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
@@ -108,12 +104,7 @@ def _settings(file: Path | None, flags: Mapping[str, object]) -> EvalConfig:
     """Return the configuration of the file, or what needs no file, with the flags applied."""
     from ghx_bench.eval.project.config import project_config
 
-    replays = flags["replay"] is not None
-    agent = REPLAY if replays and flags["agent"] is None else flags["agent"]
-    config = project_config(file).override(**{**flags, "agent": agent})
-    if replays and config.provider.id != REPLAY:
-        raise FlagError("--replay", f"goes with the agent {REPLAY}, not with {config.provider.id}; leave out either")
-    return config
+    return project_config(file).override(**flags)
 
 
 def _write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
@@ -146,6 +137,7 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
     with redirect_stdout(sys.stderr), ungrouped():
         matrix = anyio.run(plan)
     lists = {
+        "agents": matrix.agents,
         "models": matrix.models,
         "modes": matrix.modes,
         "scenarios": matrix.scenario_ids,
@@ -157,9 +149,11 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
         numbers = {"cells": matrix.total, "repetitions": matrix.repetitions}
         print(json.dumps({**numbers, **lists, "repo": repo, "config": config.model_dump(mode="json")}))
         return 0
+    agents = config.chosen_agents
+    which = "agent" if len(agents) == 1 else "agents"
     print(
         f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
-        f"on {config.target} with the agent {config.provider.id}:"
+        f"on {config.target} with the {which} {', '.join(each.name or each.id for each in agents)}:"
     )
     facts = {name: ", ".join(each) or "none" for name, each in lists.items()}
     for name, fact in {**({"writes to": repo} if repo else {}), **facts, "repetitions": matrix.repetitions}.items():

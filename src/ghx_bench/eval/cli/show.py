@@ -37,7 +37,8 @@ def show(
     run
         The directory of the run.
     cell
-        A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several.
+        A cell as the first column names it: `mode/scenario/iteration`, with `model/` before it where there are several,
+        and `agent/model/` where there are several agents.
     as_json
         Print JSON.
     """
@@ -56,8 +57,7 @@ def _show_run(run: Path, *, as_json: bool) -> int:
         print(json.dumps([row.to_wire() for row in rows]))
         return 0
     console = Console()
-    planned = record.matrix
-    total = len(planned.models) * len(planned.modes) * len(planned.scenario_ids) * planned.repetitions
+    total = record.matrix.total
     title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
     console.print(title, markup=False, highlight=False, soft_wrap=True)
     names = _names(rows)
@@ -89,7 +89,9 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
     console = Console()
-    for line in _describe(row, trace):
+    several_agents = len({each.cell.agent for each in rows}) > 1
+    title = _name(row) if several_agents else _name(row).removeprefix(f"{row.cell.agent}/")
+    for line in _describe(title, row, trace):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
@@ -105,7 +107,7 @@ def _rows_of(run: Path) -> tuple[RunDirectory, list[ProfileRow]]:
 
 
 def _name(row: ProfileRow) -> str:
-    return f"{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
+    return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
 
 
 def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
@@ -123,9 +125,15 @@ def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
 
 
 def _names(rows: Sequence[ProfileRow]) -> dict[str, str]:
-    """Return what to call each cell: without its model where all have the same."""
-    several = len({row.model for row in rows}) > 1
-    return {_name(row): _name(row) if several else _name(row).removeprefix(f"{row.model}/") for row in rows}
+    """Return what to call each cell: without its agent and its model where all have the same."""
+    several_agents, several_models = len({row.cell.agent for row in rows}) > 1, len({row.model for row in rows}) > 1
+    names: dict[str, str] = {}
+    for row in rows:
+        agent = (row.cell.agent,) if several_agents else ()
+        # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
+        model = (row.model,) if several_models or several_agents else ()
+        names[_name(row)] = "/".join((*agent, *model, row.mode, row.scenario_id, str(row.iteration)))
+    return names
 
 
 def _figures(row: ProfileRow) -> str:
@@ -154,8 +162,8 @@ def _result(row: ProfileRow) -> str:
     return "wrong" if row.was_measured else "not measured"
 
 
-def _describe(row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
-    yield f"{_name(row)}: {_result(row)}"
+def _describe(title: str, row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
+    yield f"{title}: {_result(row)}"
     if figures := _figures(row):
         yield f"  {figures}"
     if row.error:

@@ -5,8 +5,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Self, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, Strict, StringConstraints, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    Strict,
+    StringConstraints,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
@@ -17,7 +28,7 @@ from ghx_bench.eval.project.gates import Gate
 from ghx_bench.eval.project.object_references import is_reference, reference_beside
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import Folder, ProfileConfig, SetBy
+from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
 
 
 def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
@@ -40,6 +51,9 @@ def _folders_in(folder: Path) -> list[str]:
 SCENARIO_DIRS = ("scenario_dirs",)
 """The key of the folders with scenarios, without which a run would know only half of them."""
 
+REPLAY = "replay"
+"""The agent that `--replay` is for."""
+
 DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
 """The modes of a run without a configuration."""
 
@@ -54,7 +68,7 @@ VariableName = Annotated[
 class ProviderChoice(Section):
     """Which agent is evaluated."""
 
-    id: Annotated[Text, SetBy("--agent")] = Field(
+    id: Text = Field(
         default="reference",
         description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
         "as in ./my_agent.py:MyAgent.",
@@ -107,7 +121,15 @@ class EvalConfig(ProfileConfig):
     schema_url: str | None = Field(
         default=None, alias="$schema", exclude=True, description="The JSON Schema of this file, for editors."
     )
-    provider: ProviderChoice = Field(default=ProviderChoice(), description="Which agent is evaluated.")
+    provider: ProviderChoice = Field(
+        default=ProviderChoice(), description="Which agent is evaluated, where it is one; several go into `agents`."
+    )
+    agents: Annotated[tuple[AgentEntry, ...], SetBy("--agent")] = Field(
+        default=(),
+        description="The agents to compare, instead of `provider`: each its id alone, or an object with `id`, `name` "
+        "and `options`.",
+        examples=[["./my_agent.py:MyAgent", "nop"]],
+    )
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
     target: Annotated[Target, SetBy("--target")] = Field(
         default="twin", description="Where agents work: on the embedded server, or on github.com."
@@ -143,13 +165,60 @@ class EvalConfig(ProfileConfig):
     def _take_modes_apart(cls, values: object) -> object:
         return take_modes_apart(cast("dict[str, object]", values)) if isinstance(values, dict) else values
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_way_to_name_agents(cls, values: object) -> object:
+        given = cast("dict[str, object]", values) if isinstance(values, dict) else {}
+        if given.get("agents") and "provider" in given:
+            raise RefusedError(
+                "`provider` and `agents` both say which agent is evaluated", at=("agents",), suggestion="leave out one"
+            )
+        return cast("object", values)
+
+    @model_serializer(mode="wrap")
+    def _leave_out_provider(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
+        values = cast("dict[str, object]", serialize(self))
+        if self.agents:
+            values.pop("provider", None)  # absent where only what was set is dumped
+        return values
+
+    @property
+    def chosen_agents(self) -> tuple[AgentEntry, ...]:
+        """The agents of the run, however the file names them."""
+        if self.agents:
+            return self.agents
+        port = {} if self.provider.port is None else {"port": self.provider.port}
+        return (AgentEntry(id=self.provider.id, options={**port, **self.provider.options}),)
+
     def override(self, **changes: object) -> Self:
-        """Return this configuration with settings changed; options are of the agent they stand beside, and no other."""
-        agent = changes.get("agent")
-        # Options that stand in the file for one agent would be refused by another, or mean something else to it.
-        if agent is None or agent == self.provider.id:
+        """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
+
+        An agent that the file has is taken with its options, by its name or its id.
+        """
+        agent, replay = changes.pop("agent", None), changes.pop("replay", None)
+        names = [agent] if isinstance(agent, str) else list(cast("Sequence[str]", agent or ()))
+        if not names and replay is not None:
+            names = [REPLAY]
+        if not names:
             return super().override(**changes)
-        return super(EvalConfig, self.model_copy(update={"provider": ProviderChoice()})).override(**changes)
+        chosen: list[AgentEntry] = []
+        for name in names:
+            known = [each for each in self.chosen_agents if name in {each.name, each.id}]
+            chosen += known or [AgentEntry.model_construct(id=name)]
+        if replay is not None:
+            if REPLAY not in names:
+                others = ", ".join(names)
+                raise FlagError("--replay", f"goes with the agent {REPLAY}, not with {others}; leave out either")
+            run = {"run": cast("JsonValue", replay)}
+            chosen = [
+                each.model_copy(update={"options": {**each.options, **run}}) if each.id == REPLAY else each
+                for each in chosen
+            ]
+        if tuple(chosen) == self.chosen_agents:
+            return super().override(**changes)
+        # Set before it is dumped: the dump of several agents has no provider, which would be in the way of these.
+        base = self.model_copy(update={"agents": tuple(chosen)})
+        return super(EvalConfig, base).override(agent=[each.model_dump() for each in chosen], **changes)
 
     def beside(self, file: Path) -> Self:
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
@@ -159,7 +228,12 @@ class EvalConfig(ProfileConfig):
             changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
-        if is_reference(self.provider.id):
+        if self.agents:
+            changes["agents"] = tuple(
+                each.model_copy(update={"id": reference_beside(each.id, folder)}) if is_reference(each.id) else each
+                for each in self.agents
+            )
+        elif is_reference(self.provider.id):
             own = reference_beside(self.provider.id, folder)
             changes["provider"] = self.provider.model_copy(update={"id": own})
         if self.scorers is not None:

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import listed, one_line
 from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.eval.project.config import ProviderChoice
 from ghx_bench.eval.project.object_references import explain_import, load_object
 from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record
@@ -94,7 +94,7 @@ RUN = "run"
 """The key of `provider.options` that names the run whose sessions are made again."""
 
 
-def replayed_run(choice: ProviderChoice) -> Path | None:
+def replayed_run(choice: AgentEntry) -> Path | None:
     """Return the folder of the run that is replayed, if the agent is the one that does so."""
     named = choice.options.get(RUN)
     return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None

@@ -174,7 +174,7 @@ def observe(rows: Iterable[ProfileRow] | Observations, *, arms: Sequence[Arm] | 
         spend[number] = _spend_usd(row, known.get(_COST))
     return Observations(
         scenario=factor([row.scenario_id for row in rows]),
-        agent=factor([row.provider for row in rows]),
+        agent=factor([row.cell.agent for row in rows]),
         model=factor([row.model for row in rows]),
         arm=factor([Arm(mode=row.mode) for row in rows] if arms is None else arms),
         success=np.array([_success(row) for row in rows], dtype=np.float64),

@@ -36,6 +36,12 @@ class MatrixRecord(ForeignModel):
     order: Order
     seed: int
 
+    @property
+    def total(self) -> int:
+        """How many cells the run set out to measure."""
+        arms = len(self.agents) * len(self.models) * len(self.modes)
+        return arms * len(self.scenario_ids) * self.repetitions
+
     @classmethod
     def of(cls, matrix: Matrix) -> "MatrixRecord":
         """Copy a matrix into its stored form."""

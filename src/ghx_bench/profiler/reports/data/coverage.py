@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from ghx_bench.profiler.reports.data.inventory import Case, Inventory
 from ghx_bench.profiler.reports.data.runs import Arrangement
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.store.record import MatrixRecord
 
 Yardstick = Literal["plan", "other runs", "other modes"]
 """What says how many rows a case should have."""
@@ -43,12 +42,6 @@ class Missing:
             "found": self.found,
             "comparedWith": self.yardstick,
         }
-
-
-def planned_cells(matrix: MatrixRecord) -> int:
-    """Return how many cells a run set out to measure."""
-    arms = len(matrix.agents) * len(matrix.models) * len(matrix.modes)
-    return arms * len(matrix.scenario_ids) * matrix.repetitions
 
 
 def missing_cases(

@@ -109,12 +109,14 @@ class _RowReader:
         files, rows = source.side_files(), source.rows()
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
         run = source.label if self.arrangement.is_before_and_after else None
-        arms: dict[str, Arm] = {}
+        several_agents = source.record is not None and len(source.record.agents) > 1
+        arms: dict[tuple[str | None, str], Arm] = {}
         for row in rows:
-            # One record for each mode, not for each row: columns compare and hash them.
-            arm = arms.get(row.mode)
+            agent = row.cell.agent if several_agents else None
+            # One record for each agent and mode, not for each row: columns compare and hash them.
+            arm = arms.get((agent, row.mode))
             if arm is None:
-                arm = arms[row.mode] = Arm(mode=row.mode, run=run)
+                arm = arms[agent, row.mode] = Arm(mode=row.mode, agent=agent, run=run)
             inventory.add(row)
             self.tally.add(row, arm)
             self.columns.add(source.label, row, arm)

@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from ghx_bench.profiler.reports.data.columns import POOLED, Columns
-from ghx_bench.profiler.reports.data.coverage import planned_cells
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import agents_of, differing_conditions, equipment_of, models_of, modes_of
 from ghx_bench.profiler.reports.errors import MissingFramesError, unwritable
@@ -181,7 +180,7 @@ def _source(material: Material, number: int) -> JsonValue:
     return {
         "label": source.label,
         "rows": inventory.rows,
-        "planned": planned_cells(record.matrix) if record else None,
+        "planned": record.matrix.total if record else None,
         "runId": record.run_id if record else None,
         "provider": agents[0] if len(agents) == 1 else None,
         "models": list(models_of(source, inventory)),

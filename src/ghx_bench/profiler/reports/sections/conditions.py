@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from ghx_bench.profiler.reports.data.coverage import planned_cells
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
@@ -120,7 +119,7 @@ def _run_line(material: Material, source: Source) -> tuple[str, ...]:
         return source.label, f"{inventory.rows:,} of {UNKNOWN}", unknown, agents, models, unknown, began, unknown
     return (
         source.label,
-        f"{inventory.rows:,} of {planned_cells(record.matrix):,}",
+        f"{inventory.rows:,} of {record.matrix.total:,}",
         record.status,
         agents,
         models,

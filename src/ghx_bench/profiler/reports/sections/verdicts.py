@@ -7,7 +7,7 @@ import numpy as np
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.reports.data.coverage import Missing, planned_cells
+from ghx_bench.profiler.reports.data.coverage import Missing
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
 from ghx_bench.profiler.reports.data.sources import Source
@@ -92,7 +92,7 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
     )
     record = source.record
     if record is not None and (by_plan or record.status != "complete"):
-        rows, planned = sum(each.rows for each in by_plan), planned_cells(record.matrix)
+        rows, planned = sum(each.rows for each in by_plan), record.matrix.total
         told = f"{rows:,} of its {plural(planned, 'planned cell')} {'has' if rows == 1 else 'have'} no row"
         named = f", and no row is not a pass: {_name_cases(by_plan)}" if by_plan else ""
         yield f"{source.label} {_STATES[record.status]} {told}{named}."
