@@ -43,6 +43,9 @@ profile = Profile(
     modes=[Mode(name="one"), Mode(name="two")],
     instruments=Instruments(provider=Agent(), scorer=Fine()),
 )
+grouped = Profile(
+    scenarios=profile.scenarios, sets={"quick": ["b-001"]}, modes=profile.modes, instruments=profile.instruments
+)
 broken = Profile(scenarios=[scenario("a-001", prompt="break")], modes=profile.modes, instruments=profile.instruments)
 offline = Profile(scenarios=[scenario("a-001", prompt="offline")], modes=profile.modes, instruments=profile.instruments)
 chatty = Profile(scenarios=[scenario("a-001", prompt="chat")], modes=profile.modes, instruments=profile.instruments)
@@ -71,6 +74,14 @@ def test_a_run_prints_its_table_and_where_it_is(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "one   4/4" in done.stdout
     assert "8 cells measured: results/run_" in done.stdout
+
+
+def test_a_set_of_the_profile_chooses_its_scenarios(tmp_path: Path) -> None:
+    done = ghx_bench(tmp_path, "profile", "agent.py:grouped", "--scenario-set", "quick", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert "b-001" in done.stdout
+    assert "a-001" not in done.stdout
 
 
 def test_the_result_as_json(tmp_path: Path) -> None:

@@ -39,6 +39,64 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path) -> None:
     assert (run_in(tmp_path) / "report" / "index.html").is_file()
 
 
+AGENTS = """
+agents:
+  - reference
+  - id: ./lazy.py:Lazy
+    name: lazy
+    options: {words: nothing}
+models: [one, two]
+modes: [baseline, ghx]
+scenarios: {ids: [issue-triage-001]}
+execution: {repetitions: 2, warmup: false}
+"""
+LAZY = """
+from contextlib import asynccontextmanager
+from ghx_bench.profiler import Answer, TraceRecorder
+
+
+class Lazy:
+    name = "lazy"
+
+    def __init__(self, words):
+        self.words = words
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield LazySession(self.words)
+
+
+class LazySession:
+    def __init__(self, words):
+        self.words, self.recorder = words, TraceRecorder()
+
+    async def prompt(self, text):
+        return Answer(text=self.words)
+
+    async def trace(self):
+        return self.recorder.trace()
+"""
+
+
+def test_a_killed_run_of_two_agents_two_models_and_two_modes_has_every_cell_once_in_the_end(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": AGENTS, "lazy.py": LAZY})
+    process = start(tmp_path, "run")
+    wait_for_rows(tmp_path, process, 3)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = len(rows_of(run_in(tmp_path)))
+
+    done = ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
+
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(run_in(tmp_path))
+    cells = Counter(row.cell for row in rows)
+    assert 3 <= before < 16
+    assert (len(cells), set(cells.values())) == (16, {1})
+    assert len({cell.arm for cell in cells}) == 8
+    assert {row.agent: row.success for row in rows} == {"reference": True, "lazy": False}
+
+
 def test_an_interrupted_run_cleans_up_and_says_how_to_go_on(tmp_path: Path) -> None:
     flags = ("--mode", "baseline", "--scenario-set", "quick", "--repetitions", "20", "--max-concurrency", "2")
     process = start(tmp_path, "run", *flags, "--skip-warmup")

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,13 @@ from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.errors import BadMatrixError, CanaryError, RunMismatchError, UnknownNameError
 from ghx_bench.profiler.events import CanaryFinished, CellFinished, CellStarted, Event
 from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.metric_table import METRICS
+from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.profile import ModeTable, Profile
 from ghx_bench.profiler.reports import generate_report
+from ghx_bench.profiler.reports.data.material import gather
+from ghx_bench.profiler.reports.data.reading import read_sources
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.runner.instruments import Backoff, Instruments
 from ghx_bench.profiler.scenario import BaseScenario
 from ghx_bench.profiler.store.rows import read_rows
@@ -122,6 +127,34 @@ async def test_whether_agents_are_controls_is_in_the_record_and_the_report_reads
     assert record["agents"] == [{"name": "proof", "version": None, "isControl": True}]
     generate_report([result.directory], generated_at="2026-04-01T12:00:00Z", output_dir=tmp_path / "out")
     assert "Control run: these rows are of a control agent" in (tmp_path / "out" / "report.md").read_text()
+
+
+class Steps:
+    def collect(self, evidence: Any) -> list[CustomMetric]:
+        return [CustomMetric("steps_walked", 7, "m")]
+
+
+async def test_the_units_that_collectors_give_are_in_the_record_and_the_report_uses_them(tmp_path: Path) -> None:
+    subject = two_agents()
+    with_steps = replace(subject, instruments=replace(subject.instruments, collectors=(Steps(),)))
+    result = await with_steps.run(settings(tmp_path))
+
+    record = json.loads((result.directory / "run.json").read_text())
+    material = gather(read_sources([open_run(result.directory)]), (), METRICS)
+
+    assert record["metricUnits"] == {"steps_walked": "m"}
+    assert material.metrics.unit("steps_walked") == "m"
+    assert METRICS.unit("steps_walked") == ""
+
+
+async def test_arms_are_compared_where_they_differ_in_mode_or_agent_and_not_in_both(tmp_path: Path) -> None:
+    result = await two_agents().run(settings(tmp_path))
+
+    material = gather(read_sources([open_run(result.directory)]), (), METRICS)
+
+    assert len(material.arms) == 4
+    assert len(material.pairs) == 4
+    assert all((a.mode == b.mode) != (a.agent == b.agent) for a, b in material.pairs)
 
 
 def test_instruments_have_one_agent_or_several() -> None:

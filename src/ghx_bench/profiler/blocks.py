@@ -4,7 +4,7 @@ Everything here is a record that can be pickled, so that a worker may be a task,
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
@@ -50,6 +50,8 @@ class CellMeasured:
     files: CellFiles
     was_scored: bool
     """Whether the agent had its turn and the scorer has spoken, rather than something being in the way."""
+    metric_units: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The units of the metrics that collectors found, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

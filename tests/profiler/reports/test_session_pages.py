@@ -48,7 +48,7 @@ def test_the_page_tells_the_prompt_with_its_variables_filled_in_and_the_instruct
         "id": "pr-reply-001",
         "name": "Reply",
         "description": "d",
-        "prompt": "Answer {{pr_number}} in {{repo}} with {{labels}}, ${{ github.ref }} and {{nobody}}.",
+        "prompt": "Answer {{ pr_number }} in {{repo}} with {{labels}}, ${{ github.ref }} and {{nobody}}.",
         "timeoutMs": 1,
     }
     details = {"ghx": {"instructions": "Use <ghx> only."}}

@@ -50,6 +50,8 @@ class MeasuringFlags:
     """A mode to run; repeat for several."""
     model: list[str] | None = None
     """A model id to run with; repeat for several."""
+    scenario_set: str | None = None
+    """A named set of scenarios."""
     scenario: list[str] | None = None
     """A scenario id to run; repeat for several."""
     tag: list[str] | None = None
@@ -84,8 +86,6 @@ class EvaluationFlags:
     several."""
     replay: str | None = None
     """The directory of a run whose sessions are made again; the agent is then `replay`."""
-    scenario_set: str | None = None
-    """A named set of scenarios."""
     scenario_dir: list[Path] | None = None
     """A folder with scenarios of your own; repeat for several."""
     target: Literal["twin", "github"] | None = None

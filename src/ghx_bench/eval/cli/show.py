@@ -62,8 +62,8 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     console.print(title, markup=False, highlight=False, soft_wrap=True)
     names = _names(rows)
     width = max(map(len, names.values()), default=0)
-    for key, row in sorted((_name(row), row) for row in rows):
-        console.print(_line(names[key], row, width), markup=False, highlight=False, soft_wrap=True)
+    for row in sorted(rows, key=_name):
+        console.print(_line(names[_name(row)], row, width), markup=False, highlight=False, soft_wrap=True)
     return 0
 
 

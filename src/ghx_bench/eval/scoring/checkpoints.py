@@ -144,7 +144,7 @@ class CheckpointScorer:
 def _handles(evidence: Evidence[EvalScenario]) -> StageHandles:
     handles = evidence.stage.handles
     if not isinstance(handles, StageHandles):
-        raise TypeError("checkpoints need a stage that was prepared by a lifecycle of eval.staging")
+        raise TypeError("checkpoints need a stage that was prepared by a lifecycle of eval.stages")
     return handles
 
 

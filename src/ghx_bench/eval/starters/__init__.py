@@ -1,1 +1,1 @@
-"""What `ghx-bench new scenario` makes drafts of: for each category a task with its solution; read by `eval.starter`."""
+"""Drafts for `ghx-bench new scenario`, read by `eval.project.starter`: a task with its solution for each category."""

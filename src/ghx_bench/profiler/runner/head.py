@@ -104,6 +104,7 @@ class Head(Generic[S]):
             case CellMeasured(cell=cell, files=files):
                 # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
+                self._record_units(message.metric_units)
                 self._tell(CellFinished(at=self.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():
                 self._interrupted.append(message)
@@ -111,6 +112,12 @@ class Head(Generic[S]):
                 self._note(message)
             case _:
                 assert_never(message)
+
+    def _record_units(self, units: Mapping[str, str]) -> None:
+        """Keep in `run.json`, once for a run and not on each row, what collectors measure their metrics in."""
+        known = self.store.record.metric_units
+        if not units.keys() <= known.keys():
+            self.store.update(metric_units={**units, **known})
 
     def _judge_canary(self, canary: CellMeasured) -> None:
         """Refuse to go on after a warm-up that could not be measured; a wrong answer is fine."""

@@ -144,7 +144,8 @@ class RunWorker(Generic[S]):
         row = row_of(outcome, task.attempts, self.instruments.clock.now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
         files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome))
-        return CellMeasured(cell=task.cell, files=files, was_scored=isinstance(outcome, Completed))
+        units = {metric.name: metric.unit for metric in outcome.metrics if metric.unit}
+        return CellMeasured(cell=task.cell, files=files, was_scored=isinstance(outcome, Completed), metric_units=units)
 
     def _read(self, record: JsonObject) -> S:
         """Return a scenario, which is validated once and not for each of its cells."""

@@ -100,6 +100,8 @@ class RunRecord(ForeignModel):
     host: dict[str, str]
     started_in: Annotated[str | None, OMITTABLE] = None
     """The folder that relative paths of the configuration start from; of no interest to reports."""
+    metric_units: Annotated[dict[str, str], OMITTABLE] = Field(default={})
+    """What the metrics of collectors are measured in, by name."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 

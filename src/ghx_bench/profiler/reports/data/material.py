@@ -124,9 +124,14 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
     observations = read.columns.observations
     across_models = split and _have_one_model_each(read.inventories)
     plan, plan_source, seed = _plan_of(sources)
+    for source in sources:
+        metrics = metrics.with_units(source.record.metric_units if source.record else {})
     arms = _order_arms(sources, observations, split=split)
-    # From run to run, each mode is compared with itself. Either way all comparisons are one family.
-    pairs = tuple((a, b) for a, b in all_pairs(arms) if not split or a.mode == b.mode)
+    # From run to run, each mode is compared with itself. Otherwise two arms differ in their mode or in their agent:
+    # where both differ, no reader could tell what the difference comes from. All comparisons are one family.
+    pairs = tuple(
+        (a, b) for a, b in all_pairs(arms) if (a.mode == b.mode if split else a.mode == b.mode or a.agent == b.agent)
+    )
     is_control = any(agents & read.tally.controls.names for agents in read.tally.agents.values())
     paired = observations
     if across_models:

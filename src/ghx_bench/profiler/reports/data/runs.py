@@ -99,8 +99,8 @@ class Difference:
 
 
 def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
-    """Return the agents of a source: the recorded one, or those of the rows."""
-    return (source.record.provider,) if source.record else tuple(sorted(inventory.providers))
+    """Return the agents of a source: the recorded ones, or those of the rows."""
+    return source.record.matrix.agents if source.record else tuple(sorted(inventory.providers))
 
 
 def models_of(source: Source, inventory: Inventory) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +13,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import Problem
+from ghx_bench._base.templates import fill_text
 from ghx_bench.profiler.analyzers.files import recorded_scenarios
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import METRICS
@@ -38,8 +38,6 @@ from ghx_bench.profiler.trace import (
     TurnBoundaryEvent,
 )
 
-_VARIABLE = re.compile(r"\{\{([A-Za-z0-9_]{1,128})\}\}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
@@ -53,7 +51,8 @@ def briefing_of(row: ProfileRow, scenario: BaseScenario | None, record: RunRecor
     """Return what the agent of a row was told; of rows alone nothing is known."""
     details = None if record is None else record.mode_details.get(row.mode)
     return Briefing(
-        prompt=None if scenario is None else _bound(scenario.prompt, _bindings(row)),
+        # The run keeps what variables stood for, not the prompt as it was sent; an unknown name stays as written.
+        prompt=None if scenario is None else fill_text(scenario.prompt, _bindings(row).__getitem__),
         instructions=None if details is None else details.instructions,
     )
 
@@ -63,16 +62,6 @@ def _bindings(row: ProfileRow) -> Mapping[str, JsonValue]:
     stage = row.extensions.get("stage")
     bindings = stage.get("bindings") if isinstance(stage, dict) else None
     return bindings if isinstance(bindings, dict) else cast("dict[str, JsonValue]", {})
-
-
-def _bound(prompt: str, bindings: Mapping[str, JsonValue]) -> str:
-    """Put values where their variables stand; an unknown one stays as it was written."""
-
-    def value(match: re.Match[str]) -> str:
-        known = bindings.get(match[1], match[0])
-        return known if isinstance(known, str) else json.dumps(known, ensure_ascii=False)
-
-    return _VARIABLE.sub(value, prompt)
 
 
 _LONGEST_NAME = 150
