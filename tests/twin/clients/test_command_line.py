@@ -64,6 +64,8 @@ def started(environment: dict[str, str], *arguments: str) -> Generator[subproces
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whoever runs the tests in the background of a shell has SIGINT ignored, and so would every child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - nothing but the signal
     ) as process:
         try:
             yield process
