@@ -162,8 +162,10 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
     if evidence is None:
         return {}
     sources = {"timing": "bench"}
+    if any(metric.value is not None for metric in evidence.tokens.metrics()):
+        sources["tokens"] = "agent"
     if evidence.trace is not None:
-        sources |= {"tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
+        sources |= {"toolCalls": "agent", "agentTurns": "agent"}
     if evidence.cost.source is not None:
         sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
     return sources
