@@ -157,6 +157,15 @@ async def test_arms_are_compared_where_they_differ_in_mode_or_agent_and_not_in_b
     assert all((a.mode == b.mode) != (a.agent == b.agent) for a, b in material.pairs)
 
 
+async def test_the_pages_of_sessions_lie_below_their_agent_where_there_are_several(tmp_path: Path) -> None:
+    result = await two_agents().run(settings(tmp_path))
+
+    made = generate_report([result.directory], sessions="all", formats=["html"])
+
+    folders = {page.relative_to(made.directory / "sessions").parts[0] for page in made.directory.rglob("0.html")}
+    assert folders == {"quick", "slow"}
+
+
 def test_instruments_have_one_agent_or_several() -> None:
     assert list(Instruments(provider=FakeProvider(), scorer=SaysThree()).providers) == ["fake"]
     with pytest.raises(BadMatrixError, match="either one `provider`, or `providers`"):

@@ -97,7 +97,7 @@ def test_a_long_output_is_cut_and_says_so() -> None:
 
 def test_paths_stay_below_sessions_whatever_the_row_names() -> None:
     for name in ("..", "../../x", "/etc/passwd", ".hidden", "a\x00b", "", "x" * 500, "\ud800"):
-        path = Path(session_path(a_row(name, name, model=name or "m"), below=name, taken=set()))
+        path = Path(session_path(a_row(name, name, model=name or "m"), below=[name], taken=set()))
         assert path.parts[0] == "sessions"
         assert ".." not in path.parts
         assert not any(part.startswith(".") for part in path.parts)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -84,7 +84,10 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
         for each in chosen:
             row = rows.row_at(each.start)
-            path = session_path(row, below=source.label if len(read.arrangement.sources) > 1 else None, taken=taken)
+            below = [source.label] if len(read.arrangement.sources) > 1 else []
+            # An arm names its agent where a report has several.
+            below += [] if each.arm.agent is None else [each.arm.agent]
+            path = session_path(row, below=below, taken=taken)
             trace = files.trace(row)
             if isinstance(trace, Problem):
                 read.problems[str(trace)] = None
@@ -105,12 +108,12 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
     return tuple(pages)
 
 
-def session_path(row: ProfileRow, *, below: str | None, taken: set[str]) -> str:
+def session_path(row: ProfileRow, *, below: Sequence[str], taken: set[str]) -> str:
     """Return where a row's page lies from the report's folder, and take that path; no name in a row can lead out of it.
 
     A file put together from several runs has several rows for one cell: their pages are numbered.
     """
-    names = ([] if below is None else [below]) + [row.model, row.mode, row.scenario_id]
+    names = [*below, row.model, row.mode, row.scenario_id]
     folder, number, name = PurePosixPath("sessions", *map(_folder, names)), 1, f"{row.iteration}.html"
     while str(folder / name) in taken:
         number += 1
