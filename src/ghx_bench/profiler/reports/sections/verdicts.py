@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -230,7 +231,8 @@ def banner(material: Material) -> str | None:
     if len(controls) == len(material.arms):
         return f"Control run: these rows are of a control agent. {proofs}"
     agents, names = material.tally.agents, material.tally.controls.names
-    named = "; ".join(f"{arm} ({', '.join(sorted(agents[arm] & names))})" for arm in controls)
+    # The agent stands in brackets, whether or not its arm is named after it.
+    named = "; ".join(f"{replace(arm, agent=None)} ({', '.join(sorted(agents[arm] & names))})" for arm in controls)
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 
