@@ -129,7 +129,10 @@ def strings_in(value: object, tokens: Tokens = ()) -> Iterator[tuple[Tokens, str
             yield tokens, value
         case dict():
             for key, each in cast("dict[str, object]", value).items():
-                yield from strings_in(each, (*tokens, key))
+                if isinstance(each, str):  # as most are: a generator for each would cost more than the rest
+                    yield (*tokens, key), each
+                else:
+                    yield from strings_in(each, (*tokens, key))
         case list() | tuple():
             for index, each in enumerate(cast("Sequence[object]", value)):
                 yield from strings_in(each, (*tokens, index))
@@ -143,7 +146,8 @@ def keys_in(value: object, tokens: Tokens = ()) -> Iterator[tuple[Tokens, str]]:
         case dict():
             for key, each in cast("dict[str, object]", value).items():
                 yield (*tokens, key), key
-                yield from keys_in(each, (*tokens, key))
+                if not isinstance(each, str):
+                    yield from keys_in(each, (*tokens, key))
         case list() | tuple():
             for index, each in enumerate(cast("Sequence[object]", value)):
                 yield from keys_in(each, (*tokens, index))

@@ -149,4 +149,4 @@ class Frame:
 def open_frame(start: int, *, is_object: bool) -> Frame:
     """Begin a list or an object."""
     children: dict[str, Place] = {}
-    return Frame(place=Place(start, children=children), children=children, is_object=is_object)
+    return Frame(Place(start, None, children), children, is_object)

@@ -130,15 +130,23 @@ class _Reader:
             value = _CONSTANTS[text]
         elif text[0] in _NUMBER_BEGINS:
             value = self._number_or_text(text, start)
-        frame = self._top.frame
-        if frame.is_object and frame.key is None:
+        top = self._top
+        frame = top.frame
+        place = None
+        if not frame.is_object:
+            place = Place(start)
+            cast("list[JsonValue]", top.value).append(value)
+            frame.children[str(len(frame.children))] = place
+        elif frame.key is None:
             if value is not text or text == "<<":
                 self._refuse_scalar_key(event, value)
             frame.take_key(text, start, self._flaws)
-            place, value = None, text
+            value = text
         else:
-            place = Place(start)
-            self._add(value, place)
+            place = Place(start, frame.key_start)
+            cast("dict[str, JsonValue]", top.value)[frame.key] = value
+            frame.children.setdefault(frame.key, place)
+            frame.key = None
         if event.anchor:
             self._anchors[event.anchor] = _Anchor(value, place or Place(start))
 
@@ -167,7 +175,8 @@ class _Reader:
             self._refuse_key(start, value)
         if len(self._above) >= MAX_DEPTH:
             self._flaws.stop_too_deep(start)
-        self._check_tag(event)
+        if event.tag:
+            self._check_tag(event)
         frame = open_frame(start, is_object=is_object)
         self._add(value, frame.place)
         anchor = None

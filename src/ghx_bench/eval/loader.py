@@ -9,6 +9,7 @@ from typing import get_args
 
 import anyio.to_thread
 
+from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench._base.problems import listed
 from ghx_bench.documents import (
     Document,
@@ -85,8 +86,9 @@ def load_scenario_files(
     """Read scenarios as `load_eval_scenarios` does, and tell which file each came from."""
     wanted = _as_list(ids)
     reading = _Reading(wanted=None if wanted is None else frozenset(wanted), known=known or Known())
-    for file in scenario_files(paths):
-        reading.read(file)
+    with without_cycle_collection():
+        for file in scenario_files(paths):
+            reading.read(file)
     found = reading.finish()
     return list(found.values()) if wanted is None else [found[each] for each in dict.fromkeys(wanted)]
 

@@ -165,6 +165,8 @@ def scenario_warnings(scenario: EvalScenario, known: Known) -> Iterator[Complain
 
 
 def _check_extensions(scenario: EvalScenario, known: Known) -> Iterator[Complaint]:
+    if not scenario.extensions:
+        return
     refused: list[Complaint] = []
     try:
         _ = scenario.known_extensions

@@ -1,12 +1,11 @@
 """Many rows as columns, read in one pass and without keeping a row: what statistics, tables and data files need."""
 
-import gc
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import FloatArray
@@ -120,18 +119,6 @@ def read_columns(rows: Iterable[tuple[str, ProfileRow]]) -> Columns:
         for source, row in rows:
             builder.add(source, row, Arm(mode=row.mode))
     return builder.build()
-
-
-@contextmanager
-def without_cycle_collection() -> Generator[None]:
-    """Keep Python from looking for cycles among rows, which have none: that takes longer than reading them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
 from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns, without_cycle_collection
+from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
 from ghx_bench.profiler.reports.data.controls import ControlTally, controls_of
 from ghx_bench.profiler.reports.data.inventory import Inventory
 from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
