@@ -25,6 +25,7 @@ class ProcessExecutor:
     """Runs one cell at a time in each of so many processes; a block stays in one of them."""
 
     processes: int = 2
+    sends_spec: bool = True
 
     @asynccontextmanager
     async def open(self, spec: WorkerSpec, receive: Receive) -> AsyncGenerator["_Workers"]:
