@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench.eval.assembly import assembled
+from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.resolver import Modes
 from ghx_bench.eval.project.config import EvalConfig
@@ -40,7 +40,7 @@ async def test_scenarios_are_loaded_and_modes_resolved_once(tmp_path: Path, monk
         }
     )
 
-    async with assembled(Catalogue(config), environ=os.environ) as evaluation:
+    async with assemble(Catalogue(config), environ=os.environ, project=Path.cwd()) as evaluation:
         result = await evaluation.run()
 
     assert result.measured == 1

@@ -123,26 +123,23 @@ async def plan_suite(
 
     `agents` are the names of those that are measured.
     """
-    scenarios = await select_scenarios(config.scenarios, loader, sets)
-    return await plan_matrix(config, scenarios=scenarios, modes=modes, agents=agents)
+    scenarios = {each.id: each for each in await select_scenarios(config.scenarios, loader, sets)}
+    matrix = matrix_of(config, scenario_ids=tuple(scenarios), agents=agents)
+    resolved = {name: await modes.resolve(name) for name in config.modes}
+    return SuitePlan(config=config, scenarios=scenarios, modes=resolved, matrix=matrix)
 
 
-async def plan_matrix(
-    config: ProfileConfig, *, scenarios: Sequence[S], modes: ModeResolver, agents: Sequence[str]
-) -> SuitePlan[S]:
-    """Check the plan of scenarios that are loaded: `plan_suite` without its first step."""
-    by_id = {scenario.id: scenario for scenario in scenarios}
-    matrix = Matrix(
+def matrix_of(config: ProfileConfig, *, scenario_ids: Sequence[str], agents: Sequence[str]) -> Matrix:
+    """Return the cells that a configuration asks for of these scenarios and agents."""
+    return Matrix(
         agents=tuple(agents),
         models=config.model_ids,
         modes=config.modes,
-        scenario_ids=tuple(by_id),
+        scenario_ids=tuple(scenario_ids),
         repetitions=config.execution.repetitions,
         order=config.execution.order,
         seed=config.execution.seed,
     )
-    resolved = {name: await modes.resolve(name) for name in config.modes}
-    return SuitePlan(config=config, scenarios=by_id, modes=resolved, matrix=matrix)
 
 
 async def run_planned(

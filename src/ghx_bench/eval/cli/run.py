@@ -21,10 +21,10 @@ from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, Measuring
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.project.config import EvalConfig
-    from ghx_bench.profiler.cell import Matrix
+    from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
-    from ghx_bench.profiler.suite import SuiteResult
+    from ghx_bench.profiler.suite import SuitePlan, SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
@@ -81,14 +81,14 @@ def run_evaluation(
     catalogue: Catalogue, *, log_json: str | None, with_report: bool, as_json: bool, resume: Path | None = None
 ) -> int:
     """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code."""
-    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.cli.measuring import measure_and_show
 
     config = catalogue.config
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
-        async with assembled(catalogue, environ=os.environ) as evaluation:
-            return await evaluation.run(observers=observers, resume=resume, started_in=Path.cwd())
+        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            return await evaluation.run(observers=observers, resume=resume)
 
     return measure_and_show(
         start,
@@ -127,21 +127,22 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
     """Check everything that is checked before a run, and print what would be run."""
     import anyio
 
-    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.scenario.eval_scenario import required_fixtures
 
-    async def plan() -> Matrix:
-        async with assembled(catalogue, environ=os.environ) as evaluation:
-            return (await evaluation.plan()).matrix
+    async def plan() -> SuitePlan[EvalScenario]:
+        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            return evaluation.plan
 
     with redirect_stdout(sys.stderr), ungrouped():
-        matrix = anyio.run(plan)
+        planned = anyio.run(plan)
+    matrix = planned.matrix
     lists = {
         "agents": matrix.agents,
         "models": matrix.models,
         "modes": matrix.modes,
         "scenarios": matrix.scenario_ids,
-        "fixtures": required_fixtures(catalogue.scenarios()),
+        "fixtures": required_fixtures(planned.scenarios.values()),
     }
     config = catalogue.config
     repo = config.fixtures.repo if config.target == "github" else None
