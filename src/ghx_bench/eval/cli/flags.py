@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -70,10 +70,6 @@ class MeasuringFlags:
     """Seed of the order."""
     output_dir: str | None = None
     """Where run directories are made."""
-
-    def given(self) -> dict[str, object]:
-        """Return the flags as `override` of a configuration takes them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @Parameter(name="*")

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
@@ -20,7 +20,6 @@ from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, Measuring
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
@@ -66,13 +65,14 @@ def run(
     """
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.measuring import say_notes
+    from ghx_bench.eval.project.config import project_config
 
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        settings = _settings(config, {**measuring.given(), **asdict(evaluation)})
+        settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
+    say_notes(catalogue.config)
     if dry_run:
-        say_notes(catalogue.config)
         return _show_plan(catalogue, as_json=as_json)
     return run_evaluation(catalogue, log_json=log_json, with_report=report, as_json=as_json)
 
@@ -92,22 +92,14 @@ def run_evaluation(
 
     return measure_and_show(
         start,
-        config,
         log_json=log_json,
         as_json=as_json,
         fail_on=config.fail_on,
-        report=partial(_write_report, config.output.reports_dir) if with_report else None,
+        report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
 
 
-def _settings(file: Path | None, flags: Mapping[str, object]) -> EvalConfig:
-    """Return the configuration of the file, or what needs no file, with the flags applied."""
-    from ghx_bench.eval.project.config import project_config
-
-    return project_config(file).override(**flags)
-
-
-def _write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
+def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
     """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report

@@ -125,11 +125,7 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
     read_record(directory.record)  # a folder that is no run gets no lock file
     with _held(directory) as rows:
         record = read_record(directory.record)
-        if record.version < RECORD_VERSION:
-            raise RunMismatchError(
-                f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
-                "which orders cells otherwise; finish it with that one, or start a new run"
-            )
+        require_current_version(path, record)
         differences = record.differences(plan)
         if differences:
             raise RunMismatchError(
@@ -146,6 +142,15 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
             store.note(row)
         store.update(status="running")
         yield store
+
+
+def require_current_version(path: Path, record: RunRecord) -> None:
+    """Raise if an older version has started a run: its cells cannot go on here."""
+    if record.version < RECORD_VERSION:
+        raise RunMismatchError(
+            f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
+            "which orders cells otherwise; finish it with that one, or start a new run"
+        )
 
 
 @contextmanager
