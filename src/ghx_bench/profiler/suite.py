@@ -27,7 +27,7 @@ from ghx_bench.profiler.runner.worker import RunSpec, require_picklable
 from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
-from ghx_bench.profiler.store.run_store import RunStore, new_run, resumed_run
+from ghx_bench.profiler.store.run_store import RunStore, create_run, resume_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +165,9 @@ async def run_planned(
     if started_in is not None:
         record = record.model_copy(update={"started_in": str(started_in)})
     if resume is None:
-        opening = new_run(config.output.results_dir, record)
+        opening = create_run(config.output.results_dir, record)
     else:
-        opening = resumed_run(resume, record, frozenset(matrix.cells()))
+        opening = resume_run(resume, record, frozenset(matrix.cells()))
     setup = Setup(instruments=instruments, modes=plan.modes)
     with opening as store, ungrouped():
         head = Head(

@@ -120,7 +120,7 @@ class Listing:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FixtureFlags:
     """Where the fixtures are, as far as the command line says."""
 
     config: Path | None = None

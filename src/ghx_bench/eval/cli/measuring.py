@@ -159,7 +159,7 @@ def measure(start: Start, *, log_json: str | None) -> SuiteResult:
         # The displays are closed before it is said how to go on: a live one would write over it.
         with ExitStack() as displays, ungrouped():
             observers = [remember, *_observers(log_json, displays)]
-            return anyio.run(interruptible, lambda: start(observers), say_how_to_resume)
+            return anyio.run(run_interruptibly, lambda: start(observers), say_how_to_resume)
     except KeyboardInterrupt:
         say_how_to_resume()
         raise
@@ -255,7 +255,7 @@ def _amount(value: float, unit: str) -> str:
             return f"{value:,g}"
 
 
-async def interruptible(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:
+async def run_interruptibly(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:
     """Do the work; the first signal cancels it and, once it has cleaned up, raises `KeyboardInterrupt`.
 
     On the second, the work's processes are killed, `abandon` has the last word, and this process ends.

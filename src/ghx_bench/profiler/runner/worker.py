@@ -156,18 +156,18 @@ class RunWorker(Generic[S]):
         """Measure a cell; if the run is interrupted meanwhile, report what it had spent."""
         retries = task.scenario.allowed_retries if self.spec.retries is None else self.spec.retries
 
-        async def retrying(attempt: int, error: str, pause_s: float) -> None:
+        async def report_retry(attempt: int, error: str, pause_s: float) -> None:
             now = self.setup.instruments.clock.now()
             await self.receive(CellRetried(at=now, cell=task.cell, attempt=attempt, error=error, pause_s=pause_s))
 
         try:
             # Agents that never wait would otherwise never let an interruption in.
             await anyio.lowlevel.checkpoint()
-            return await iterate(task, retries=retries, retrying=retrying)
+            return await iterate(task, retries=retries, report_retry=report_retry)
         except anyio.get_cancelled_exc_class():
             trace = task.conversation.trace if task.conversation and self.spec.keeps_sessions else None
             with anyio.CancelScope(shield=True):
-                await self.receive(CellInterrupted(cell=task.cell, attempts=task.spent(), trace=trace))
+                await self.receive(CellInterrupted(cell=task.cell, attempts=task.list_attempts(), trace=trace))
             raise
 
     def _result_of(self, outcome: Outcome, task: Task[S], start_order: int) -> CellMeasured:
