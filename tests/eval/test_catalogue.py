@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ghx_bench._base.errors import GhxBenchError, InputError
-from ghx_bench.agents.solution import SUFFIX, load_solution_file
 from ghx_bench.documents import DocumentError
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.checking.solution_rules import solution_errors
@@ -16,6 +15,7 @@ from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
 from ghx_bench.eval.project.config import EvalConfig, project_config
+from ghx_bench.eval.project.custom_scorers import scorers_named_in
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.binding import variable_names
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
@@ -233,28 +233,26 @@ def test_a_mode_without_a_solution_of_its_own_takes_that_of_the_mode_it_extends(
     solution(own, "mine-001", "baseline", "better")
     offered = catalogue(own)
     offered.take(["mine-001", "bare-001"])
-    lineage = {"best": ["best", "better", "baseline"], "other": ["other"], "baseline": ["baseline"]}
-    find = offered.solutions(lineage.__getitem__)
 
-    found = find("mine-001", "best")
+    files = offered.solution_files()
+    found = files["mine-001"].solution_for("best", "better", "baseline")
     assert found is not None
     assert found.steps[0].shell == "echo better"
-    assert find("mine-001", "other") is None
-    assert find("bare-001", "baseline") is None
+    assert files["mine-001"].solution_for("other") is None
+    assert "bare-001" not in files
     assert offered.solution_path("bare-001") == own / "bare-001.solution.yaml"
 
 
-def test_custom_scorers_are_loaded_with_the_scenarios_that_name_them(tmp_path: Path) -> None:
+def test_scenarios_name_the_custom_scorers_that_they_need(tmp_path: Path) -> None:
     condition = {"type": "any", "conditions": [{"type": "custom", "scorer": "is_mine"}, {"type": "empty"}]}
     with_scorer = a_scenario("mine-001")
     with_scorer["assertions"]["checkpoints"][0]["condition"] = condition
     own = write(tmp_path / "scenarios", with_scorer)
     (tmp_path / "scorers.py").write_text("SCORERS = {'is_mine': lambda data, params: True, 'other': print}\n")
 
-    offered = catalogue(own, scorers=tmp_path / "scorers.py")
-    offered.take(["mine-001"])
+    scenarios = catalogue(own, scorers=tmp_path / "scorers.py").take(["mine-001"])
 
-    assert list(offered.scorers) == ["is_mine"]
+    assert scorers_named_in(scenarios) == {"is_mine"}
     with pytest.raises(DocumentError, match="no custom scorer is registered as 'is_mine'"):
         catalogue(own).take(["mine-001"])
 
@@ -264,7 +262,7 @@ def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     scenario = loaded.scenario
     offered = catalogue()
     offered.take([scenario.id])
-    find = offered.solutions(lambda mode: (mode,))
+    solutions = offered.solution_files()[scenario.id]
 
     assert loaded.path.stem == scenario.id
     assert scenario.fixture is not None
@@ -272,11 +270,10 @@ def test_a_built_in_scenario_is_complete(loaded: Any) -> None:
     assert scenario.extensions["allowedChanges"], "what else the agent changes would not be seen"
     assert scenario.assertions.expected_capabilities
     for mode in DEFAULT_MODES:
-        found = find(scenario.id, mode)
+        found = solutions.solution_for(mode)
         assert found is not None, mode
         assert found.needs_servers() == bool(BUILT_IN_MODES[mode].mcp_servers)
-    solution = load_solution_file(BUILT_IN_SCENARIOS / f"{scenario.id}{SUFFIX}")
-    assert list(solution_errors(solution, variable_names(scenario))) == []
+    assert list(solution_errors(solutions, variable_names(scenario))) == []
 
 
 def test_the_folders_of_a_project_are_found_beside_its_configuration(

@@ -434,7 +434,7 @@ def lifecycle_of(scenario: EvalScenario, github: GitHub, folder: Path) -> LiveLi
         repo=REPO, author_token_env="AUTHOR_TOKEN", manifest=folder / "latest.json", seed_if_missing=True
     )
     environ = {**github.variables, "GH_CONFIG_DIR": str(folder)}
-    return LiveLifecycle(choice, lambda: [scenario], load_fixtures(), environ)
+    return LiveLifecycle(choice, [scenario], load_fixtures(), environ)
 
 
 @pytest.mark.anyio

@@ -61,7 +61,7 @@ def github(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[LiveLife
             "GITHUB_TOKEN": agent,
             "AUTHOR_TOKEN": author,
         }
-        yield LiveLifecycle(choice, lambda: (TASK,), LIBRARY, environ), {agent, author}
+        yield LiveLifecycle(choice, (TASK,), LIBRARY, environ), {agent, author}
 
 
 def test_these_are_all_built_in_modes() -> None:
@@ -69,7 +69,7 @@ def test_these_are_all_built_in_modes() -> None:
 
 
 async def test_a_login_shell_on_a_twins_stage_finds_the_tools_of_its_mode_alone(modes: Mapping[str, Mode]) -> None:
-    await assert_isolated(TwinLifecycle(REPO, lambda: (TASK,), LIBRARY), modes)
+    await assert_isolated(TwinLifecycle(REPO, (TASK,), LIBRARY), modes)
 
 
 async def test_a_login_shell_on_a_live_stage_finds_the_tools_of_its_mode_alone(

@@ -163,7 +163,6 @@ async def test_a_mode_of_the_users_adds_to_the_one_it_extends(tmp_path: Path) ->
         assert found_by_a_real_shell(mode, ["gh", "ghx", "helper"]) == {"gh", "helper"}
         assert (mode.environment["HELPER_KEY"], mode.environment["PLAIN"]) == ("s3", "1")
         assert mode.instructions == "Use helper."
-        assert modes.lineage("younger") == ("younger", "mine", "baseline")
         assert (ToolSet.of(mode).shell, ToolSet.of(younger).shell) == (True, False)
         assert younger.instructions == "Use helper."
 

@@ -317,3 +317,16 @@ def test_resuming_the_run_of_an_evaluation_names_the_command_for_it(
     said = capsys.readouterr().err
     assert "run: this run was made by an evaluation; resume it with `ghx-bench resume run`" in said
     assert len([line for line in said.splitlines() if not line.startswith("note: ")]) == 1
+
+
+@pytest.mark.parametrize("flag", ["--results-dir", "--output-dir"])
+def test_a_folder_without_a_name_is_refused_by_the_flag_that_was_written(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "agent.py").write_text(AGENT)
+
+    assert run(["profile", "agent.py", f"{flag}="]) == 2
+
+    assert f"{flag}: must not be empty" in capsys.readouterr().err.splitlines()[-1]

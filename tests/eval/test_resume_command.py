@@ -201,3 +201,45 @@ def test_a_scenario_that_was_changed_since_is_named(
     assert run(["resume", str(run_in(tmp_path))]) == 2
 
     assert "another plan (different: scenarios: mine-001 (name))" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["evaluation", "profile"])
+def test_a_run_of_0_1_0_is_shown_if_it_is_complete_and_refused_where_cells_are_missing(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = EvalConfig(modes=("one",)) if kind == "evaluation" else ProfileConfig(modes=("one",))
+    write_run(
+        tmp_path / "old", [a_row("one", iteration=number) for number in range(2)], config=made.model_dump(mode="json")
+    )
+    record = json.loads((tmp_path / "old" / "run.json").read_text())
+    del record["agents"], record["matrix"]["agents"]
+    written = json.dumps({**record, "version": 1})
+    (tmp_path / "old" / "run.json").write_text(written)
+
+    assert run(["resume", "old", "--no-report", "--json"]) == 0
+
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["total"], shown["measured"], shown["modes"]["one"]["successes"]) == (2, 2, 2)
+    assert (tmp_path / "old" / "run.json").read_text() == written, "what is only shown stays as it is"
+
+    lines = (tmp_path / "old" / "rows.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "old" / "rows.jsonl").write_text(lines[0])
+
+    assert run(["resume", "old"]) == 2
+    err = capsys.readouterr().err
+    assert "old: this run was started by an older ghx-bench (0.1.0), which orders cells otherwise; finish it" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_notes_about_settings_are_for_those_who_wrote_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.config.yaml").write_text("modes: [baseline]\noutput: {log_level: info}\n")
+    assert run(["run", "--agent", "nop", *ONE_CELL, "--no-report"]) == 0
+    assert "note: output.log_level is not used" in capsys.readouterr().err
+
+    assert run(["resume", str(run_in(tmp_path)), "--no-report"]) == 0
+
+    assert "note: " not in capsys.readouterr().err

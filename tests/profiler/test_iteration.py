@@ -18,7 +18,7 @@ from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed
 from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.runner.instruments import Backoff
-from ghx_bench.profiler.runner.iteration import Retrying, Task, iterate, measure
+from ghx_bench.profiler.runner.iteration import ReportRetry, Task, iterate, measure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_backends]
 
@@ -58,7 +58,7 @@ async def test_a_wrong_answer_is_completed_without_success_and_never_retried() -
 
     provider = FakeProvider(answers_four)
     work = task(provider)
-    outcome = await iterate(work, retries=5, retrying=_forget)
+    outcome = await iterate(work, retries=5, report_retry=_forget)
 
     assert isinstance(outcome, Completed)
     assert not outcome.success
@@ -130,7 +130,7 @@ async def test_a_scorer_that_cannot_reach_its_service_does_not_make_the_agent_wo
     provider = FakeProvider()
     work = task(provider, scorer=Unreachable())
 
-    outcome = await iterate(work, retries=2, retrying=_forget)
+    outcome = await iterate(work, retries=2, report_retry=_forget)
 
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.SCORER
@@ -268,7 +268,7 @@ async def test_only_transient_failures_are_retried_in_fresh_sessions_and_stages(
     told: list[int] = []
 
     work = task(provider, lifecycle=lifecycle)
-    outcome = await iterate(work, retries=2, retrying=_noting(lambda number, _error, _pause: told.append(number)))
+    outcome = await iterate(work, retries=2, report_retry=_noting(lambda number, _error, _pause: told.append(number)))
 
     assert isinstance(outcome, Completed)
     assert [attempt.cause for attempt in work.attempts] == [Cause.MODEL_PROVIDER, Cause.MODEL_PROVIDER, None]
@@ -308,7 +308,7 @@ async def test_which_failures_are_transient(error: Exception, is_retried: bool) 
         raise error
 
     work = task(FakeProvider(fails))
-    await iterate(work, retries=1, retrying=_forget)
+    await iterate(work, retries=1, report_retry=_forget)
 
     assert len(work.attempts) == (2 if is_retried else 1)
 
@@ -320,7 +320,9 @@ async def test_a_service_that_asks_for_a_pause_gets_it() -> None:
         return await answers_three(session, text)
 
     pauses: list[float] = []
-    await iterate(task(FakeProvider(limited)), retries=1, retrying=_noting(lambda _n, _e, pause: pauses.append(pause)))
+    await iterate(
+        task(FakeProvider(limited)), retries=1, report_retry=_noting(lambda _n, _e, pause: pauses.append(pause))
+    )
 
     assert pauses == [0.03]
 
@@ -332,11 +334,11 @@ async def test_a_service_that_asks_for_a_day_does_not_stall_the_run_for_a_day() 
     pauses: list[float] = []
     with anyio.CancelScope() as scope:
 
-        async def retrying(_number: int, _error: str, pause_s: float) -> None:
+        async def report_retry(_number: int, _error: str, pause_s: float) -> None:
             pauses.append(pause_s)
             scope.cancel()
 
-        await iterate(task(FakeProvider(limited)), retries=1, retrying=retrying)
+        await iterate(task(FakeProvider(limited)), retries=1, report_retry=report_retry)
 
     assert pauses == [600]
 
@@ -407,7 +409,7 @@ async def test_an_interrupted_session_is_exported_before_the_interruption_goes_o
     work = task(provider, lifecycle=lifecycle)
     await _interrupt(work, started)
 
-    [spent] = work.spent()
+    [spent] = work.list_attempts()
     assert spent.session_id == "ses-1"
     assert spent.tokens.total == 330
     assert provider.open_sessions == 0
@@ -418,7 +420,7 @@ async def _interrupt(work: Task[Any], when: anyio.Event) -> None:
     outcomes: list[object] = []
 
     async def run() -> None:
-        outcomes.append(await iterate(work, retries=3, retrying=_forget))
+        outcomes.append(await iterate(work, retries=3, report_retry=_forget))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
@@ -470,7 +472,7 @@ async def test_an_interruption_is_one_though_closing_the_session_and_the_stage_f
     work = task(FailsToClose(starts), lifecycle=FailsToLeave())
     await _interrupt(work, started)
 
-    assert len(work.spent()) == 1
+    assert len(work.list_attempts()) == 1
 
 
 async def test_an_interruption_while_scoring_keeps_what_was_spent() -> None:
@@ -484,7 +486,7 @@ async def test_an_interruption_while_scoring_keeps_what_was_spent() -> None:
     work = task(scorer=Waits())
     await _interrupt(work, started)
 
-    assert work.spent()[0].tokens.total == 110
+    assert work.list_attempts()[0].tokens.total == 110
 
 
 async def test_an_interruption_in_a_pause_keeps_what_the_attempts_spent() -> None:
@@ -496,14 +498,14 @@ async def test_an_interruption_in_a_pause_keeps_what_the_attempts_spent() -> Non
     pausing = anyio.Event()
 
     async def run() -> None:
-        await iterate(work, retries=3, retrying=_noting(lambda *_: pausing.set()))
+        await iterate(work, retries=3, report_retry=_noting(lambda *_: pausing.set()))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
         await pausing.wait()
         tasks.cancel_scope.cancel()
 
-    assert [attempt.tokens.total for attempt in work.spent()] == [110]
+    assert [attempt.tokens.total for attempt in work.list_attempts()] == [110]
 
 
 async def test_a_session_whose_background_task_fails_is_a_failed_session_with_what_it_spent() -> None:
@@ -634,7 +636,7 @@ async def test_an_error_that_cannot_be_told_is_told_by_its_name() -> None:
         raise Unspeakable
 
     work = task(FakeProvider(fails))
-    await iterate(work, retries=0, retrying=_forget)
+    await iterate(work, retries=0, report_retry=_forget)
 
     assert work.attempts[0].error == "Unspeakable"
 
@@ -670,8 +672,8 @@ async def _forget(*_arguments: object) -> None:
     pass
 
 
-def _noting(note: Callable[[int, str, float], object]) -> Retrying:
-    async def retrying(attempt: int, error: str, pause_s: float) -> None:
+def _noting(note: Callable[[int, str, float], object]) -> ReportRetry:
+    async def report_retry(attempt: int, error: str, pause_s: float) -> None:
         note(attempt, error, pause_s)
 
-    return retrying
+    return report_retry

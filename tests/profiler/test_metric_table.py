@@ -1,11 +1,26 @@
 """The table of metrics: one entry says all there is to say about a metric."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from ghx_bench._base.clock import timestamp
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.metric_table import METRICS, Metric
-from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TimingSegment, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.metrics import (
+    Cost,
+    CostSource,
+    CustomMetric,
+    Timing,
+    TimingSegment,
+    TokenUsage,
+    ToolCallSummary,
+)
+from ghx_bench.profiler.outcome import Completed, RowContext, row_of
 from ghx_bench.profiler.reports.wording import amount
+from ghx_bench.profiler.row import Attempt
+from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.testing import sample_evidence
 
 
 def test_a_record_and_the_table_agree_on_every_unit() -> None:
@@ -38,6 +53,25 @@ def test_what_a_collector_says_about_its_unit_is_written_behind_its_values() -> 
 @pytest.mark.parametrize(("name", "unit"), [("mine_ms", "ms"), ("mine_usd", "USD"), ("mine", "")])
 def test_a_metric_that_is_not_in_the_table_may_end_in_its_unit(name: str, unit: str) -> None:
     assert METRICS.unit(name) == unit
+
+
+@pytest.mark.parametrize(("cost", "source"), [("reported", "agent"), ("computed", "prices")])
+def test_a_row_says_where_its_numbers_come_from_as_the_table_does(cost: CostSource, source: str) -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    evidence = sample_evidence(
+        tokens=TokenUsage.of(input=1, output=2), timing=Timing(wall_ms=3), cost=Cost(total_usd=0.1, source=cost)
+    )
+    outcome = Completed(cell=evidence.cell, started_at=now, evidence=evidence, score=Score(success=True))
+    context = RowContext(run_id="run", agent_version=None, start_order=0)
+
+    row = row_of(outcome, [Attempt(number=1, started_at=timestamp(now))], now, context)
+
+    assert row.sources["cost"] == source
+    told = {"timing": "latency_wall_ms", "tokens": "tokens_input", "agentTurns": "agent_turns"}
+    for key, name in told.items():
+        entry = METRICS.find(name)
+        assert entry is not None
+        assert row.sources[key] == entry.source, key
 
 
 def test_every_place_has_an_order_without_ties() -> None:

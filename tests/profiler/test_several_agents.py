@@ -1,11 +1,12 @@
 """Agents as a factor: several of them in one run."""
 
 import json
+import threading
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -14,7 +15,7 @@ from profiler_fakes import FakeProvider, FakeSession, SaysThree, answers_three, 
 
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.cell import Arm, Cell
-from ghx_bench.profiler.errors import BadMatrixError, CanaryError, RunMismatchError, UnknownNameError
+from ghx_bench.profiler.errors import BadMatrixError, CanaryError, NotPicklableError, RunMismatchError, UnknownNameError
 from ghx_bench.profiler.events import CanaryFinished, CellFinished, CellStarted, Event
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.metric_table import METRICS
@@ -270,6 +271,36 @@ async def test_of_a_block_only_the_cells_without_a_row_are_run_again(tmp_path: P
     assert resumed.measured == 24
     assert (resumed.directory / "rows.jsonl").read_bytes().splitlines(keepends=True)[:5] == rows[:5]
     assert set(Counter(row.cell for row in rows_of(resumed)).values()) == {1}
+
+
+async def test_what_cannot_be_sent_to_workers_is_named_before_anything_starts(tmp_path: Path) -> None:
+    class Local(BaseScenario):
+        pass
+
+    fields = scenario("a-001").model_dump(by_alias=False)
+    picky, local = Picky(**fields, wanted=3), Local(**fields)
+    plain, locked = Mode(name="plain"), Mode(name="plain", settings=cast("Any", {"lock": threading.Lock()}))
+    cases: list[tuple[str, Any, Mode, BaseScenario]] = [
+        ("agent 'quick', 'slow': is an object of this process", None, plain, picky),
+        ("build_instruments: cannot be sent", lambda: local and build_instruments(), plain, picky),
+        ("mode 'plain': cannot be sent", build_instruments, locked, picky),
+        (r"scenario 'a-001' \(a Local\): cannot be sent", build_instruments, plain, local),
+    ]
+    for message, build, mode, brought in cases:
+
+        async def loader(_ids: Any, brought: BaseScenario = brought) -> list[Any]:
+            return [brought]
+
+        with pytest.raises(NotPicklableError, match=message):
+            await run_profile_suite(
+                config(tmp_path / "results", modes=["plain"], scenarios={"ids": ["a-001"]}),
+                loader=loader,
+                modes=ModeTable([mode]),
+                instruments=build_instruments(),
+                build_instruments=build,
+                executor=ProcessExecutor(2),
+            )
+        assert not (tmp_path / "results").exists(), message
 
 
 # Scenarios that come through a profile's own loader and sets

@@ -27,7 +27,7 @@ from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store import run_store as run_module
 from ghx_bench.profiler.store.record import read_record
 from ghx_bench.profiler.store.rows import RowsFile, read_rows
-from ghx_bench.profiler.store.run_store import RunStore, new_run
+from ghx_bench.profiler.store.run_store import RunStore, create_run
 from ghx_bench.profiler.suite import SuiteResult
 from ghx_bench.profiler.testing import sample_cell
 
@@ -190,7 +190,7 @@ def test_whoever_comes_between_two_writes_takes_nobodys_turn(tmp_path: Path) -> 
             await store.add(CellFiles(row=row))
 
     async def written() -> None:
-        with new_run(tmp_path / "new", record) as store:
+        with create_run(tmp_path / "new", record) as store:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(add, store, first, second)
                 tasks.start_soon(add, store, third)

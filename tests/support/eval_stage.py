@@ -54,7 +54,7 @@ def scenario(*checkpoints: Mapping[str, Any], allowed: object = None, **changes:
 
 def lifecycle_for(*scenarios: EvalScenario, repo: str | None = None) -> TwinLifecycle:
     """Return the lifecycle of a run of these scenarios."""
-    return TwinLifecycle(repo, lambda: scenarios, LIBRARY)
+    return TwinLifecycle(repo, scenarios, LIBRARY)
 
 
 def staged(

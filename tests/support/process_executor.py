@@ -25,11 +25,16 @@ class ProcessExecutor:
     """Runs one cell at a time in each of so many processes; a block stays in one of them."""
 
     processes: int = 2
+    sends_spec: bool = True
+    folder: str | None = None
+    """Where they are started, unless here."""
 
     @asynccontextmanager
     async def open(self, spec: WorkerSpec, receive: Receive) -> AsyncGenerator["_Workers"]:
         async with AsyncExitStack() as scopes:
-            remote = [await scopes.enter_async_context(_started(spec, receive)) for _ in range(self.processes)]
+            remote = [
+                await scopes.enter_async_context(_started(spec, receive, self.folder)) for _ in range(self.processes)
+            ]
             yield _Workers(remote)
 
 
@@ -45,11 +50,11 @@ class _Workers:
 
 
 @asynccontextmanager
-async def _started(spec: WorkerSpec, receive: Receive) -> AsyncGenerator["_Remote"]:
+async def _started(spec: WorkerSpec, receive: Receive, folder: str | None) -> AsyncGenerator["_Remote"]:
     command = [sys.executable, __file__]
     path = os.pathsep.join(filter(None, sys.path))
     async with await anyio.open_process(
-        command, stderr=None, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+        command, stderr=None, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, cwd=folder
     ) as process:
         remote = _Remote(process, receive)
         try:

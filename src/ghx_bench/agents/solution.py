@@ -108,9 +108,9 @@ class SolutionFile(Section):
     modes: dict[Name, tuple[Step, ...]] = Field(min_length=1, description="The steps, by mode.")
     answer: Text = Field(default="Done.", description="What is said in the end; {{names}} are replaced.")
 
-    def solution_for(self, mode: str) -> Solution | None:
-        """Return how the scenario is done in a mode, if the file says so."""
-        steps = self.modes.get(mode)
+    def solution_for(self, *modes: str) -> Solution | None:
+        """Return how the scenario is done in the first of these modes that the file has."""
+        steps = next((self.modes[mode] for mode in modes if mode in self.modes), None)
         return None if steps is None else Solution(steps=steps, answer=self.answer)
 
 

@@ -1,17 +1,23 @@
 """The one place where everything is put together: a configuration in, a run out."""
 
+import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, chdir
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.nop import NopProvider
-from ghx_bench.agents.reference import ReferenceProvider
+from ghx_bench.agents.reference import ReferenceProvider, Solutions
 from ghx_bench.agents.replay import ReplayProvider
+from ghx_bench.agents.solution import Solution, SolutionFile
 from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.modes.resolver import Modes, open_modes
+from ghx_bench.eval.fixtures.library import FixtureLibrary
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.project.object_references import is_reference
 from ghx_bench.eval.project.user_agents import BadAgentError, agent_at, installed_agent, installed_agents, recordings_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
@@ -19,15 +25,15 @@ from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.profiler.analyzers import inline_analyzers
-from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
-from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
-from ghx_bench.profiler.runner.instruments import Instruments, TakeTurn, let_all_in
+from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
-from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
+from ghx_bench.profiler.selection import select_scenarios
+from ghx_bench.profiler.suite import SuitePlan, SuiteResult, matrix_of, run_planned, sends_spec
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -40,12 +46,22 @@ class MissingSolutionError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingredients:
-    """What an agent may be made from."""
+class EvaluationSpec:
+    """What the instruments and modes of an evaluation are built from: records only, so that it can be pickled.
+
+    It holds no token: those of github.com are in the environment of whoever builds.
+    """
 
     config: EvalConfig
-    catalogue: Catalogue
-    modes: Modes
+    """Which agents, by their names or references and with their options; which modes; and where they work."""
+    project: Path
+    """The folder that paths in the configuration start from."""
+    scenarios: tuple[EvalScenario, ...]
+    modes: tuple[ModeDefinition, ...]
+    """Those that the configuration brings."""
+    fixtures: FixtureLibrary
+    solutions: Mapping[str, SolutionFile]
+    """By scenario; empty unless the reference agent is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +69,7 @@ class Agent:
     """An agent that can be evaluated, and how it is made."""
 
     description: str
-    make: Callable[[Ingredients, AgentEntry], SessionProvider]
+    make: Callable[[EvaluationSpec, AgentEntry], SessionProvider]
     is_control: bool = False
     """Whether it proves scenarios, and says nothing about agents."""
 
@@ -61,11 +77,13 @@ class Agent:
 AGENTS: Mapping[str, Agent] = {
     "reference": Agent(
         description="follows the solution of each scenario, with real tools",
-        make=lambda given, _: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
+        make=lambda spec, _: ReferenceProvider(_solutions_in(spec)),
         is_control=True,
     ),
     "nop": Agent(
-        description="does nothing: whatever it passes proves nothing", make=lambda _, __: NopProvider(), is_control=True
+        description="does nothing: whatever it passes proves nothing",
+        make=lambda _, __: NopProvider(),
+        is_control=True,
     ),
     "replay": Agent(
         description="makes the tool calls of another run again, which --replay or provider.options.run names",
@@ -78,60 +96,78 @@ AGENTS: Mapping[str, Agent] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A run that is ready to start."""
+    """A run that is ready to start: everything was checked that can be without running."""
 
-    config: EvalConfig
-    catalogue: Catalogue
-    modes: Modes
-    instruments: Instruments[EvalScenario]
+    spec: EvaluationSpec
+    plan: SuitePlan[EvalScenario]
+    setup: Setup[EvalScenario]
     executor: Executor
 
-    async def plan(self) -> SuitePlan[EvalScenario]:
-        """Check everything that can be checked without running, and return what would be run."""
-        plan = await plan_suite(
-            self.config,
-            loader=self.catalogue.load,
-            modes=self.modes,
-            sets=self._sets(),
-            agents=tuple(self.instruments.providers),
-        )
-        if any(entry.id == ReferenceProvider.name for entry in self.config.chosen_agents):
-            _require_solutions(plan.matrix, self.catalogue, self.modes)
-        return plan
-
-    async def run(
-        self, *, observers: Sequence[Observer] = (), resume: Path | None = None, started_in: Path | None = None
-    ) -> SuiteResult:
-        """Measure every cell, or those that a run has left; what can be refused is refused before any of it.
-
-        `started_in` is the folder that paths of the configuration start from; the run may be resumed from another.
-        """
+    async def run(self, *, observers: Sequence[Observer] = (), resume: Path | None = None) -> SuiteResult:
+        """Measure every cell, or those that a run has left."""
+        if sends_spec(self.executor):
+            self._require_sendable_agents()
         return await run_planned(
-            await self.plan(),
-            instruments=self.instruments,
+            self.plan,
+            instruments=self.setup.instruments,
             observers=observers,
             executor=self.executor,
+            open_elsewhere=partial(open_setup_elsewhere, self.spec),
             resume=resume,
-            started_in=started_in,
+            started_in=self.spec.project,
         )
 
-    def _sets(self) -> ScenarioSets | None:
-        """Return the sets; where scenarios are named, only if a set is too, since nothing else may be in the way."""
-        choice = self.config.scenarios
-        if not choice.ids:
-            return self.catalogue.sets
-        return None if choice.set is None else self.catalogue.written_sets
+    def _require_sendable_agents(self) -> None:
+        for entry in self.spec.config.chosen_agents:
+            if entry.id.startswith("__main__:"):
+                raise NotPicklableError(
+                    f"agent {entry.id}: is defined in the script that was started, and workers are other processes; "
+                    "name its file or module"
+                )
 
 
 @asynccontextmanager
-async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> AsyncGenerator[Evaluation]:
-    """Put together the run that a catalogue's configuration asks for; the modes' folders live as long as the block."""
+async def assemble(
+    catalogue: Catalogue, *, environ: Mapping[str, str], project: Path, executor: Executor | None = None
+) -> AsyncGenerator[Evaluation]:
+    """Put together the run that a catalogue's configuration asks for; the modes' folders live as long as the block.
+
+    `project` is the folder that paths of the configuration start from; the run may be resumed from another.
+    """
     config = catalogue.config
-    async with open_modes(definitions_of(config), environ=environ) as modes:
-        lifecycle, take_turn = _place_of(config, catalogue, environ)
+    scenarios = await select_scenarios(config.scenarios, catalogue.load, _sets_for(catalogue))
+    is_referred = any(entry.id == ReferenceProvider.name for entry in config.chosen_agents)
+    spec = EvaluationSpec(
+        config=config,
+        project=project,
+        scenarios=scenarios,
+        modes=definitions_of(config),
+        fixtures=catalogue.library,
+        solutions=catalogue.solution_files() if is_referred else {},
+    )
+    if is_referred:
+        _require_solutions(spec, catalogue)
+    async with open_setup(spec, environ=environ) as setup:
+        by_id = {each.id: each for each in scenarios}
+        matrix = matrix_of(config, scenario_ids=tuple(by_id), agents=tuple(setup.instruments.providers))
+        plan = SuitePlan(config=config, scenarios=by_id, modes=setup.modes, matrix=matrix)
+        yield Evaluation(
+            spec=spec,
+            plan=plan,
+            setup=setup,
+            executor=executor or LocalExecutor(config.execution.max_concurrency),
+        )
+
+
+@asynccontextmanager
+async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[Setup[EvalScenario]]:
+    """Hold the instruments and modes that a spec describes; the current folder is the project's."""
+    config = spec.config
+    async with open_modes(spec.modes, environ=environ) as modes:
+        lifecycle, take_turn = _choose_stage(spec, environ)
         instruments = Instruments(
-            providers=_make_agents(Ingredients(config=config, catalogue=catalogue, modes=modes)),
-            scorer=CheckpointScorer(catalogue.scorers),
+            providers=_make_agents(spec),
+            scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
             analyzers=inline_analyzers(resolve_github_command),
@@ -139,16 +175,34 @@ async def assembled(catalogue: Catalogue, *, environ: Mapping[str, str]) -> Asyn
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
         )
-        executor = LocalExecutor(config.execution.max_concurrency)
-        yield Evaluation(config=config, catalogue=catalogue, modes=modes, instruments=instruments, executor=executor)
+        resolved = {name: await modes.resolve(name) for name in config.modes}
+        yield Setup(instruments=instruments, modes=resolved)
 
 
-def _make_agents(given: Ingredients) -> Mapping[str, SessionProvider]:
+@asynccontextmanager
+async def open_setup_elsewhere(spec: EvaluationSpec) -> AsyncGenerator[Setup[EvalScenario]]:
+    """Hold the same in a worker that is a process of its own: in the project's folder, and with its own environment."""
+    if not spec.project.is_dir():
+        raise InputError(f"{spec.project}: the folder of the run's project is not here, where cells are to be measured")
+    with chdir(spec.project):
+        async with open_setup(spec, environ=os.environ) as setup:
+            yield setup
+
+
+def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
+    """Return the sets; where scenarios are named, only if a set is too, since nothing else may be in the way."""
+    choice = catalogue.config.scenarios
+    if not choice.ids:
+        return catalogue.sets
+    return None if choice.set is None else catalogue.written_sets
+
+
+def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    for entry in given.config.chosen_agents:
-        provider = _make_agent(entry, given)
+    for entry in spec.config.chosen_agents:
+        provider = _make_agent(entry, spec)
         name = entry.name or provider.name
         _check_name(name, entry)
         if name in made:
@@ -157,10 +211,10 @@ def _make_agents(given: Ingredients) -> Mapping[str, SessionProvider]:
     return made
 
 
-def _make_agent(entry: AgentEntry, given: Ingredients) -> SessionProvider:
+def _make_agent(entry: AgentEntry, spec: EvaluationSpec) -> SessionProvider:
     """Make one agent: one of ours, or another."""
     if entry.id in AGENTS:
-        return AGENTS[entry.id].make(given, entry)
+        return AGENTS[entry.id].make(spec, entry)
     if is_reference(entry.id):
         return agent_at(entry.id, entry.options)
     installed = installed_agents()
@@ -181,30 +235,40 @@ def _check_name(name: str, entry: AgentEntry) -> None:
         raise BadAgentError(f"{entry.id}: its name is {name!r}, which is that of a control agent; give it another")
 
 
-def _place_of(
-    config: EvalConfig, catalogue: Catalogue, environ: Mapping[str, str]
-) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
+def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lifecycle[EvalScenario], TakeTurn]:
     """Return what prepares the GitHub that agents work on, and what lets as many of them work there as get along."""
     # Imported here: the embedded server and its seeds are more than a third of all that a run loads, and github.com
     # needs none of it.
-    if config.target == "github":
+    fixtures = spec.config.fixtures
+    if spec.config.target == "github":
         from ghx_bench.eval.stages.github_stage import LiveLifecycle  # noqa: PLC0415 - see above
 
-        live = LiveLifecycle(config.fixtures, catalogue.scenarios, catalogue.library, environ)
+        live = LiveLifecycle(fixtures, spec.scenarios, spec.fixtures, environ)
         return live, live.turn
     from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
 
-    return TwinLifecycle(config.fixtures.repo, catalogue.scenarios, catalogue.library), let_all_in
+    return TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures), let_all_in
 
 
-def _require_solutions(matrix: Matrix, catalogue: Catalogue, modes: Modes) -> None:
+def _solutions_in(spec: EvaluationSpec) -> Solutions:
+    """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
+    definitions = Definitions(spec.modes)
+
+    def find(scenario_id: str, mode: str) -> Solution | None:
+        file = spec.solutions.get(scenario_id)
+        return None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
+
+    return find
+
+
+def _require_solutions(spec: EvaluationSpec, catalogue: Catalogue) -> None:
     """Refuse a run of the reference agent in which a cell has nothing to follow."""
-    solution = catalogue.solutions(modes.lineage)
-    for scenario_id in matrix.scenario_ids:
-        without = [mode for mode in matrix.modes if solution(scenario_id, mode) is None]
+    find = _solutions_in(spec)
+    for scenario in spec.scenarios:
+        without = [mode for mode in spec.config.modes if find(scenario.id, mode) is None]
         if without:
             raise MissingSolutionError(
-                f"{catalogue.solution_path(scenario_id)}: the reference agent finds no solution for "
+                f"{catalogue.solution_path(scenario.id)}: the reference agent finds no solution for "
                 f"{'mode' if len(without) == 1 else 'modes'} {', '.join(without)}; write one there, leave the mode out "
                 "with --mode, or run another agent with --agent"
             )

@@ -1,6 +1,6 @@
 """Which scenarios there are: those of the project, and those that come with the package."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,16 +9,15 @@ import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed
-from ghx_bench.agents.solution import SUFFIX, Solution, SolutionFile, load_solution_file
+from ghx_bench.agents.solution import SUFFIX, SolutionFile, load_solution_file
 from ghx_bench.documents import DocumentError, Problem
 from ghx_bench.eval.checking.scenario_rules import Known
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
 from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.custom_scorers import custom_conditions_in, load_scorers, scorer_names
+from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.project.sets import load_scenario_sets, sets_file
-from ghx_bench.eval.scenario.condition_base import CustomScorer
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
 from ghx_bench.profiler.scenario import ScenarioSets
@@ -44,8 +43,6 @@ class Catalogue:
         self._config = config
         self._known = Known(scorers=partial(scorer_names, config.scorers))
         self._loaded: dict[str, LoadedScenario] = {}
-        self.scorers: dict[str, CustomScorer] = {}
-        """The custom scorers that the loaded scenarios name; filled by loading."""
 
     @property
     def config(self) -> EvalConfig:
@@ -90,21 +87,16 @@ class Catalogue:
         built_in = load_scenario_files(BUILT_IN_SCENARIOS, known=Known(scorers=None))
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
-    def scenarios(self) -> Sequence[EvalScenario]:
-        """Return the scenarios that were loaded."""
-        return [each.scenario for each in self._loaded.values()]
-
     async def load(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
         """Return the scenarios with these ids; this is the run's `ScenarioLoader`."""
         return await anyio.to_thread.run_sync(self.take, ids)
 
     def take(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
-        """Load scenarios with what they name: custom scorers, and fixtures that there are."""
+        """Load scenarios; raise if their targets or fixtures are others than there are."""
         self._loaded = self._look_up(ids)
         self._check_targets()
         self._check_fixtures()
-        self.scorers |= load_scorers(self._scorer_names(), self._config.scorers)
-        return self.scenarios()
+        return [each.scenario for each in self._loaded.values()]
 
     def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
         """Return the catalogue whose configuration names the chosen scenarios of these categories and difficulties."""
@@ -122,19 +114,10 @@ class Catalogue:
             raise BadMatrixError(f"none of {listed(ids)} is of {wanted}")
         return Catalogue(self._config.override(scenario=[each.id for each in chosen]))
 
-    def solutions(self, lineage: Callable[[str], Sequence[str]]) -> Callable[[str, str], Solution | None]:
-        """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
-        files: dict[str, SolutionFile | None] = {}
-
-        def solution(scenario_id: str, mode: str) -> Solution | None:
-            if scenario_id not in files:
-                path = self.solution_path(scenario_id)
-                files[scenario_id] = load_solution_file(path) if path.is_file() else None
-            file = files[scenario_id]
-            found = (file.solution_for(name) for name in lineage(mode)) if file else ()
-            return next((each for each in found if each is not None), None)
-
-        return solution
+    def solution_files(self) -> Mapping[str, SolutionFile]:
+        """Return the solutions of the loaded scenarios that have any, by id."""
+        paths = {each: self.solution_path(each) for each in self._loaded}
+        return {each: load_solution_file(path) for each, path in paths.items() if path.is_file()}
 
     def solution_path(self, scenario_id: str) -> Path:
         """Return where the solution of a loaded scenario is, or would be."""
@@ -171,7 +154,7 @@ class Catalogue:
 
     def _check_targets(self) -> None:
         target = self._config.target
-        for each in self.scenarios():
+        for each in (loaded.scenario for loaded in self._loaded.values()):
             if target not in each.known_extensions.targets:
                 only = " and ".join(each.known_extensions.targets)
                 raise InputError(f"scenario {each.id} can be run on {only} only; leave it out, or choose that --target")
@@ -198,14 +181,6 @@ class Catalogue:
         folders = [str(each) for each in self._config.fixtures.folders]
         place = f"add a file for it to {folders[0]!r}" if folders else "name a folder with it in fixtures.folders"
         return f"{place}; known: {listed(self.library.names)}"
-
-    def _scorer_names(self) -> set[str]:
-        return {
-            custom.scorer
-            for scenario in self.scenarios()
-            for checkpoint in scenario.assertions.checkpoints
-            for _, custom in custom_conditions_in(checkpoint.condition)
-        }
 
 
 def _sets_in(folder: Path) -> list[NamedSet]:

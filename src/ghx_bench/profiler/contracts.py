@@ -227,7 +227,11 @@ class Workers(Protocol):
 
 
 class Executor(Protocol):
-    """Has blocks of cells measured somewhere: in this process, or on other machines."""
+    """Has blocks of cells measured somewhere: in this process, or on other machines.
+
+    One that sends the spec to other processes has a true `sends_spec`: what cannot be pickled is then refused before
+    the run has a directory.
+    """
 
     def open(self, spec: WorkerSpec, receive: Receive) -> AbstractAsyncContextManager[Workers]:
         """Hold the workers, each opened from `spec`; what one of them cannot be opened for is raised.

@@ -5,6 +5,7 @@ InputError
 ├── BadMatrixError               nothing to run, a name given twice, a name that cannot be a file
 ├── UnknownNameError             an unknown set, scenario, tag, agent or mode; lists what is known
 ├── ScenarioMismatchError        the loader returned other scenarios than it was asked for
+├── NotPicklableError            something that is to be sent to another process cannot be
 └── RunMismatchError             a run was resumed with another plan than it was started with
 OperationError
 ├── RunLockedError               another process is working on this run
@@ -44,6 +45,12 @@ class ScenarioMismatchError(InputError):
     """The loader returned other scenarios than it was asked for."""
 
     code: ClassVar[str] = "SCENARIO_MISMATCH"
+
+
+class NotPicklableError(InputError):
+    """Workers are other processes, and something that they are built from cannot be sent to them."""
+
+    code: ClassVar[str] = "NOT_PICKLABLE"
 
 
 class RunMismatchError(InputError):

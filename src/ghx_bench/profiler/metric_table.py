@@ -1,4 +1,4 @@
-"""The table of metrics: what each is called and measured in, which way is better, what it means, where it is shown.
+"""The table of metrics: name, unit, which way is better, what each measures, where it comes from, where it is shown.
 
 Terminal, report, session page, statistics, plan and documentation read this table: a metric is added by one entry here
 and, where no record of a row holds it, one collector. A package on top of the profiler has entries of its own, which it
@@ -10,10 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Place = Literal["plan", "glance", "session", "terminal"]
+Display = Literal["plan", "glance", "session", "terminal"]
 """Where a metric is shown: as primary in the default plan, at a glance in reports, on session pages, after a run."""
 
 Better = Literal["lower", "higher", "neither"]
+
+Source = Literal["agent", "bench", "prices", "agent or prices"]
+"""Where a number comes from, in the words of `sources` on a row: the agent tells it, the bench sees it by itself (its
+clock, its scorer, the embedded GitHub), or it is tokens at the prices of a table."""
 
 _WORD = re.compile(r"<\w+>")
 _SHOWN_UNITS = frozenset({"ms", "USD"})
@@ -37,7 +41,9 @@ class Metric:
     """What it is never above."""
     definition: str = ""
     """What it measures; in docs/reports.md the same words stand."""
-    shown: Mapping[Place, int] = field(default_factory=dict[Place, int])
+    source: Source | None = None
+    """Where it comes from; `None` where only its collector knows."""
+    shown: Mapping[Display, int] = field(default_factory=dict[Display, int])
     """Where it is shown, and its position there."""
 
     def stands_for(self, name: str) -> bool:
@@ -88,9 +94,9 @@ class MetricTable:
         # Rows of 0.1.0 hold no units: a name of a collector's own that ends in one tells it.
         return "ms" if name.endswith("_ms") else "USD" if name.endswith("_usd") else ""
 
-    def shown_in(self, place: Place) -> tuple[Metric, ...]:
-        """Return what is shown in one place, in the order it has there."""
-        return tuple(sorted((each for each in self if place in each.shown), key=lambda each: each.shown[place]))
+    def shown_in(self, display: Display) -> tuple[Metric, ...]:
+        """Return what is shown in one display, in the order it has there."""
+        return tuple(sorted((each for each in self if display in each.shown), key=lambda each: each.shown[display]))
 
     def defined(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield the metrics among `names` that are defined here, in the order of the table, with what they measure."""
@@ -107,6 +113,7 @@ METRICS = MetricTable(
             is_amount=False,
             definition="whether the scorer found the task done, by an agent that kept to its time and budget and did "
             "not refuse",
+            source="bench",
             shown={"plan": 1},
         ),
         Metric(
@@ -117,63 +124,74 @@ METRICS = MetricTable(
             definition="from handing the prompt to the agent until it ended its turn or was stopped: its model "
             "calls and all its tool calls, the start of every program (`gh`, `ghx`) included; neither preparing "
             "nor opening the session, and so no start of an MCP server that is opened with it",
+            source="bench",
             shown={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
         ),
         Metric(
             name="latency_stage_ms",
             unit="ms",
             definition="preparing what the agent works in, before there is a session",
+            source="bench",
         ),
         Metric(
             name="latency_session_ms",
             unit="ms",
             definition="opening the session; the agents that come with the bench start their MCP servers here",
+            source="bench",
         ),
         Metric(
             name="latency_prompt_ms",
             unit="ms",
             definition="the stretch of the prompt: the wall time, to the rounding",
+            source="bench",
         ),
         Metric(
             name="latency_export_ms",
             unit="ms",
             definition="asking the agent what it did, after it ended its turn",
+            source="bench",
         ),
         Metric(
             name="latency_close_ms",
             unit="ms",
             definition="closing the session, with every process that it started",
+            source="bench",
         ),
-        Metric(name="latency_score_ms", unit="ms", definition="checking what the agent left behind"),
+        Metric(name="latency_score_ms", unit="ms", definition="checking what the agent left behind", source="bench"),
         Metric(
             name="latency_<label>_ms",
             unit="ms",
             definition="any other stretch that a row tells, summed over its parts of that label",
+            source="bench",
         ),
         Metric(
             name="tokens_input",
             unit="tokens",
             definition="tokens read by the model, without those that came from a cache or went into one",
+            source="agent",
         ),
         Metric(
             name="tokens_output",
             unit="tokens",
             definition="tokens written by the model, without reasoning where the agent tells that apart",
+            source="agent",
         ),
-        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning"),
-        Metric(name="tokens_cache_read", unit="tokens", definition="tokens that a cache served"),
-        Metric(name="tokens_cache_write", unit="tokens", definition="tokens that went into a cache"),
+        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning", source="agent"),
+        Metric(name="tokens_cache_read", unit="tokens", definition="tokens that a cache served", source="agent"),
+        Metric(name="tokens_cache_write", unit="tokens", definition="tokens that went into a cache", source="agent"),
         Metric(
             name="tokens_total",
             label="total tokens",
             unit="tokens",
             definition="all of these; unknown unless at least input and output are told",
+            source="agent",
         ),
         Metric(
             name="tokens_active",
             label="active tokens",
             unit="tokens",
             definition="the total without what a cache served; unknown unless the agent tells `tokens_cache_read`",
+            source="agent",
             shown={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
         ),
         Metric(
@@ -182,22 +200,26 @@ METRICS = MetricTable(
             unit="USD",
             definition="what the agent says that the session cost, or else its tokens at the prices of a table "
             "(`cost.source` on the row says which); of the last attempt only",
+            source="agent or prices",
             shown={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
         ),
         Metric(
             name="cost_input_usd",
             unit="USD",
             definition="the part for input, cached tokens among it; known only of a computed cost",
+            source="prices",
         ),
         Metric(
             name="cost_output_usd",
             unit="USD",
             definition="the part for output, with reasoning where that is not told apart; computed costs only",
+            source="prices",
         ),
         Metric(
             name="cost_reasoning_usd",
             unit="USD",
             definition="the part for reasoning; known only of a computed cost",
+            source="prices",
         ),
         Metric(
             name="tool_calls_total",
@@ -205,40 +227,47 @@ METRICS = MetricTable(
             unit="calls",
             definition="tool calls of the agent; one shell call is one, whatever programs it runs, and so is a "
             "chain of `ghx`",
+            source="agent",
             shown={"glance": 3, "session": 4, "terminal": 3},
         ),
         Metric(
             name="tool_calls_failed",
             unit="calls",
             definition="those that say they failed, or whose output shows it",
+            source="agent",
         ),
         Metric(
             name="tool_calls_retried",
             unit="calls",
             definition="those that repeat a failed call to the letter, before it has succeeded",
+            source="agent",
         ),
         Metric(
             name="tool_calls_error_rate",
             unit="ratio",
             most=1.0,
             definition="failed calls over calls whose fate is known",
+            source="agent",
         ),
         Metric(
             name="tool_calls_unique",
             unit="tools",
             definition="different tools called, by the agent's names for them",
+            source="agent",
         ),
         Metric(
             name="tool_calls_category_<name>",
             unit="calls",
             better="neither",
             definition="calls of one category; without a classifier, of one tool",
+            source="agent",
         ),
         Metric(
             name="agent_turns",
             label="turns",
             unit="turns",
             definition="turns of the agent: what it did between two of its model calls is one",
+            source="agent",
             shown={"glance": 4, "session": 5, "terminal": 4},
         ),
     )

@@ -13,6 +13,7 @@ from ghx_bench.profiler.analysis import AnalysisResult
 from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_transient
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
+from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
 from ghx_bench.profiler.runner.redaction import Redaction
@@ -158,15 +159,17 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
 
 
 def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
-    """Return where the numbers of a row come from, as far as there are any."""
+    """Return where the numbers of a row come from, by key: what the table of metrics says of those that are known."""
     if evidence is None:
         return {}
-    sources = {"timing": "bench"}
-    if any(metric.value is not None for metric in evidence.tokens.metrics()):
-        sources["tokens"] = "agent"
+    records = {"timing": evidence.timing, "tokens": evidence.tokens, "toolCalls": evidence.tool_calls}
+    known = {key: [each.name for each in record.metrics() if each.value is not None] for key, record in records.items()}
     if evidence.trace is not None:
-        sources |= {"toolCalls": "agent", "agentTurns": "agent"}
+        known["agentTurns"] = ["agent_turns"]
+    entries = {key: METRICS.find(names[0]) for key, names in known.items() if names}
+    sources: dict[str, str] = {key: entry.source for key, entry in entries.items() if entry and entry.source}
     if evidence.cost.source is not None:
+        # Of a cost the table knows two sources, and its record which of them it was.
         sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
     return sources
 

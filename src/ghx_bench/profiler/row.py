@@ -74,7 +74,8 @@ class ProfileRow(ForeignModel):
     provenance_id: str | None = None
     """The record of where everything that was measured came from."""
     sources: dict[str, str] = Field(default={})
-    """Where numbers come from, by their key on the row or in `metrics`: `agent`, `bench`, `meter`, `prices`."""
+    """Where numbers come from, by their key on the row: `agent`, `bench`, `meter`, `prices`; of each metric, the table
+    of metrics says it."""
     purity: Number | None = None
     """The share of requests that came through the mode's own tools, from 0 to 1."""
     token_anatomy: dict[str, JsonValue] | None = None

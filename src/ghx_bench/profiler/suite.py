@@ -2,31 +2,32 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
-from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import Executor, ModeResolver, SessionProvider
-from ghx_bench.profiler.errors import BadMatrixError, UnknownNameError
+from ghx_bench.profiler.errors import BadMatrixError, NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.runner.head import Head
-from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.instruments import Instruments, OpenSetup, Setup
 from ghx_bench.profiler.runner.redaction import Redaction
-from ghx_bench.profiler.runner.worker import RunSpec
+from ghx_bench.profiler.runner.worker import RunSpec, require_picklable
 from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
-from ghx_bench.profiler.store.run_store import RunStore, new_run, resumed_run
+from ghx_bench.profiler.store.run_store import RunStore, create_run, resume_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +85,15 @@ async def run_profile_suite(
     """
     agents = choose_agents(config, tuple(instruments.providers))
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
+    if build_instruments is not None and sends_spec(executor):
+        named = {f"mode {name!r}": mode for name, mode in plan.modes.items()}
+        require_picklable({"build_instruments": build_instruments, **named})
     return await run_planned(
         plan,
         instruments=instruments,
         observers=observers,
         executor=executor,
-        build_instruments=build_instruments,
+        open_elsewhere=None if build_instruments is None else partial(_open_built, build_instruments, plan.modes),
         resume=resume,
         run_id=run_id,
     )
@@ -119,19 +123,23 @@ async def plan_suite(
 
     `agents` are the names of those that are measured.
     """
-    chosen = await select_scenarios(config.scenarios, loader, sets)
-    scenarios = {scenario.id: scenario for scenario in chosen}
-    matrix = Matrix(
+    scenarios = {each.id: each for each in await select_scenarios(config.scenarios, loader, sets)}
+    matrix = matrix_of(config, scenario_ids=tuple(scenarios), agents=agents)
+    resolved = {name: await modes.resolve(name) for name in config.modes}
+    return SuitePlan(config=config, scenarios=scenarios, modes=resolved, matrix=matrix)
+
+
+def matrix_of(config: ProfileConfig, *, scenario_ids: Sequence[str], agents: Sequence[str]) -> Matrix:
+    """Return the cells that a configuration asks for of these scenarios and agents."""
+    return Matrix(
         agents=tuple(agents),
         models=config.model_ids,
         modes=config.modes,
-        scenario_ids=tuple(scenarios),
+        scenario_ids=tuple(scenario_ids),
         repetitions=config.execution.repetitions,
         order=config.execution.order,
         seed=config.execution.seed,
     )
-    resolved = {name: await modes.resolve(name) for name in config.modes}
-    return SuitePlan(config=config, scenarios=scenarios, modes=resolved, matrix=matrix)
 
 
 async def run_planned(
@@ -140,30 +148,34 @@ async def run_planned(
     instruments: Instruments[S],
     observers: Sequence[Observer] = (),
     executor: Executor | None = None,
-    build_instruments: Callable[[], Instruments[S]] | None = None,
+    open_elsewhere: OpenSetup[S] | None = None,
     resume: Path | None = None,
     run_id: str | None = None,
     started_in: Path | None = None,
 ) -> SuiteResult:
     """Run what was planned: all further steps of `run_profile_suite`.
 
-    `started_in` is kept in `run.json`: the folder that paths of the configuration start from.
+    `open_elsewhere` opens in another process what the instruments and the modes of the plan are here. `started_in` is
+    kept in `run.json`: the folder that paths of the configuration start from.
     """
     config, matrix = plan.config, plan.matrix
+    if sends_spec(executor):
+        _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id)
     if started_in is not None:
         record = record.model_copy(update={"started_in": str(started_in)})
     if resume is None:
-        opening = new_run(config.output.results_dir, record)
+        opening = create_run(config.output.results_dir, record)
     else:
-        opening = resumed_run(resume, record, frozenset(matrix.cells()))
+        opening = resume_run(resume, record, frozenset(matrix.cells()))
+    setup = Setup(instruments=instruments, modes=plan.modes)
     with opening as store, ungrouped():
         head = Head(
             config=config,
             matrix=matrix,
             scenarios=plan.scenarios,
-            spec=_spec_of(plan, store, instruments, build_instruments),
-            clock=instruments.clock,
+            spec=_spec_of(plan, store, setup, open_elsewhere),
+            setup=setup,
             observers=observers,
             executor=executor or LocalExecutor(config.execution.max_concurrency),
             store=store,
@@ -174,32 +186,38 @@ async def run_planned(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _ScenarioReader:
-    """Reads scenarios from their records in a worker elsewhere; each is of the type that the loader gave it here."""
-
-    types: Mapping[str, type[Any]]
-
-    def __call__(self, record: JsonObject) -> Any:
-        return self.types[str(record["id"])].model_validate(record)
+def sends_spec(executor: Executor | None) -> bool:
+    """Return whether an executor sends its spec to other processes, so that everything in it has to be picklable."""
+    return bool(getattr(executor, "sends_spec", False))
 
 
-def _spec_of(
-    plan: SuitePlan[S],
-    store: RunStore,
-    instruments: Instruments[S],
-    build_instruments: Callable[[], Instruments[S]] | None,
-) -> RunSpec[S]:
+def _require_sendable(plan: SuitePlan[Any], open_elsewhere: OpenSetup[Any] | None) -> None:
+    """Refuse a run whose workers are other processes, if what they are built from cannot be sent to them."""
+    if open_elsewhere is None:
+        agents = ", ".join(map(repr, plan.matrix.agents))
+        raise NotPicklableError(
+            f"agent {agents}: is an object of this process, and the workers of this executor are others; pass "
+            "`build_instruments`, a function of a module that makes it there"
+        )
+    types = {name: cast("type[object]", type(each)) for name, each in plan.scenarios.items()}
+    named = {f"scenario {name!r} (a {each.__name__})": each for name, each in types.items()}
+    require_picklable({**named, "the instruments": open_elsewhere})
+
+
+@asynccontextmanager
+async def _open_built(build: Callable[[], Instruments[S]], modes: Mapping[str, Mode]) -> AsyncGenerator[Setup[S]]:
+    yield Setup(instruments=build(), modes=modes)
+
+
+def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewhere: OpenSetup[S] | None) -> RunSpec[S]:
     """Return what workers are built from: here, from what is at hand."""
-    scenarios = plan.scenarios
-    types = {scenario_id: type(scenario) for scenario_id, scenario in scenarios.items()}
     return RunSpec(
         run_id=store.record.run_id,
         directory=store.directory.path,
-        modes=plan.modes,
-        build_instruments=build_instruments or (lambda: instruments),
-        # In this process a scenario need not take the way over its record, which may leave out what it holds.
-        read_scenario=_ScenarioReader(types) if build_instruments else (lambda record: scenarios[str(record["id"])]),
+        scenario_types={scenario_id: type(scenario) for scenario_id, scenario in plan.scenarios.items()},
+        setup=setup,
+        scenarios=plan.scenarios,
+        open_elsewhere=open_elsewhere,
         agent_versions={agent.name: agent.version for agent in store.record.agents},
         retries=plan.config.execution.retries,
         keeps_sessions=plan.config.output.session_export,

@@ -7,6 +7,7 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.scoring.github_collectors import SURFACES
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.eval.scoring.tool_categories import CATEGORIES
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, Timing, TimingSegment, TokenUsage, ToolCallSummary
@@ -22,10 +23,11 @@ def definition_of(metric: str) -> str | None:
     return None if found is None else found.definition
 
 
-def test_the_documentation_has_every_definition_word_for_word() -> None:
-    missing = [each.name for each in METRICS if f"| `{each.name}` | {each.definition} |\n" not in DOCUMENTED]
+def test_the_documentation_has_every_definition_and_source_word_for_word() -> None:
+    lines = {each.name: f"| `{each.name}` | {each.definition} | {each.source} |\n" for each in EVAL_METRICS}
 
-    assert missing == []
+    assert [name for name, line in lines.items() if line not in DOCUMENTED] == []
+    assert [each.name for each in EVAL_METRICS if not each.definition or each.source is None] == []
 
 
 def test_every_metric_that_the_profiler_collects_is_defined() -> None:
@@ -41,10 +43,9 @@ def test_every_metric_that_the_profiler_collects_is_defined() -> None:
 
 
 def test_what_an_evaluation_counts_is_documented() -> None:
-    counted = {"api_calls", "api_errors", "api_mutations", "api_bytes"}
-    names = {*counted, *(f"api_{surface}_*" for surface in SURFACES), *CATEGORIES}
+    told = re.findall(r"`([\w*]+)`", DOCUMENTED.partition("## What the metrics measure")[2])
 
-    assert names <= set(re.findall(r"`([\w*]+)`", DOCUMENTED.partition("## What the metrics measure")[2]))
+    assert {*SURFACES, *CATEGORIES} <= set(told)
 
 
 def test_definitions_come_in_one_order_whatever_the_metrics() -> None:

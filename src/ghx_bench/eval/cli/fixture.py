@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.cli.flags import Place, Switch
+from ghx_bench.eval.cli.flags import FixtureFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.fixtures.manager import Cleaned, FixtureManager
@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
 
 T = TypeVar("T")
 
-_AS_CONFIGURED = Place()
+_AS_CONFIGURED = FixtureFlags()
 
 
-def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
+def seed(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
     """Make fixtures on GitHub, and write down where they are: what is there already is kept and put right.
 
     GitHub is the one that GITHUB_API_URL or GH_HOST name, github.com unless they do. The agent is the owner
@@ -34,11 +34,11 @@ def seed(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; those that the configuration's scenarios require unless given, or all without a configuration.
     """
-    wanted = names or _find_required(place)
-    return _make(place, lambda manager: manager.seed(wanted))
+    wanted = names or _find_required(flags)
+    return _make(flags, lambda manager: manager.seed(wanted))
 
 
-def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
+def status(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
     """Say which fixtures are there, and how they are not as they were made; nothing is changed.
 
     Parameters
@@ -46,8 +46,8 @@ def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; all unless given.
     """
-    found = _work(_settings(place), lambda manager: manager.status(names or None))
-    if place.json:
+    found = _work(_settings(flags), lambda manager: manager.status(names or None))
+    if flags.json:
         _print([asdict(each) for each in found])
         return 0
     width = max((len(each.name) for each in found), default=0)
@@ -58,7 +58,7 @@ def status(*names: str, place: Place = _AS_CONFIGURED) -> int:
     return 0
 
 
-def reset(*names: str, place: Place = _AS_CONFIGURED) -> int:
+def reset(*names: str, flags: FixtureFlags = _AS_CONFIGURED) -> int:
     """Put fixtures back to what they were when they were made: branches, texts, labels, comments, threads, state.
 
     What had to be made anew is written down in the manifest.
@@ -68,13 +68,13 @@ def reset(*names: str, place: Place = _AS_CONFIGURED) -> int:
     names
         Which fixtures; all that the manifest has unless given.
     """
-    config = _settings(place)
+    config = _settings(flags)
     if not names and not config.fixtures.manifest.is_file():
         raise InputError(f"{config.fixtures.manifest}: there is no manifest; name the fixtures to put back")
-    return _make(place, lambda manager: manager.reset(names or None))
+    return _make(flags, lambda manager: manager.reset(names or None))
 
 
-def cleanup(*, place: Place = _AS_CONFIGURED, dry_run: Switch = False) -> int:
+def cleanup(*, flags: FixtureFlags = _AS_CONFIGURED, dry_run: Switch = False) -> int:
     """Close everything that has the label `bench-fixture`, and remove the branches that begin with `bench/`.
 
     As long as a run of this machine works in the repository, nothing is done: it needs its fixtures.
@@ -84,25 +84,25 @@ def cleanup(*, place: Place = _AS_CONFIGURED, dry_run: Switch = False) -> int:
     dry_run
         Only say what would be closed and removed.
     """
-    config = _settings(place)
+    config = _settings(flags)
     if not dry_run:
         _require_free(config)
     cleaned = _work(config, lambda manager: manager.cleanup(everything=True, dry_run=dry_run))
-    if place.json:
+    if flags.json:
         _print(asdict(cleaned))
     else:
         print(_in_words(cleaned, dry_run=dry_run))
     return 0
 
 
-def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManifest]]) -> int:
+def _make(flags: FixtureFlags, work: Callable[[FixtureManager], Awaitable[FixtureManifest]]) -> int:
     from ghx_bench.eval.scenario.manifest import write_fixture_manifest
 
-    config = _settings(place)
+    config = _settings(flags)
     _require_free(config)
     manifest = _work(config, work)
     write_fixture_manifest(config.fixtures.manifest, manifest)
-    if place.json:
+    if flags.json:
         _print(manifest.to_wire())
         return 0
     width = max((len(name) for name in manifest.fixtures), default=0)
@@ -112,7 +112,7 @@ def _make(place: Place, work: Callable[[FixtureManager], Awaitable[FixtureManife
     return 0
 
 
-def _find_required(place: Place) -> Sequence[str] | None:
+def _find_required(flags: FixtureFlags) -> Sequence[str] | None:
     """Return what the scenarios of the configuration require, and say so; None, for all, without a configuration."""
     import anyio
 
@@ -121,11 +121,11 @@ def _find_required(place: Place) -> Sequence[str] | None:
     from ghx_bench.eval.scenario.eval_scenario import required_fixtures
     from ghx_bench.profiler.selection import select_scenarios
 
-    file = project_file(place.config)
+    file = project_file(flags.config)
     if file is None:
         print("note: there is no configuration here; all fixtures are made", file=sys.stderr)
         return None
-    config = _settings(place)
+    config = _settings(flags)
     catalogue = Catalogue(config)
     with redirect_stdout(sys.stderr):  # what a project's own scorers print is not this command's output
         chosen = anyio.run(select_scenarios, config.scenarios, catalogue.load, catalogue.sets)
@@ -143,12 +143,12 @@ def _require_free(config: EvalConfig) -> None:
         require_unclaimed(config.fixtures.repo)
 
 
-def _settings(place: Place) -> EvalConfig:
+def _settings(flags: FixtureFlags) -> EvalConfig:
     """Return the project's configuration with the flags applied; without a file, the flags alone."""
     from ghx_bench.eval.project.config import project_config
 
-    return project_config(place.config).override(
-        repo=place.repo, manifest=place.manifest, author_token_env=place.author_token_env
+    return project_config(flags.config).override(
+        repo=flags.repo, manifest=flags.manifest, author_token_env=flags.author_token_env
     )
 
 

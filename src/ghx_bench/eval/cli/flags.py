@@ -1,7 +1,7 @@
 """Flags that several commands share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,10 +71,6 @@ class MeasuringFlags:
     output_dir: str | None = None
     """Where run directories are made."""
 
-    def given(self) -> dict[str, object]:
-        """Return the flags as `override` of a configuration takes them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +120,7 @@ class Listing:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FixtureFlags:
     """Where the fixtures are, as far as the command line says."""
 
     config: Path | None = None

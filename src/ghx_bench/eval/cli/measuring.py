@@ -32,7 +32,9 @@ from ghx_bench.profiler.reports.data.mode_glance import ModeGlance, glance_at
 from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import RunRecord, read_record
+from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.run_store import require_current_version
 from ghx_bench.profiler.suite import SuiteResult
 
 T = TypeVar("T")
@@ -46,27 +48,36 @@ _WIDEST_TABLE = 1_000
 Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
 """Starts a run, whose events these observers get."""
 
+WriteReport = Callable[[SuiteResult, ReadRows], Path]
+"""Writes the report of a run from rows that were read, and returns its page."""
+
 
 def measure_and_show(
     start: Start,
-    config: ProfileConfig,
     *,
     log_json: str | None,
     as_json: bool,
     fail_on: Sequence[str] = (),
-    report: Callable[[SuiteResult, ReadRows], Path] | None = None,
+    report: WriteReport | None = None,
 ) -> int:
-    """Run what a configuration says, print what came of it, and return the exit code.
-
-    `report` writes the report from rows that were read, and returns its page.
-    """
-    say_notes(config)
+    """Run something, print what came of it, and return the exit code; for the rest see `show_result`."""
     try:
         # What the user's own code prints must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
             result = measure(start, log_json=log_json)
     except KeyboardInterrupt:
         return INTERRUPTED
+    return show_result(result, as_json=as_json, fail_on=fail_on, report=report)
+
+
+def show_result(
+    result: SuiteResult,
+    *,
+    as_json: bool,
+    fail_on: Sequence[str] = (),
+    report: WriteReport | None = None,
+) -> int:
+    """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
     tally = GateTally()
     # Read once, for gates, table and report.
     read = read_sources(
@@ -94,6 +105,17 @@ def is_evaluation(record: RunRecord) -> bool:
 def record_of(run: Path) -> RunRecord:
     """Return the record of a run; raise if the folder is none."""
     return read_record(RunDirectory(run).record)
+
+
+def result_of_older_run(run: Path, record: RunRecord) -> SuiteResult | None:
+    """Return what a run of an older version came to, `None` for one of this; raise if it has cells left."""
+    if record.version >= RECORD_VERSION:
+        return None
+    rows = {row.cell: row for row in read_rows(RunDirectory(run).rows)}
+    if len(rows) < record.matrix.total:
+        require_current_version(run, record)
+    measured = sum(row.was_measured for row in rows.values())
+    return SuiteResult(run_id=record.run_id, directory=run, total=len(rows), measured=measured)
 
 
 def settings_of(record: RunRecord, run: Path, kind: type[C]) -> C:
@@ -137,7 +159,7 @@ def measure(start: Start, *, log_json: str | None) -> SuiteResult:
         # The displays are closed before it is said how to go on: a live one would write over it.
         with ExitStack() as displays, ungrouped():
             observers = [remember, *_observers(log_json, displays)]
-            return anyio.run(interruptible, lambda: start(observers), say_how_to_resume)
+            return anyio.run(run_interruptibly, lambda: start(observers), say_how_to_resume)
     except KeyboardInterrupt:
         say_how_to_resume()
         raise
@@ -233,7 +255,7 @@ def _amount(value: float, unit: str) -> str:
             return f"{value:,g}"
 
 
-async def interruptible(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:
+async def run_interruptibly(work: Callable[[], Awaitable[T]], abandon: Callable[[], None]) -> T:
     """Do the work; the first signal cancels it and, once it has cleaned up, raises `KeyboardInterrupt`.
 
     On the second, the work's processes are killed, `abandon` has the last word, and this process ends.

@@ -6,16 +6,17 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from ghx_bench._base.errors import InputError
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench.eval.cli.flags import AsJson, LogFile, MeasuringFlags, Switch
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.profiler.config import ProfileConfig
+    from ghx_bench.profiler.config import ProfileFile
     from ghx_bench.profiler.profile import Profile
     from ghx_bench.profiler.store.record import RunRecord
 
@@ -66,7 +67,7 @@ def profile(
     resume
         The former `ghx-bench resume RUN`.
     """
-    from ghx_bench.eval.cli.measuring import record_of
+    from ghx_bench.eval.cli.measuring import record_of, say_notes
 
     former = {"--results-dir": results_dir, "--warmup": warmup, "--resume": resume}
     for flag, value in former.items():
@@ -78,12 +79,18 @@ def profile(
     with redirect_stdout(sys.stderr):
         found = load_profile(file)
         settings = _settings(config, found) if resume is None else settings_of_profile(record_of(resume), resume, found)
-        settings = settings.override(results_dir=results_dir, warmup=warmup).override(**measuring.given())
+        try:
+            settings = settings.override(results_dir=results_dir, warmup=warmup, **asdict(measuring))
+        except FlagError as error:
+            # The former names of flags are those of fields.
+            raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None
     if dry_run:
         import anyio
 
         print(anyio.run(found.describe, settings))
         return 0
+    if resume is None:
+        say_notes(settings)
     return run_profile(found, settings, file, resume=resume, log_json=log_json, as_json=as_json)
 
 
@@ -97,7 +104,7 @@ def load_profile(reference: str) -> Profile[Any]:
 
 def run_profile(
     profile: Profile[Any],
-    config: ProfileConfig,
+    config: ProfileFile,
     reference: str,
     *,
     resume: Path | None,
@@ -107,29 +114,27 @@ def run_profile(
     """Run a profile, show what came of it, and return the exit code; the run keeps where its profile is."""
     from ghx_bench.eval.cli.measuring import measure_and_show
     from ghx_bench.eval.project.object_references import reference_beside
-    from ghx_bench.profiler.config import ProfileFile
 
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
-    kept = ProfileFile.model_validate({**config.model_dump(exclude_unset=True), "profile": place})
+    kept = config.model_copy(update={"profile": place})
     return measure_and_show(
         lambda observers: profile.run(kept, observers=observers, resume=resume),
-        kept,
         log_json=log_json,
         as_json=as_json,
     )
 
 
-def _settings(file: Path | None, profile: Profile[Any]) -> ProfileConfig:
+def _settings(file: Path | None, profile: Profile[Any]) -> ProfileFile:
     """Return the settings in a file, or the profile's own; without any modes named there, all of the profile's."""
     from ghx_bench.profiler.config import ProfileFile, load_config
 
     if file is None:
-        return profile.default_config()
+        return ProfileFile(modes=profile.default_config().modes)
     settings = load_config(file, ProfileFile)
     return settings if settings.modes else settings.override(mode=[mode.name for mode in profile.modes])
 
 
-def settings_of_profile(record: RunRecord, run: Path, profile: Profile[Any]) -> ProfileConfig:
+def settings_of_profile(record: RunRecord, run: Path, profile: Profile[Any]) -> ProfileFile:
     """Return the settings that a run was started with; raise if it was not made by this profile."""
     from ghx_bench.eval.cli.measuring import is_evaluation, settings_of
     from ghx_bench.profiler.config import ProfileFile

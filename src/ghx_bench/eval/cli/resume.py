@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import chdir, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def resume(
     as_json
         Print the result as JSON.
     """
-    from ghx_bench.eval.cli.measuring import is_evaluation, record_of
+    from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)
     if is_evaluation(record):
@@ -57,6 +58,8 @@ def resume(
         return _resume_evaluation(run, record, changes, log_json=log_json, with_report=report, as_json=as_json)
     if fail_on:
         raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
+    if (finished := result_of_older_run(run, record)) is not None:
+        return show_result(finished, as_json=as_json)
     return _resume_profile(run, record, profile, max_concurrency=max_concurrency, log_json=log_json, as_json=as_json)
 
 
@@ -64,11 +67,15 @@ def _resume_evaluation(
     run: Path, record: RunRecord, changes: dict[str, Any], *, log_json: str | None, with_report: bool, as_json: bool
 ) -> int:
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.cli.measuring import settings_of
-    from ghx_bench.eval.cli.run import run_evaluation
+    from ghx_bench.eval.cli.measuring import result_of_older_run, settings_of, show_result
+    from ghx_bench.eval.cli.run import run_evaluation, write_report
     from ghx_bench.eval.project.config import EvalConfig
 
-    settings = settings_of(record, run, EvalConfig)
+    finished = result_of_older_run(run, record)
+    settings = settings_of(record, run, EvalConfig).override(**changes)
+    if finished is not None:
+        report = partial(write_report, settings.output.reports_dir) if with_report else None
+        return show_result(finished, as_json=as_json, fail_on=settings.fail_on, report=report)
     here, home = Path.cwd(), _home_of(run, record, settings)
     if not home.samefile(here):
         print(f"note: this run was started in {home}, and goes on there", file=sys.stderr)
@@ -76,7 +83,7 @@ def _resume_evaluation(
     with chdir(home):
         # What a project's own scorers print must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
-            catalogue = Catalogue(settings.override(**changes))
+            catalogue = Catalogue(settings)
         return run_evaluation(catalogue, resume=run, log_json=log_json, with_report=with_report, as_json=as_json)
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
@@ -20,11 +20,10 @@ from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, Measuring
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.project.config import EvalConfig
-    from ghx_bench.profiler.cell import Matrix
+    from ghx_bench.eval.scenario.eval_scenario import EvalScenario
     from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.reports.data.reading import ReadRows
-    from ghx_bench.profiler.suite import SuiteResult
+    from ghx_bench.profiler.suite import SuitePlan, SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _AS_EVALUATED = EvaluationFlags()
@@ -66,13 +65,14 @@ def run(
     """
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.measuring import say_notes
+    from ghx_bench.eval.project.config import project_config
 
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        settings = _settings(config, {**measuring.given(), **asdict(evaluation)})
+        settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
+    say_notes(catalogue.config)
     if dry_run:
-        say_notes(catalogue.config)
         return _show_plan(catalogue, as_json=as_json)
     return run_evaluation(catalogue, log_json=log_json, with_report=report, as_json=as_json)
 
@@ -81,33 +81,25 @@ def run_evaluation(
     catalogue: Catalogue, *, log_json: str | None, with_report: bool, as_json: bool, resume: Path | None = None
 ) -> int:
     """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code."""
-    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.cli.measuring import measure_and_show
 
     config = catalogue.config
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
-        async with assembled(catalogue, environ=os.environ) as evaluation:
-            return await evaluation.run(observers=observers, resume=resume, started_in=Path.cwd())
+        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            return await evaluation.run(observers=observers, resume=resume)
 
     return measure_and_show(
         start,
-        config,
         log_json=log_json,
         as_json=as_json,
         fail_on=config.fail_on,
-        report=partial(_write_report, config.output.reports_dir) if with_report else None,
+        report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
 
 
-def _settings(file: Path | None, flags: Mapping[str, object]) -> EvalConfig:
-    """Return the configuration of the file, or what needs no file, with the flags applied."""
-    from ghx_bench.eval.project.config import project_config
-
-    return project_config(file).override(**flags)
-
-
-def _write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
+def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
     """Write the report into the run's directory, and a copy of it where the configuration says; return its page."""
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports import generate_report
@@ -127,21 +119,22 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
     """Check everything that is checked before a run, and print what would be run."""
     import anyio
 
-    from ghx_bench.eval.assembly import assembled
+    from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.scenario.eval_scenario import required_fixtures
 
-    async def plan() -> Matrix:
-        async with assembled(catalogue, environ=os.environ) as evaluation:
-            return (await evaluation.plan()).matrix
+    async def plan() -> SuitePlan[EvalScenario]:
+        async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            return evaluation.plan
 
     with redirect_stdout(sys.stderr), ungrouped():
-        matrix = anyio.run(plan)
+        planned = anyio.run(plan)
+    matrix = planned.matrix
     lists = {
         "agents": matrix.agents,
         "models": matrix.models,
         "modes": matrix.modes,
         "scenarios": matrix.scenario_ids,
-        "fixtures": required_fixtures(catalogue.scenarios()),
+        "fixtures": required_fixtures(planned.scenarios.values()),
     }
     config = catalogue.config
     repo = config.fixtures.repo if config.target == "github" else None

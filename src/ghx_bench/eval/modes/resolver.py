@@ -79,10 +79,6 @@ class Modes:
         wholes = (self._definitions.whole(name) for name in self.names)
         return frozenset(server for whole in wholes for server in whole.mcp_servers)
 
-    def lineage(self, name: str) -> tuple[str, ...]:
-        """Name a mode and what it extends, itself first: where it has no solution, that of an ancestor will do."""
-        return tuple(each.name for each in self._definitions.lineage(name))
-
     async def resolve(self, name: str) -> Mode:
         """Return the mode of that name."""
         if name not in self._resolved:

@@ -11,6 +11,7 @@ from ghx_bench._base.problems import Tokens
 from ghx_bench.eval.project.object_references import explain_import, load_from_file
 from ghx_bench.eval.scenario.condition_base import Condition, CustomScorer
 from ghx_bench.eval.scenario.conditions import Custom
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.errors import UnknownNameError
 
 ENTRY_POINTS = "ghx_bench.scorers"
@@ -43,6 +44,16 @@ def load_scorers(names: Iterable[str], project_file: Path | None = None) -> dict
         else:
             raise UnknownNameError("custom scorer", name, known={*own, *installed})
     return scorers
+
+
+def scorers_named_in(scenarios: Iterable[EvalScenario]) -> frozenset[str]:
+    """Return the names of the custom scorers that scenarios need."""
+    return frozenset(
+        custom.scorer
+        for scenario in scenarios
+        for checkpoint in scenario.assertions.checkpoints
+        for _, custom in custom_conditions_in(checkpoint.condition)
+    )
 
 
 def custom_conditions_in(condition: Condition, at: Tokens = ()) -> Iterator[tuple[Tokens, Custom]]:

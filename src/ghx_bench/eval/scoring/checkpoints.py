@@ -74,7 +74,7 @@ def _is_wrapping(review: object) -> bool:
             return False
 
 
-_STATE_STATUSES = frozenset({405, 409, 410, 422})
+_STATE_STATUSES = frozenset({405, 409, 422})
 _STATE_TYPES = frozenset({"UNPROCESSABLE"})
 """Refusals that say something about what the agent left behind; any other says that we could not look."""
 

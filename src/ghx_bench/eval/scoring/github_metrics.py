@@ -4,14 +4,51 @@ from ghx_bench.profiler.metric_table import METRICS, Metric
 
 EVAL_METRICS = METRICS.with_entries(
     (
-        Metric(name="api_calls", heading="API calls", unit="calls", shown={"terminal": 5}),
-        Metric(name="api_errors", unit="calls"),
-        Metric(name="api_mutations", unit="calls"),
-        Metric(name="api_bytes", unit="bytes"),
-        Metric(name="api_<surface>_calls", unit="calls"),
-        Metric(name="api_<surface>_errors", unit="calls"),
-        Metric(name="api_<surface>_mutations", unit="calls"),
-        Metric(name="api_<surface>_bytes", unit="bytes"),
+        Metric(
+            name="api_calls",
+            heading="API calls",
+            unit="calls",
+            definition="requests: REST, GraphQL and git over HTTP, those of MCP servers and of programs alike",
+            source="bench",
+            shown={"terminal": 5},
+        ),
+        Metric(
+            name="api_errors",
+            unit="calls",
+            definition="those answered with 4xx or 5xx, or by GraphQL with errors",
+            source="bench",
+        ),
+        Metric(name="api_mutations", unit="calls", definition="those that changed something", source="bench"),
+        Metric(
+            name="api_bytes",
+            unit="bytes",
+            definition="bytes of requests and answers, without headers",
+            source="bench",
+        ),
+        Metric(
+            name="api_<surface>_calls",
+            unit="calls",
+            definition="requests in one way of asking: `rest`, `graphql` or `git`",
+            source="bench",
+        ),
+        Metric(
+            name="api_<surface>_errors",
+            unit="calls",
+            definition="those of one way that were answered with an error",
+            source="bench",
+        ),
+        Metric(
+            name="api_<surface>_mutations",
+            unit="calls",
+            definition="those of one way that changed something",
+            source="bench",
+        ),
+        Metric(
+            name="api_<surface>_bytes",
+            unit="bytes",
+            definition="bytes of the requests and answers of one way",
+            source="bench",
+        ),
     )
 )
-"""All metrics of an evaluation; docs/reports.md says what they measure."""
+"""All metrics of an evaluation."""

@@ -24,7 +24,7 @@ from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
-from ghx_bench.eval.stages.handles import Scenarios, StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.eval.stages.turns import Turns
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
@@ -58,7 +58,11 @@ class LiveLifecycle:
     """
 
     def __init__(
-        self, choice: FixtureChoice, scenarios: Scenarios, library: FixtureLibrary, environ: Mapping[str, str]
+        self,
+        choice: FixtureChoice,
+        scenarios: Sequence[EvalScenario],
+        library: FixtureLibrary,
+        environ: Mapping[str, str],
     ) -> None:
         if choice.repo is None:
             raise InputError("name the repository that a run on github.com may work in: --repo, or fixtures.repo")
@@ -72,7 +76,7 @@ class LiveLifecycle:
     @asynccontextmanager
     async def turn(self, cell: Cell) -> AsyncGenerator[None]:
         """Hold the right to work on a cell: no cell that would be in its way has one meanwhile."""
-        scenario = next(each for each in self._scenarios() if each.id == cell.scenario_id)
+        scenario = next(each for each in self._scenarios if each.id == cell.scenario_id)
         company = self._turns.together() if scenario.known_extensions.independent else self._turns.alone()
         shares = scenario.fixture is not None and scenario.fixture.requires and not _has_its_own(scenario)
         async with company, self._sharing if shares else nullcontext():
@@ -129,7 +133,7 @@ class LiveLifecycle:
 
     def _require_fitting(self) -> None:
         """Refuse scenarios that do not fit the fixtures they will get, before anything is made."""
-        own = [each for each in self._scenarios() if _has_its_own(each)]
+        own = [each for each in self._scenarios if _has_its_own(each)]
         samples = {name: sample_resource(self._library.get(name), self._repo) for name in required_fixtures(own)}
         manifest = FixtureManifest(seed_id=DEFAULT_SEEDING, created_at="never", repo=self._repo, fixtures=samples)
         _bind_all(own, manifest)
@@ -138,7 +142,7 @@ class LiveLifecycle:
         """Return where the fixtures are that iterations share, with those made that are missing if that is wished."""
         path = self._choice.manifest
         known = load_fixture_manifest(path) if path.is_file() else None
-        shared = [each for each in self._scenarios() if not _has_its_own(each)]
+        shared = [each for each in self._scenarios if not _has_its_own(each)]
         missing = [name for name in required_fixtures(shared) if known is None or name not in known.fixtures]
         if missing and not self._choice.seed_if_missing:
             raise InputError(
@@ -148,7 +152,7 @@ class LiveLifecycle:
         _seeding_of(manager, known)  # refuses a manifest of another repository, before anything is touched
         if known is not None and not missing:
             _bind_all(shared, known)  # the same for what does not fit it
-        await manager.prepare(self._ours(required_fixtures(self._scenarios())))
+        await manager.prepare(self._ours(required_fixtures(self._scenarios)))
         manifest = await _seeding_of(manager, known).seed(missing)
         if missing:
             write_fixture_manifest(path, manifest)

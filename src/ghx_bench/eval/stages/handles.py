@@ -1,7 +1,7 @@
 """What every stage has, on the twin or on github.com: handles for scorers, a private folder, the mode's path."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.twin.journal import Entry
 from ghx_bench.twin.world import World
@@ -34,10 +33,6 @@ class StageHandles:
     def journal(self) -> Iterable[Entry] | None:
         """All requests to the world; None where no journal is kept."""
         return None if self.world is None else tuple(self.world.journal)
-
-
-Scenarios = Callable[[], Sequence[EvalScenario]]
-"""Returns the scenarios of a run, once they are loaded."""
 
 
 def keep_path(home: Path, mode: Mode) -> None:

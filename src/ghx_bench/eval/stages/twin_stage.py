@@ -1,6 +1,6 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
-from ghx_bench.eval.stages.handles import Scenarios, StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.queries import lookup
@@ -29,21 +29,20 @@ class TwinLifecycle:
     scenarios may ask for, hold by construction.
     """
 
-    def __init__(self, repo: str | None, scenarios: Scenarios, library: FixtureLibrary) -> None:
+    def __init__(self, repo: str | None, scenarios: Sequence[EvalScenario], library: FixtureLibrary) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
         self._running: _Running | None = None
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Serve a seeded world from before the first cell to after the last; every scenario must fit into it."""
-        scenarios = self._scenarios()
-        names = required_fixtures(scenarios)
+        names = required_fixtures(self._scenarios)
         # The world outlives the server: while one of its threads answers a request, the world must not be closed.
         with embedded_world(self._repo) as world:
             async with served() as server:
                 manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
-                for scenario in scenarios:
+                for scenario in self._scenarios:
                     bind(scenario, manifest, {RUN_ID: directory.name})
                 self._running = _Running(run_id=directory.name, server=server, world=world, manifest=manifest)
                 try:

@@ -8,7 +8,6 @@ from typing import Generic, assert_never
 
 import anyio
 
-from ghx_bench._base.clock import Clock
 from ghx_bench._base.errors import OperationError
 from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
 from ghx_bench.profiler.causes import error_code
@@ -28,6 +27,7 @@ from ghx_bench.profiler.events import (
     RunStarted,
 )
 from ghx_bench.profiler.row import Incident
+from ghx_bench.profiler.runner.instruments import Setup
 from ghx_bench.profiler.runner.worker import RunSpec
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.store.record import Interruption, RunStatus
@@ -42,7 +42,7 @@ class Head(Generic[S]):
     matrix: Matrix
     scenarios: Mapping[str, S]
     spec: RunSpec[S]
-    clock: Clock
+    setup: Setup[S]
     observers: Sequence[Observer]
     executor: Executor
     store: RunStore
@@ -54,7 +54,7 @@ class Head(Generic[S]):
         # Before anything takes time: whoever interrupts the preparations has to know the directory.
         self._tell(
             RunStarted(
-                at=self.clock.now(),
+                at=self.setup.instruments.clock.now(),
                 run_id=self.store.record.run_id,
                 directory=self.store.directory.path,
                 matrix=self.matrix,
@@ -105,7 +105,7 @@ class Head(Generic[S]):
                 # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
                 self._record_units(message.metric_units)
-                self._tell(CellFinished(at=self.clock.now(), cell=cell, row=files.row))
+                self._tell(CellFinished(at=self.setup.instruments.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():
                 self._interrupted.append(message)
             case Incident():
@@ -128,7 +128,7 @@ class Head(Generic[S]):
                 f"the warm-up of {who}mode {cell.mode!r} with scenario {cell.scenario_id!r} could not be measured, "
                 f"no cell was started: {row.attempts[-1].error} ({row.cause}){self._keep_canary(canary)}"
             )
-        self._tell(CanaryFinished(at=self.clock.now(), cell=cell))
+        self._tell(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell))
 
     def _keep_canary(self, canary: CellMeasured) -> str:
         """Keep the session of a warm-up that failed, though nothing else of it, and return where it is, in words."""
@@ -159,7 +159,7 @@ class Head(Generic[S]):
                     self.store.keep_session(each.cell, each.trace)
         self._tell(
             RunFinished(
-                at=self.clock.now(),
+                at=self.setup.instruments.clock.now(),
                 run_id=self.store.record.run_id,
                 directory=self.store.directory.path,
                 status=status,
@@ -174,7 +174,7 @@ class Head(Generic[S]):
                 observer(event)
             except Exception as error:  # noqa: BLE001 - plugin call: a broken display must not cost the run
                 where = f"observer {getattr(observer, '__qualname__', type(observer).__name__)}"
-                self._note(Incident(where=where, code=error_code(error), message=self.spec.describe(error)))
+                self._note(Incident(where=where, code=error_code(error), message=self.setup.describe(error)))
 
     def _note(self, incident: Incident) -> None:
         # Once: an observer that is broken is so at every event.

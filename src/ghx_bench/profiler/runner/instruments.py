@@ -1,4 +1,4 @@
-"""Everything a cell is measured with."""
+"""Everything a cell is measured with, and the modes it is measured in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass, field
 from typing import Generic
 
 from ghx_bench._base.clock import Clock, SystemClock
+from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import (
     Analyzer,
@@ -17,7 +18,9 @@ from ghx_bench.profiler.contracts import (
     ToolClassifier,
 )
 from ghx_bench.profiler.errors import BadMatrixError
+from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.deadlines import Limits
+from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.trace import ToolCallEvent
 
@@ -76,3 +79,20 @@ class Instruments(Generic[S]):
             raise BadMatrixError("instruments have either one `provider`, or `providers` by name")
         if provider is not None:
             object.__setattr__(self, "providers", {provider.name: provider})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup(Generic[S]):
+    """The instruments of a run, and its modes as they are where its cells are measured."""
+
+    instruments: Instruments[S]
+    modes: Mapping[str, Mode]
+
+    def describe(self, error: BaseException) -> str:
+        """Return what went wrong outside any cell in words, without the secrets of the modes."""
+        secrets = (secret for mode in self.modes.values() for secret in mode.secrets)
+        return Redaction.of(secrets).text(describe_error(error))
+
+
+OpenSetup = Callable[[], AbstractAsyncContextManager[Setup[S]]]
+"""Holds what a worker measures with; one that is to cross to another process can be pickled."""

@@ -29,7 +29,7 @@ from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
 
-Retrying = Callable[[int, str, float], Awaitable[None]]
+ReportRetry = Callable[[int, str, float], Awaitable[None]]
 """Told of a failed attempt: its number, the error in words, and the pause before the next one."""
 
 
@@ -48,7 +48,7 @@ class Task(Generic[S]):
     conversation: Conversation[S] | None = None
     started_at: datetime | None = None
 
-    def spent(self) -> tuple[Attempt, ...]:
+    def list_attempts(self) -> tuple[Attempt, ...]:
         """Return the attempts so far, with the one that goes on."""
         if self.conversation is None or self.started_at is None:
             return tuple(self.attempts)
@@ -56,7 +56,7 @@ class Task(Generic[S]):
         return (*self.attempts, going_on)
 
 
-async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome:
+async def iterate(task: Task[S], *, retries: int, report_retry: ReportRetry) -> Outcome:
     """Measure a cell, again after transient failures, and return the last outcome; `task.attempts` has them all."""
     # Seeded by the cell: pauses differ between cells, which then do not all come back at once, and are reproducible.
     dice = random.Random(str(task.cell))  # noqa: S311 - jitter, not a secret
@@ -70,7 +70,7 @@ async def iterate(task: Task[S], *, retries: int, retrying: Retrying) -> Outcome
         pause_s = task.instruments.backoff.pause_s(len(attempts), dice.random())
         # Never less than the service asked for: coming back sooner prolongs a rate limit.
         pause_s = max(pause_s, pause_asked_for_s(outcome.error))
-        await retrying(len(attempts), attempts[-1].error or "", pause_s)
+        await report_retry(len(attempts), attempts[-1].error or "", pause_s)
         await anyio.sleep(pause_s)
 
 

@@ -1,31 +1,32 @@
 """A worker: the scopes of a run and its modes, and the cells that are measured inside of them."""
 
+import pickle
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic
 
 import anyio
 import anyio.lowlevel
 from anyio import to_thread
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive
 from ghx_bench.profiler.causes import describe_error, error_code
 from ghx_bench.profiler.cell import NO_MODEL
-from ghx_bench.profiler.errors import ScopeError
+from ghx_bench.profiler.errors import NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
-from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.outcome import Completed, Outcome, RowContext, row_of
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.runner.deadlines import set_deadline
-from ghx_bench.profiler.runner.instruments import Instruments
+from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
 from ghx_bench.profiler.runner.iteration import Task, iterate
 from ghx_bench.profiler.runner.pricing import load_prices
-from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 
 
@@ -33,14 +34,18 @@ from ghx_bench.profiler.scenario import S
 class RunSpec(Generic[S]):
     """What a worker of a run is built from: a `WorkerSpec`.
 
-    It can be pickled if `build_instruments` and `read_scenario` can, as functions of a module and partials of them.
+    A worker in this process uses what is at hand. Pickled, the spec leaves that behind: a worker elsewhere opens its
+    own by `open_elsewhere`, and reads scenarios from their records.
     """
 
     run_id: str
     directory: Path
-    modes: Mapping[str, Mode]
-    build_instruments: Callable[[], Instruments[S]]
-    read_scenario: Callable[[JsonObject], S]
+    scenario_types: Mapping[str, type[S]]
+    """By id: a record is read as the type that the loader gave its scenario."""
+    setup: Setup[S] | None = None
+    scenarios: Mapping[str, S] = field(default_factory=dict[str, S])
+    """At hand as the setup is: the way over its record may leave out what a scenario holds."""
+    open_elsewhere: OpenSetup[S] | None = None
     agent_versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     retries: int | None = None
     """Instead of each scenario's own `allowedRetries`."""
@@ -48,56 +53,82 @@ class RunSpec(Generic[S]):
     priced_model: str = NO_MODEL
     """A model of the run, whose price is looked up once before time is measured."""
 
+    def __reduce__(self) -> tuple[Callable[[], "RunSpec[S]"], tuple[()]]:
+        """Return what unpickles as this spec without what is at hand."""
+        if self.open_elsewhere is None:
+            raise NotPicklableError("the instruments of this run are objects of this process, and cannot be sent")
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return partial(RunSpec, **{**values, "setup": None, "scenarios": {}}), ()
+
     @asynccontextmanager
     async def open(self, receive: Receive) -> AsyncGenerator["RunWorker[S]"]:
         """Hold a worker inside the scopes of the run and its modes; a failing clean-up is told, never raised."""
-        instruments = self.build_instruments()
+        if self.setup is not None:
+            opening = nullcontext(self.setup)
+        else:
+            assert self.open_elsewhere is not None  # noqa: S101 - a spec without it cannot be pickled
+            opening = self.open_elsewhere()
+        async with opening as setup, self._open_with(setup, receive) as worker:
+            yield worker
+
+    @asynccontextmanager
+    async def _open_with(self, setup: Setup[S], receive: Receive) -> AsyncGenerator["RunWorker[S]"]:
         failure: BaseException | None = None
         with anyio.CancelScope() as scope:
             try:
                 async with AsyncExitStack() as scopes:
                     try:
-                        await self._enter(scopes, instruments)
+                        await self._enter(scopes, setup)
                         await to_thread.run_sync(load_prices, self.priced_model)
-                        yield RunWorker(spec=self, instruments=instruments, receive=receive)
+                        yield RunWorker(spec=self, setup=setup, receive=receive)
                     except BaseException as error:
                         failure = error
                         raise
                     finally:
                         # Shielded: Ctrl-C must not skip taking away servers, worlds and fixtures of others' GitHub.
-                        set_deadline(scope, instruments.limits.cleanup_s, shielded=True)
+                        set_deadline(scope, setup.instruments.limits.cleanup_s, shielded=True)
             except BaseException as error:
                 if error is failure:
                     raise
-                await self._report_incident(error, receive)
+                await _report_incident(error, setup, receive)
         if scope.cancelled_caught:
             late = TimeoutError("clearing away took longer than it may and was cancelled")
-            await self._report_incident(late, receive)
+            await _report_incident(late, setup, receive)
         if failure is not None:
             # A scope has swallowed it, or raised something else on the way out.
             raise failure
 
-    async def _enter(self, scopes: AsyncExitStack, instruments: Instruments[S]) -> None:
-        lifecycle, what = instruments.lifecycle, "the run"
+    async def _enter(self, scopes: AsyncExitStack, setup: Setup[S]) -> None:
+        lifecycle, what = setup.instruments.lifecycle, "the run"
         try:
             await scopes.enter_async_context(lifecycle.run(self.directory))
-            for mode in self.modes.values():
+            for mode in setup.modes.values():
                 what = f"mode {mode.name!r}"
                 await scopes.enter_async_context(lifecycle.mode(mode))
         except InputError:
             raise  # what a user wrote is wrong: that is told as such, and not as something that went wrong
         except Exception as error:
-            raise ScopeError(f"{what} could not be prepared, no cell was started: {self.describe(error)}") from error
+            raise ScopeError(f"{what} could not be prepared, no cell was started: {setup.describe(error)}") from error
 
-    async def _report_incident(self, error: BaseException, receive: Receive) -> None:
-        incident = Incident(where="run scope", code=error_code(error), message=self.describe(error))
-        with anyio.CancelScope(shield=True):
-            await receive(incident)
 
-    def describe(self, error: BaseException) -> str:
-        """Return what went wrong outside any cell in words, without the secrets of the modes."""
-        secrets = (secret for mode in self.modes.values() for secret in mode.secrets)
-        return Redaction.of(secrets).text(describe_error(error))
+async def _report_incident(error: BaseException, setup: Setup[Any], receive: Receive) -> None:
+    incident = Incident(where="run scope", code=error_code(error), message=setup.describe(error))
+    with anyio.CancelScope(shield=True):
+        await receive(incident)
+
+
+def require_picklable(parts: Mapping[str, object]) -> None:
+    """Raise `NotPicklableError` with the first of these parts, by their names for people, that cannot be sent."""
+    for name, part in parts.items():
+        # Pickled by its name, which in another process leads to another script.
+        if getattr(part, "__module__", None) == "__main__":
+            raise NotPicklableError(f"{name}: is defined in the script that was started; move it into a module")
+        try:
+            pickle.dumps(part)
+        except Exception as error:
+            # Plugin call: what a user's own object raises when it is pickled may be anything.
+            reason = one_line(describe_error(error))
+            raise NotPicklableError(f"{name}: cannot be sent to workers in other processes ({reason})") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +136,19 @@ class RunWorker(Generic[S]):
     """Measures cells; what it needs of the run is in its spec."""
 
     spec: RunSpec[S]
-    instruments: Instruments[S]
+    setup: Setup[S]
     receive: Receive
     _scenarios: dict[str, S] = field(default_factory=dict[str, S])
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
         """Measure one cell in its turn and report how that went."""
-        async with self.instruments.take_turn(placed.cell):
+        instruments = self.setup.instruments
+        async with instruments.take_turn(placed.cell):
             # While it waited for its turn, the run may have been called off.
             await anyio.lowlevel.checkpoint_if_cancelled()
-            await self.receive(CellStarted(at=self.instruments.clock.now(), cell=placed.cell))
-            mode = self.spec.modes[placed.cell.mode]
-            task = Task(cell=placed.cell, scenario=self._read(scenario), mode=mode, instruments=self.instruments)
+            await self.receive(CellStarted(at=instruments.clock.now(), cell=placed.cell))
+            mode = self.setup.modes[placed.cell.mode]
+            task = Task(cell=placed.cell, scenario=self._read(scenario), mode=mode, instruments=instruments)
             outcome = await self._iterate(task)
             await self.receive(self._result_of(outcome, task, placed.start_order))
 
@@ -124,24 +156,24 @@ class RunWorker(Generic[S]):
         """Measure a cell; if the run is interrupted meanwhile, report what it had spent."""
         retries = task.scenario.allowed_retries if self.spec.retries is None else self.spec.retries
 
-        async def retrying(attempt: int, error: str, pause_s: float) -> None:
-            now = self.instruments.clock.now()
+        async def report_retry(attempt: int, error: str, pause_s: float) -> None:
+            now = self.setup.instruments.clock.now()
             await self.receive(CellRetried(at=now, cell=task.cell, attempt=attempt, error=error, pause_s=pause_s))
 
         try:
             # Agents that never wait would otherwise never let an interruption in.
             await anyio.lowlevel.checkpoint()
-            return await iterate(task, retries=retries, retrying=retrying)
+            return await iterate(task, retries=retries, report_retry=report_retry)
         except anyio.get_cancelled_exc_class():
             trace = task.conversation.trace if task.conversation and self.spec.keeps_sessions else None
             with anyio.CancelScope(shield=True):
-                await self.receive(CellInterrupted(cell=task.cell, attempts=task.spent(), trace=trace))
+                await self.receive(CellInterrupted(cell=task.cell, attempts=task.list_attempts(), trace=trace))
             raise
 
     def _result_of(self, outcome: Outcome, task: Task[S], start_order: int) -> CellMeasured:
         version = self.spec.agent_versions.get(task.cell.agent)
         context = RowContext(run_id=self.spec.run_id, agent_version=version, start_order=start_order)
-        row = row_of(outcome, task.attempts, self.instruments.clock.now(), context)
+        row = row_of(outcome, task.attempts, self.setup.instruments.clock.now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
         files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome))
         units = {metric.name: metric.unit for metric in outcome.metrics if metric.unit}
@@ -151,7 +183,8 @@ class RunWorker(Generic[S]):
         """Return a scenario, which is validated once and not for each of its cells."""
         key = str(record["id"])
         if key not in self._scenarios:
-            self._scenarios[key] = self.spec.read_scenario(record)
+            at_hand = self.spec.scenarios.get(key)
+            self._scenarios[key] = at_hand or self.spec.scenario_types[key].model_validate(record)
         return self._scenarios[key]
 
 

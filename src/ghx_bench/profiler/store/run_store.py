@@ -22,8 +22,8 @@ from ghx_bench.profiler.trace import SessionTrace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
-    """A cell's place in the queue; called when its files are written, or when it is its turn to write for all."""
+class _QueuedFiles:
+    """Files that wait to be written; called when they are, or when it is their turn to write for all."""
 
     files: CellFiles
     called: anyio.Event = field(default_factory=anyio.Event)
@@ -31,14 +31,14 @@ class _Place:
 
 @dataclass(slots=True, kw_only=True)
 class RunStore:
-    """Writes one run; get one from `new_run` or `resumed_run`, which also hold its lock."""
+    """Writes one run; get one from `create_run` or `resume_run`, which also hold its lock."""
 
     directory: RunDirectory
     record: RunRecord
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
-    _waiting: list[_Place] = field(default_factory=list[_Place])
+    _waiting: list[_QueuedFiles] = field(default_factory=list[_QueuedFiles])
     _is_writing: bool = False
 
     async def add(self, files: CellFiles) -> None:
@@ -48,11 +48,11 @@ class RunStore:
         """
         # Shielded: a finished cell that waits for the shared write is paid for, and Ctrl-C must not lose its row.
         with anyio.CancelScope(shield=True):
-            place = _Place(files)
-            self._waiting.append(place)
+            queued = _QueuedFiles(files)
+            self._waiting.append(queued)
             if self._is_writing:
-                await place.called.wait()
-            if place in self._waiting:
+                await queued.called.wait()
+            if queued in self._waiting:
                 await self._write_for_all()
         if files.row.cell not in self.done:
             raise RunDirectoryError(f"{self.directory.rows}: the row of {files.row.cell} could not be written")
@@ -62,12 +62,12 @@ class RunStore:
         self._is_writing = True
         batch, self._waiting = self._waiting, []
         try:
-            await to_thread.run_sync(self._write, [place.files for place in batch])
+            await to_thread.run_sync(self._write, [queued.files for queued in batch])
         finally:
             # Stays true if others wait: the first of them is called to write, and one who comes now must not as well.
             self._is_writing = bool(self._waiting)
-            for place in (*batch, *self._waiting[:1]):
-                place.called.set()
+            for queued in (*batch, *self._waiting[:1]):
+                queued.called.set()
 
     def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
         """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
@@ -104,7 +104,7 @@ class RunStore:
 
 
 @contextmanager
-def new_run(results: Path, record: RunRecord) -> Generator[RunStore]:
+def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
     """Make a run directory below `results`, write the plan, and hold the lock."""
     directory = RunDirectory(results / record.run_id)
     try:
@@ -113,23 +113,19 @@ def new_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         raise RunDirectoryError(
             f"{directory.path}: cannot be made ({error.strerror}); name another folder for results"
         ) from error
-    with _held(directory) as rows:
+    with _hold_directory(directory) as rows:
         write_record(directory.record, record)
         yield RunStore(directory=directory, record=record, rows=rows)
 
 
 @contextmanager
-def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generator[RunStore]:
+def resume_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generator[RunStore]:
     """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows."""
     directory = RunDirectory(path)
     read_record(directory.record)  # a folder that is no run gets no lock file
-    with _held(directory) as rows:
+    with _hold_directory(directory) as rows:
         record = read_record(directory.record)
-        if record.version < RECORD_VERSION:
-            raise RunMismatchError(
-                f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
-                "which orders cells otherwise; finish it with that one, or start a new run"
-            )
+        require_current_version(path, record)
         differences = record.differences(plan)
         if differences:
             raise RunMismatchError(
@@ -148,8 +144,17 @@ def resumed_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generato
         yield store
 
 
+def require_current_version(path: Path, record: RunRecord) -> None:
+    """Raise if an older version has started a run: its cells cannot go on here."""
+    if record.version < RECORD_VERSION:
+        raise RunMismatchError(
+            f"{path}: this run was started by an older ghx-bench ({record.versions.get('ghxBench', 'unknown')}), "
+            "which orders cells otherwise; finish it with that one, or start a new run"
+        )
+
+
 @contextmanager
-def _held(directory: RunDirectory) -> Generator[RowsFile]:
+def _hold_directory(directory: RunDirectory) -> Generator[RowsFile]:
     with ExitStack() as held:
         try:
             held.enter_context(hold_lock(directory.lock))
