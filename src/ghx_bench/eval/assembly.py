@@ -53,24 +53,25 @@ class Agent:
     """An agent that can be evaluated, and how it is made."""
 
     description: str
+    provider: type[SessionProvider]
     make: Callable[[Ingredients, AgentEntry], SessionProvider]
-    is_control: bool = False
-    """Whether it proves scenarios, and says nothing about agents."""
 
 
 AGENTS: Mapping[str, Agent] = {
     "reference": Agent(
         description="follows the solution of each scenario, with real tools",
+        provider=ReferenceProvider,
         make=lambda given, _: ReferenceProvider(given.catalogue.solutions(given.modes.lineage)),
-        is_control=True,
     ),
     "nop": Agent(
-        description="does nothing: whatever it passes proves nothing", make=lambda _, __: NopProvider(), is_control=True
+        description="does nothing: whatever it passes proves nothing",
+        provider=NopProvider,
+        make=lambda _, __: NopProvider(),
     ),
     "replay": Agent(
-        description="makes the tool calls of another run again, which --replay or provider.options.run names",
+        description="makes the tool calls of another run again, which --replay or its option `run` names",
+        provider=ReplayProvider,
         make=lambda _, entry: ReplayProvider(recordings_of(entry.options)),
-        is_control=True,
     ),
 }
 """The agents by name that come with the package."""
@@ -172,8 +173,7 @@ def _make_agent(entry: AgentEntry, given: Ingredients) -> SessionProvider:
 def _check_name(name: str, entry: AgentEntry) -> None:
     """Refuse the name of a control for another agent, and another name for a control.
 
-    By its name a report knows what a control proves and, of rows without the record of their run, that they say
-    nothing about agents.
+    Of rows without the record of their run, reports know by the name alone that they say nothing about agents.
     """
     if entry.id in AGENTS and name != entry.id:
         raise BadAgentError(f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}")

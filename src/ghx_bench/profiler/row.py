@@ -89,10 +89,15 @@ class ProfileRow(ForeignModel):
     version: Annotated[Count | None, OMITTABLE] = None
 
     @property
+    def agent_name(self) -> str:
+        """The agent that the row is of: older rows know it as `provider` alone."""
+        return self.provider if self.agent is None else self.agent
+
+    @property
     def cell(self) -> Cell:
         """The cell this row belongs to."""
         return Cell(
-            agent=self.provider if self.agent is None else self.agent,
+            agent=self.agent_name,
             model=self.model,
             mode=self.mode,
             scenario_id=self.scenario_id,

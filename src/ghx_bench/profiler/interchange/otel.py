@@ -138,7 +138,7 @@ def _agent(row: ProfileRow, trace: SessionTrace, place: _Place, window: Window) 
     facts: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": _provider(row),
-        "gen_ai.agent.name": row.provider,
+        "gen_ai.agent.name": row.agent_name,
         "gen_ai.request.model": _model(row),
         "gen_ai.conversation.id": trace.session_id or None,
         "gen_ai.usage.input_tokens": prompt_tokens(usage),
@@ -152,7 +152,7 @@ def _agent(row: ProfileRow, trace: SessionTrace, place: _Place, window: Window) 
         for event in trace.events
         if isinstance(event, ErrorEvent)
     ]
-    return _span(f"invoke_agent {row.provider}", place, window, facts, events=troubles)
+    return _span(f"invoke_agent {row.agent_name}", place, window, facts, events=troubles)
 
 
 def _turn(row: ProfileRow, turn: Turn, agent: _Place, window: Window, *, prefix: str) -> Iterator[JsonObject]:

@@ -27,7 +27,7 @@ class Identity:
     iteration: int
     started_at: str
     completed_at: str
-    provider: str
+    agent: str
     completion_reason: str
     was_measured: bool
     checkpoints_passed: int | None
@@ -98,7 +98,7 @@ class ColumnBuilder:
             iteration=row.iteration,
             started_at=row.started_at,
             completed_at=row.completed_at,
-            provider=share(row.provider, row.provider),
+            agent=share(row.agent_name, row.agent_name),
             completion_reason=share(row.completion_reason, row.completion_reason),
             was_measured=row.was_measured,
             checkpoints_passed=row.checkpoints_passed,
@@ -111,15 +111,6 @@ class ColumnBuilder:
 def _join_metric(parts: Iterable[Observations], name: str) -> FloatArray:
     """Return one metric over all parts; unknown in parts that have no such metric."""
     return np.concatenate([part.metrics.get(name, np.full(len(part), np.nan)) for part in parts])
-
-
-def read_columns(rows: Iterable[tuple[str, ProfileRow]]) -> Columns:
-    """Return the columns of rows, each given with the label of its source; a mode is one arm."""
-    builder = ColumnBuilder()
-    with without_cycle_collection():
-        for source, row in rows:
-            builder.add(source, row, Arm(mode=row.mode))
-    return builder.build()
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns, without_cycle_collection
-from ghx_bench.profiler.reports.data.controls import ControlTally, controls_of
 from ghx_bench.profiler.reports.data.inventory import Inventory
 from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
 from ghx_bench.profiler.reports.data.session_findings import Findings
@@ -71,8 +71,9 @@ def read_sources(
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
     on to `generate_report`.
     """
-    tally = Tally(choice, controls=ControlTally(controls_of(source.record for source in sources)))
-    reader = _RowReader(arrangement=arrange(sources), tally=tally, with_findings=with_findings, watchers=watchers)
+    reader = _RowReader(
+        arrangement=arrange(sources), tally=Tally(choice), with_findings=with_findings, watchers=watchers
+    )
     with without_cycle_collection():
         for source in reader.arrangement.sources:
             reader.read(source)
@@ -109,16 +110,17 @@ class _RowReader:
         files, rows = source.side_files(), source.rows()
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
         run = source.label if self.arrangement.is_before_and_after else None
-        several_agents = source.record is not None and len(source.record.agents) > 1
-        arms: dict[tuple[str | None, str], Arm] = {}
+        arms: dict[tuple[str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
-            agent = row.cell.agent if several_agents else None
-            # One record for each agent and mode, not for each row: columns compare and hash them.
-            arm = arms.get((agent, row.mode))
-            if arm is None:
-                arm = arms[agent, row.mode] = Arm(mode=row.mode, agent=agent, run=run)
+            # Once for each agent and mode, not for each row: columns compare and hash arms.
+            known = arms.get((row.agent_name, row.mode))
+            if known is None:
+                agent = row.agent_name if self.arrangement.has_several_agents else None
+                known = Arm(mode=row.mode, agent=agent, run=run), source.control_kind(row.agent_name)
+                arms[row.agent_name, row.mode] = known
+            arm, control_kind = known
             inventory.add(row)
-            self.tally.add(row, arm)
+            self.tally.add(row, arm, control_kind)
             self.columns.add(source.label, row, arm)
             if self.with_findings:
                 self._find(files, row, arm, scenarios)

@@ -27,6 +27,11 @@ class Arrangement:
     is_by_time: bool = False
     """Whether the order is that in which the runs began, rather than that in which they were named."""
 
+    @property
+    def has_several_agents(self) -> bool:
+        """Whether agents are told apart: where a run set out to measure more than one."""
+        return any(source.record is not None and len(source.record.agents) > 1 for source in self.sources)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Glimpse:
@@ -100,7 +105,7 @@ class Difference:
 
 def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
     """Return the agents of a source: the recorded ones, or those of the rows."""
-    return source.record.matrix.agents if source.record else tuple(sorted(inventory.providers))
+    return source.record.matrix.agents if source.record else inventory.agents
 
 
 def models_of(source: Source, inventory: Inventory) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlTally
 from ghx_bench.profiler.row import ProfileRow
 
@@ -43,10 +44,11 @@ class Tally:
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
 
-    def add(self, row: ProfileRow, arm: Arm) -> None:
-        """Count one row of an arm."""
-        self.agents[arm].add(row.provider)
-        self.controls.add(row, arm)
+    def add(self, row: ProfileRow, arm: Arm, control_kind: ControlKind | None = None) -> None:
+        """Count one row of an arm, by a control agent where that is of a kind."""
+        self.agents[arm].add(row.agent_name)
+        if control_kind is not None:
+            self.controls.add(row, arm, control_kind)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))

@@ -79,7 +79,7 @@ def _between_runs(material: Material) -> Iterator[Block]:
 
 
 def _missing_table(material: Material) -> Iterator[Table]:
-    missing = material.missing
+    missing, has_several_agents = material.missing, material.arrangement.has_several_agents
     if missing:
         left = f"; the first {_MOST_LINES}" if len(missing) > _MOST_LINES else ""
         yield Table(
@@ -87,7 +87,7 @@ def _missing_table(material: Material) -> Iterator[Table]:
             headers=("case", "model", "run", "rows", "expected", "expected by"),
             rows=tuple(
                 (
-                    f"{each.case.mode} / {each.case.scenario}",
+                    f"{f'{each.case.agent} / ' if has_several_agents else ''}{each.case.mode} / {each.case.scenario}",
                     each.case.model,
                     each.source,
                     str(each.found),

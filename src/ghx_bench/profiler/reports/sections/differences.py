@@ -33,7 +33,7 @@ def section(material: Material) -> Section:
 
 def _blocks(material: Material) -> Iterator[Block]:
     if not material.comparisons:
-        why = "control runs are not compared" if material.is_control else "there are no two modes to compare"
+        why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
         yield Paragraph(f"No differences are shown: {why}.")
         return
     has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
