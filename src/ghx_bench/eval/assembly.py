@@ -13,7 +13,14 @@ from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.resolver import Modes, open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.object_references import is_reference
-from ghx_bench.eval.project.user_agents import BadAgentError, agent_at, installed_agent, installed_agents, recordings_of
+from ghx_bench.eval.project.user_agents import (
+    BadAgentError,
+    agent_at,
+    installed_agent,
+    installed_agents,
+    recordings_of,
+    split_replay,
+)
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
@@ -27,6 +34,7 @@ from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.runner.instruments import Instruments, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
+from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, plan_suite, run_planned
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
@@ -148,7 +156,7 @@ def _make_agents(given: Ingredients) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    for entry in given.config.chosen_agents:
+    for entry in (each for chosen in given.config.chosen_agents for each in split_replay(chosen)):
         provider = _make_agent(entry, given)
         name = entry.name or provider.name
         _check_name(name, entry)
@@ -171,13 +179,16 @@ def _make_agent(entry: AgentEntry, given: Ingredients) -> SessionProvider:
 
 
 def _check_name(name: str, entry: AgentEntry) -> None:
-    """Refuse the name of a control for another agent, and another name for a control.
+    """Refuse the name of a control for another agent, and for a control a name that does not begin with its own.
 
     Of rows without the record of their run, reports know by the name alone that they say nothing about agents.
     """
-    if entry.id in AGENTS and name != entry.id:
-        raise BadAgentError(f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}")
-    if entry.id not in AGENTS and name in AGENTS:
+    if entry.id in AGENTS and name.partition(":")[0] != entry.id:
+        raise BadAgentError(
+            f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}, or begin it with "
+            f"'{entry.id}:'"
+        )
+    if entry.id not in AGENTS and control_kind_of_name(name) is not None:
         raise BadAgentError(f"{entry.id}: its name is {name!r}, which is that of a control agent; give it another")
 
 

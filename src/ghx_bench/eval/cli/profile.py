@@ -34,6 +34,7 @@ def profile(
     /,
     *,
     config: Path | None = None,
+    agent: list[str] | None = None,
     measuring: MeasuringFlags = _AS_CONFIGURED,
     log_json: LogFile = None,
     dry_run: Switch = False,
@@ -53,6 +54,8 @@ def profile(
         A Python file, or `module:name`, or `file.py:name`, with a `Profile` in it (called `profile` unless named).
     config
         A YAML file with the run's settings; the flags below override it.
+    agent
+        An agent of the profile, by its name; repeat for several. All of them unless given.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
     dry_run
@@ -78,7 +81,7 @@ def profile(
     with redirect_stdout(sys.stderr):
         found = load_profile(file)
         settings = _settings(config, found) if resume is None else settings_of_profile(record_of(resume), resume, found)
-        settings = settings.override(results_dir=results_dir, warmup=warmup).override(**measuring.given())
+        settings = settings.override(results_dir=results_dir, warmup=warmup).override(agent=agent, **measuring.given())
     if dry_run:
         import anyio
 
