@@ -49,6 +49,8 @@ def test_one_control_among_several_agents_leaves_the_others_to_be_compared(tmp_p
         ("hasty / ghx", "careful / ghx"),
     }
     assert "16 planned comparisons of 2 agents in 2 modes on these scenarios" in text
+    assert "| wall time, ghx: hasty vs careful |" in text
+    assert "| wall time, hasty: ghx vs baseline |" in text
     assert "Of a control agent: baseline (nop); ghx (nop)." in text
     assert "nop / baseline: " in text
     assert "careful / baseline: " not in text.partition("## Verdicts")[2].partition("planned comparisons")[0]

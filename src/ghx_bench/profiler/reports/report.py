@@ -147,6 +147,8 @@ def _document(material: Material, generated_at: str) -> Document:
     labels = ", ".join(source.label for source in material.sources)
     # A mode that several runs have in common is counted once.
     modes = plural(len({arm.mode for arm in material.arms}), "mode")
+    if material.arrangement.has_several_agents:
+        modes = f"{plural(len({arm.agent for arm in material.arms}), 'agent')}, {modes}"
     runs = f" in {plural(len(material.sources), 'run')}" if material.is_before_and_after else ""
     size = (
         f"{plural(len(seen), 'row')}: {modes}{runs}, "

@@ -185,7 +185,7 @@ def equipment(material: Material) -> Iterator[Block]:
     others = tuple(name for name in named if name not in {_TOOLS, _SERVERS})
     yield Table(
         caption="Modes: what each gave its agents",
-        headers=("mode", "tools", "MCP servers", *others, "instructions"),
+        headers=(material.arm_word, "tools", "MCP servers", *others, "instructions"),
         rows=tuple(_mode_line(each, others) for each in known),
         is_text=True,
     )

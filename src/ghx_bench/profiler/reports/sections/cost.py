@@ -25,7 +25,7 @@ def section(material: Material) -> Section:
     blocks.append(
         Table(
             caption="Cost per success: all spend, retries and failures included, over all successes",
-            headers=("mode", "cost per success", "method"),
+            headers=(material.arm_word, "cost per success", "method"),
             rows=tuple(
                 (str(arm), estimate(summary.cost_per_success, "USD"), summary.cost_per_success.method)
                 for arm, summary in material.summaries.items()

@@ -303,7 +303,15 @@ def _estimates(values: Values, color: alt.Color, axis: str) -> Iterator[alt.Char
 
 def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
     """Name a comparison by its metric and its modes."""
-    return f"{metrics.label(comparison.metric)}: {comparison.a} vs {comparison.b}"
+    label = metrics.label(comparison.metric)
+    # What both arms share is told once: charts have little room for names.
+    agent_a, _, mode_a = comparison.a.rpartition(" / ")
+    agent_b, _, mode_b = comparison.b.rpartition(" / ")
+    if agent_a and agent_a == agent_b:
+        return f"{label}, {agent_a}: {mode_a} vs {mode_b}"
+    if agent_a and agent_b and mode_a == mode_b:
+        return f"{label}, {mode_a}: {agent_a} vs {agent_b}"
+    return f"{label}: {comparison.a} vs {comparison.b}"
 
 
 _ROOM = 2.5

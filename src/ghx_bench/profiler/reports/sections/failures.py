@@ -19,7 +19,7 @@ def section(material: Material) -> Section:
         return Section(id="failures", title="Failures", blocks=(Paragraph("Every row is a success."),))
     table = Table(
         caption="Rows without success; the message is that of the first such row",
-        headers=("mode", "why", "rows", "first message"),
+        headers=(material.arm_word, "why", "rows", "first message"),
         rows=tuple(
             (str(arm), why, str(count), messages[arm, why][:200])
             for (arm, why), count in sorted(failures.items(), key=lambda item: (str(item[0][0]), -item[1], item[0][1]))

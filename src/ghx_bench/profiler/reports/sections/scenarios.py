@@ -35,7 +35,7 @@ def _scenario_table(material: Material, scenario: str, cells: Mapping[Arm, tuple
     tried = sum(cell[1] for cell in cells.values() if cell)
     return Table(
         caption=f"{scenario}: {won}/{tried} over all modes",
-        headers=("mode", "success", *(f"{material.metrics.label(metric)} p50" for metric in metrics)),
+        headers=(material.arm_word, "success", *(f"{material.metrics.label(metric)} p50" for metric in metrics)),
         rows=tuple(lines),
         is_folded=True,
     )

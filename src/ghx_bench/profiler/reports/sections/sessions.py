@@ -15,7 +15,7 @@ def session_table(material: Material, *, most: int | None = None, below: str = "
     ordered = sorted(material.pages, key=lambda each: each.outcome == SUCCESS)
     return Table(
         caption="Sessions with a page",
-        headers=("session", "mode", "model", "repetition", "outcome"),
+        headers=("session", material.arm_word, "model", "repetition", "outcome"),
         rows=tuple(
             (
                 Link(each.scenario_id, each.path.removeprefix(below)),

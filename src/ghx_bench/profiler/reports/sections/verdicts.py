@@ -271,7 +271,7 @@ def _objections(material: Material) -> Table:
     left = f"; the first {_MOST_LINES}" if len(found) > _MOST_LINES else ""
     return Table(
         caption=f"What control agents object to: {plural(len(found), 'case')}{left}",
-        headers=("scenario", "mode", "agent", "rows", "passed", "not measured"),
+        headers=("scenario", material.arm_word, "agent", "rows", "passed", "not measured"),
         rows=tuple(
             (each.scenario, each.mode, each.agent, str(each.rows), str(each.passed), str(each.unmeasured))
             for each in found[:_MOST_LINES]
