@@ -179,7 +179,7 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
 
 def _session_list(material: Material) -> Document:
     table = sessions.session_table(material, below="sessions/")
-    section = Section(id="sessions", title="Pages", blocks=(table,))
+    section = Section(id="sessions", title="Pages", elements=(table,))
     size = plural(len(material.pages), "session")
     return Document(
         title="Sessions",
@@ -201,7 +201,7 @@ def _analysis(material: Material) -> Document:
         rows=lines,
         is_text=True,
     )
-    everything = Section(id="everything", title="All findings", blocks=(table,) if lines else (Paragraph(found.gap),))
+    everything = Section(id="everything", title="All findings", elements=(table,) if lines else (Paragraph(found.gap),))
     counted = ", ".join(f"{arm} {found.sessions[arm]}" for arm in material.arms)
     return Document(
         title="Analysis of sessions",

@@ -153,9 +153,9 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:
             reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
-            examined = _examined(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
+            examined = _apply_tests(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
         else:
-            examined = known or _examined(question, sample, _curves(question, sample, seed))
+            examined = known or _apply_tests(question, sample, _curves(question, sample, seed))
         if question.metric == SUCCESS and analysis_set == "intention-to-treat":
             rows = sum(unmeasured_rows(observations, question.a, question.b, sample).values())
             tests = {target: replace(test, counted_as_failures=rows) for target, test in examined.tests.items()}
@@ -169,15 +169,15 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
     first, second = sorted(map(str, (question.a, question.b)))
     # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
-    seen = sample if str(question.a) == first else sample.swapped()
+    seen = sample if str(question.a) == first else sample.swap()
     rng = generator(seed, question.metric, first, second)
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
-        suite = suite.mirrored()
+        suite = suite.mirror()
     return {"suite": suite, "population": population_curve(sample, question.metric)}
 
 
-def _examined(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
+def _apply_tests(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
     reductions = reduction_scale_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",

@@ -67,14 +67,14 @@ def missing_cases(
     found = {
         (each.source, each.case): each
         for source in sources
-        for each in _unplanned(source, cases, has_several_agents=has_several_agents)
+        for each in _compare_with_plan(source, cases, has_several_agents=has_several_agents)
     }
     if arrangement.is_before_and_after:
-        others = _against_runs(sources, cases, across_models=across_models)
+        others = _compare_with_runs(sources, cases, across_models=across_models)
     elif all(source.record for source in sources) and len(sources) == 1:
         others = iter(())
     else:
-        others = _against_modes(sources, cases)
+        others = _compare_with_modes(sources, cases)
     # The plan of a run knows better than other runs what it should have.
     for each in others:
         found.setdefault((each.source, each.case), each)
@@ -87,7 +87,7 @@ def missing_cases(
     return tuple(replace(each, case=each.case._replace(agent=own[each.source])) for each in ordered)
 
 
-def _unplanned(source: Source, cases: _Cases, *, has_several_agents: bool) -> Iterator[Missing]:
+def _compare_with_plan(source: Source, cases: _Cases, *, has_several_agents: bool) -> Iterator[Missing]:
     """Yield the planned cases without all their rows."""
     if source.record is None:
         return
@@ -99,7 +99,7 @@ def _unplanned(source: Source, cases: _Cases, *, has_several_agents: bool) -> It
             yield _missing(source, case, "plan", matrix.repetitions, found[case])
 
 
-def _against_runs(sources: Sequence[Source], cases: _Cases, *, across_models: bool) -> Iterator[Missing]:
+def _compare_with_runs(sources: Sequence[Source], cases: _Cases, *, across_models: bool) -> Iterator[Missing]:
     pooled = {label: _pool(each, model=_ANY) for label, each in cases.items()} if across_models else cases
     most: Counter[Case] = Counter()
     for counted in pooled.values():
@@ -116,7 +116,7 @@ def _against_runs(sources: Sequence[Source], cases: _Cases, *, across_models: bo
                 yield _missing(source, named, "other runs", expected, found[case])
 
 
-def _against_modes(sources: Sequence[Source], cases: _Cases) -> Iterator[Missing]:
+def _compare_with_modes(sources: Sequence[Source], cases: _Cases) -> Iterator[Missing]:
     """Yield the cases with fewer rows than the same scenario, model and agent has in another mode."""
     total: Counter[Case] = Counter()
     for counted in cases.values():

@@ -144,10 +144,10 @@ def _conditions(source: Source, inventory: Inventory) -> dict[str, JsonValue]:
     }
     if source.record is None:
         return {**told, "repetitions": inventory.repetitions}
-    return {**told, **_recorded(source.record)}
+    return {**told, **_recorded_conditions(source.record)}
 
 
-def _recorded(record: RunRecord) -> dict[str, JsonValue]:
+def _recorded_conditions(record: RunRecord) -> dict[str, JsonValue]:
     matrix = record.matrix
     return {
         "repetitions": matrix.repetitions,

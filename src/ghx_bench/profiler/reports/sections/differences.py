@@ -9,7 +9,7 @@ import altair as alt
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, legend
-from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import (
     amount,
     bounds,
@@ -28,10 +28,10 @@ from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 def section(material: Material) -> Section:
     """Show paired differences: charts of the planned ones, tables of all."""
-    return Section(id="differences", title="Differences", blocks=tuple(_blocks(material)))
+    return Section(id="differences", title="Differences", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
         why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
         yield Paragraph(f"No differences are shown: {why}.")

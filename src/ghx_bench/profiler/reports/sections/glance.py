@@ -38,7 +38,7 @@ def section(material: Material) -> Section:
     return Section(
         id="glance",
         title="Results at a glance",
-        blocks=(medians, _success(summaries, material.arm_word), *_metrics(summaries, table)),
+        elements=(medians, _success(summaries, material.arm_word), *_metrics(summaries, table)),
     )
 
 
@@ -59,14 +59,14 @@ def _success(summaries: Sequence[ModeSummary], arm_word: str) -> Table:
                 rate(summary.success),
                 rate(summary.success.per_protocol),
                 counts(summary.success.per_protocol.left_out_causes) or "none",
-                _clustered(summary),
+                _clustered_interval(summary),
             )
             for summary in summaries
         ),
     )
 
 
-def _clustered(summary: ModeSummary) -> str:
+def _clustered_interval(summary: ModeSummary) -> str:
     clustered = summary.success.clustered
     if clustered.low is None or clustered.high is None:
         return clustered.reason or UNKNOWN

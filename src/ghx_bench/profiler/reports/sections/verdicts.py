@@ -13,10 +13,10 @@ from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import (
-    Block,
     Caution,
     Conclusion,
     Conclusions,
+    Element,
     Note,
     Paragraph,
     Section,
@@ -33,10 +33,10 @@ from ghx_bench.profiler.store.record import RunStatus
 
 def section(material: Material) -> Section:
     """Show what can be concluded, in sentences."""
-    return Section(id="verdicts", title="Verdicts", blocks=tuple(_blocks(material)))
+    return Section(id="verdicts", title="Verdicts", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     yield from _warn_of_sources(material)
     if not len(material.observations):
         yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
@@ -254,7 +254,7 @@ def banner(material: Material) -> str | None:
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 
-def _prove_scenarios(material: Material) -> Iterator[Block]:
+def _prove_scenarios(material: Material) -> Iterator[Element]:
     """Yield how many cells of each control arm passed, and every objection."""
     if material.objections:
         yield _objections(material)
