@@ -98,6 +98,7 @@ def _around(windows: Sequence[Window], whole: Window) -> Window:
 
 
 def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
+    row = row.upgraded()
     facts: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.workflow.name": row.scenario_id,
@@ -108,9 +109,9 @@ def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
         "ghx_bench.iteration": row.iteration,
         "ghx_bench.success": row.success,
         "ghx_bench.completion_reason": row.completion_reason,
-        "ghx_bench.cost.usd": _float(row.upgraded().cost.total_usd),
+        "ghx_bench.cost.usd": _float(row.cost.total_usd),
     }
-    failure = None if row.error is None else str(row.known_cause or row.error_code or "_OTHER")
+    failure = None if row.error is None else str(row.cause or row.error_code or "_OTHER")
     return _span(
         f"invoke_workflow {row.scenario_id}",
         place,

@@ -160,7 +160,7 @@ def observe(rows: Iterable[ProfileRow] | Observations, *, arms: Sequence[Arm] | 
     """
     if isinstance(rows, Observations):
         return rows
-    rows = tuple(rows)
+    rows = tuple(row.upgraded() for row in rows)
     metrics: dict[str, FloatArray] = {}
     spend = np.full(len(rows), np.nan)
     for number, row in enumerate(rows):
@@ -329,14 +329,13 @@ def _success(row: ProfileRow) -> float:
         return np.nan
     if row.success is None:
         # A timeout or a refusal is the agent's own: it did not succeed, though no scorer says so.
-        cause = row.known_cause
-        return 0.0 if cause is not None and cause.is_the_agents_own else np.nan
+        return 0.0 if row.cause is not None and row.cause.is_the_agents_own else np.nan
     return float(row.success)
 
 
 def _failure(row: ProfileRow) -> str:
-    if (cause := row.known_cause) is not None:
-        return cause.value
+    if row.cause is not None:
+        return row.cause.value
     return "failed, cause not recorded" if row.error is not None else ""
 
 

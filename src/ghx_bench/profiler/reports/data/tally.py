@@ -84,8 +84,8 @@ WRONG = "wrong answer"
 
 def why_failed(row: ProfileRow) -> str:
     """Return why a row is no success, in words."""
-    if (cause := row.known_cause) is not None:
-        return cause.value.replace("_", " ")
+    if row.cause is not None:
+        return row.cause.value.replace("_", " ")
     if row.error is not None:
         return "could not be measured, cause not recorded"
     return WRONG if row.success is False else "success not recorded"
