@@ -1,7 +1,7 @@
 """Many rows as columns, read in one pass and without keeping a row: what statistics, tables and data files need."""
 
 import gc
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -62,10 +62,13 @@ class ColumnBuilder:
         if len(self._chunk) == _CHUNK:
             self._close_chunk()
 
-    def build(self) -> Columns:
-        """Return the columns of all rows."""
-        self._close_chunk()
-        parts, identities = self._parts, self._identities
+    @staticmethod
+    def join(builders: Sequence["ColumnBuilder"], rename: Callable[[Arm], Arm]) -> Columns:
+        """Return the columns of all rows that builders took, one builder after the other, with their arms renamed."""
+        closed = [builder.close() for builder in builders]
+        parts = [part for each, _ in closed for part in each]
+        identities = [identity for _, each in closed for identity in each]
+        renamed = {arm: rename(arm) for part in parts for arm in part.arm.known}
         order = start_order([((each.source, each.run_id), each.start_order, each.started_at) for each in identities])
         names = sorted({name for part in parts for name in part.metrics})
         observations = replace(
@@ -73,7 +76,7 @@ class ColumnBuilder:
             scenario=factor([level for part in parts for level in part.scenario.each()]),
             agent=factor([level for part in parts for level in part.agent.each()]),
             model=factor([level for part in parts for level in part.model.each()]),
-            arm=factor([level for part in parts for level in part.arm.each()]),
+            arm=factor([renamed[level] for part in parts for level in part.arm.each()]),
             success=np.concatenate([part.success for part in parts]),
             was_measured=np.concatenate([part.was_measured for part in parts]),
             timed_out=np.concatenate([part.timed_out for part in parts]),
@@ -83,6 +86,11 @@ class ColumnBuilder:
             metrics=with_absent_categories({name: _join_metric(parts, name) for name in names}),
         )
         return Columns(observations=observations, identities=tuple(identities))
+
+    def close(self) -> tuple[Sequence[Observations], Sequence[Identity]]:
+        """Return the parts of all rows, and who they are."""
+        self._close_chunk()
+        return self._parts, self._identities
 
     def _close_chunk(self) -> None:
         # The last chunk may be empty: without any rows there is still one part to take the shape from.

@@ -1,8 +1,7 @@
 """What control agents object to: scenarios that a solution does not solve, and scenarios that doing nothing passes."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -58,12 +57,12 @@ class ControlTally:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, Arm], ControlCount] = {}
-        self._agents: defaultdict[Arm, set[str]] = defaultdict(set)
+        self._agents: dict[Arm, set[str]] = {}
 
     def add(self, row: ProfileRow, arm: Arm, kind: ControlKind) -> None:
         """Count one row of an arm, by a control agent of this kind."""
         agent = row.agent_name
-        self._agents[arm].add(agent)
+        self._agents.setdefault(arm, set()).add(agent)
         key = agent, row.scenario_id, arm
         if key not in self._counts:
             self._counts[key] = ControlCount(agent=agent, kind=kind, scenario=row.scenario_id, mode=str(arm))
@@ -71,6 +70,14 @@ class ControlTally:
         count.rows += 1
         count.passed += row.success is True
         count.unmeasured += not row.was_measured
+
+    def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
+        """Give every arm another name; no two become one."""
+        self._counts = {
+            (agent, scenario, rename(arm)): replace(count, mode=str(rename(arm)))
+            for (agent, scenario, arm), count in self._counts.items()
+        }
+        self._agents = {rename(arm): agents for arm, agents in self._agents.items()}
 
     @property
     def arms(self) -> Mapping[Arm, set[str]]:

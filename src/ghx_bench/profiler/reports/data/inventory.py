@@ -1,7 +1,7 @@
 """What the rows of one source tell about it, where no run wrote that down."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -35,14 +35,6 @@ class Inventory:
     _is_timed: bool = True
     _facts: dict[str, list[Facts]] = field(default_factory=dict[str, list[Facts]])
     """By mode, each once."""
-
-    @classmethod
-    def of(cls, rows: Iterable[ProfileRow]) -> "Inventory":
-        """Count all rows."""
-        inventory = cls()
-        for row in rows:
-            inventory.add(row)
-        return inventory
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""

@@ -17,6 +17,11 @@ from ghx_bench.profiler.reports.wording import UNKNOWN
 from ghx_bench.profiler.store.record import ModeDetails, RunRecord
 
 
+def have_several_agents(sources: Sequence[Source]) -> bool:
+    """Return whether any run set out to measure more than one agent."""
+    return any(source.record is not None and len(source.record.agents) > 1 for source in sources)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
     """Sources in the order in which they are compared."""
@@ -30,12 +35,12 @@ class Arrangement:
     @property
     def has_several_agents(self) -> bool:
         """Whether agents are told apart: where a run set out to measure more than one."""
-        return any(source.record is not None and len(source.record.agents) > 1 for source in self.sources)
+        return have_several_agents(self.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Glimpse:
-    """What must be known of a source before its rows are read for the report."""
+    """What the order of sources, and whether they are compared, depend on."""
 
     source: Source
     run_ids: frozenset[str]
@@ -43,14 +48,14 @@ class _Glimpse:
     began: datetime | None
 
 
-def arrange(sources: Sequence[Source]) -> Arrangement:
-    """Return how sources are compared, in which order; refuse a run that is named twice.
+def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> Arrangement:
+    """Return how sources are compared, and in which order; refuse a run that is named twice.
 
     Parts of one run may lie in several files as long as no two have a mode in common.
     """
     if len(sources) == 1:
         return Arrangement(sources=tuple(sources))
-    glimpses = [_glimpse(source) for source in sources]
+    glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
     for one, other in combinations(glimpses, 2):
         if one.modes & other.modes and (common := one.run_ids & other.run_ids):
             raise NothingToReportError(
@@ -66,8 +71,8 @@ def arrange(sources: Sequence[Source]) -> Arrangement:
     return Arrangement(sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
 
 
-def _glimpse(source: Source) -> _Glimpse:
-    """Look at what the run wrote down; only rows alone have to be read for it."""
+def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
+    """Look at what the run wrote down, or else at what its rows tell."""
     if (record := source.record) is not None:
         return _Glimpse(
             source=source,
@@ -75,8 +80,8 @@ def _glimpse(source: Source) -> _Glimpse:
             modes=frozenset(record.matrix.modes),
             began=moment_of(record.created_at),
         )
-    seen = Inventory.of(source.rows())
-    return _Glimpse(source=source, run_ids=frozenset(seen.run_ids), modes=frozenset(seen.modes), began=seen.began)
+    run_ids, modes = frozenset(inventory.run_ids), frozenset(inventory.modes)
+    return _Glimpse(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
 
 
 _KEPT_OF_HASH = 12

@@ -1,6 +1,7 @@
 """What is counted row by row: checkpoints, failures, agents, and which sessions get a page."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -61,6 +62,14 @@ class Tally:
             if key not in self.messages:
                 failed = ", ".join(each.id for each in row.checkpoint_details if not each.passed)
                 self.messages[key] = row.error or (f"failed: {failed}" if failed else "")
+
+    def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
+        """Give every arm that was counted another name; no two become one."""
+        self.checkpoints = {(scenario, rename(arm)): counts for (scenario, arm), counts in self.checkpoints.items()}
+        self.failures = Counter({(rename(arm), why): rows for (arm, why), rows in self.failures.items()})
+        self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
+        self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
+        self.controls.rename_arms(rename)
 
     def chooses(self, row: ProfileRow, arm: Arm) -> bool:
         """Return whether the session of this row gets a page; asked once for each row."""
