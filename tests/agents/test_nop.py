@@ -21,7 +21,7 @@ async def test_nothing_is_done_and_nothing_is_said() -> None:
 
 
 def test_reports_know_it_for_a_control() -> None:
-    assert NopProvider.is_control
+    assert NopProvider.control_kind == "nothing"
 
 
 class TestNop(SessionProviderContract):

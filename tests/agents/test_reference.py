@@ -304,7 +304,7 @@ async def test_a_solution_past_the_deadline_is_stopped_and_its_call_is_kept(tmp_
 
 
 def test_reports_know_it_for_a_control() -> None:
-    assert ReferenceProvider.is_control
+    assert ReferenceProvider.control_kind == "solution"
 
 
 class TestReferenceOnShells(SessionProviderContract):

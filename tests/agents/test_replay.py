@@ -138,7 +138,7 @@ def test_recorded_sessions_of_real_agents_are_understood(older_tools: Path) -> N
 
 
 def test_reports_know_it_for_a_control() -> None:
-    assert ReplayProvider.is_control
+    assert ReplayProvider.control_kind == "replay"
 
 
 class TestReplay(SessionProviderContract):

@@ -1,15 +1,17 @@
 """Gates: what must not come of a run, in one grammar, judged on what was measured."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from report_runs import a_row
+from report_runs import a_row, write_run
 
 from ghx_bench._base.errors import FlagError
 from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
-from ghx_bench.eval.project.gates import GateTally, Verdict, judge
+from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.record import read_record
 
 
 def row(mode: str, iteration: int, success: bool | None) -> ProfileRow:
@@ -48,10 +50,29 @@ def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason
     for row in rows:
         tally.add(row)
 
-    (verdict,) = judge([gate], tally)
+    (result,) = judge([gate], tally)
 
-    assert (verdict.failed, verdict.reason) == (reason is not None, reason)
-    assert verdict.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason}
+    assert (result.failed, result.reason) == (reason is not None, reason)
+    assert result.to_wire() == {"gate": gate, "failed": reason is not None, "reason": reason}
+
+
+def test_agents_are_held_against_gates_one_by_one_and_controls_beside_them_are_not(tmp_path: Path) -> None:
+    rows = [
+        a_row("ghx", iteration=number, provider=agent, success=agent == "careful")
+        for agent in ("careful", "hasty", "nop")
+        for number in range(2)
+    ]
+    record = read_record(write_run(tmp_path / "run", rows) / "run.json")
+    tally = GateTally.of(record)
+    for row in rows:
+        tally.add(row)
+
+    results = [result.reason for result in judge(["success<0.5", "wrong"], tally)]
+
+    assert results == [
+        "hasty / ghx succeeds in 0 of 2 measured cells (0)",
+        "2 of 4 measured cells are wrong: hasty/ghx/pr-reply-001/0, hasty/ghx/pr-reply-001/1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +104,7 @@ def test_flags_stand_in_for_the_gates_of_the_file() -> None:
 
 
 def test_what_could_not_be_measured_goes_before_a_gate() -> None:
-    passed, failed = Verdict(gate="right"), Verdict(gate="wrong", reason="1 of 1")
+    passed, failed = GateResult(gate="right"), GateResult(gate="wrong", reason="1 of 1")
 
     assert exit_code(unmeasured=0) == 0
     assert exit_code(unmeasured=0, gates=[passed]) == 0

@@ -87,9 +87,7 @@ def test_an_agent_is_made_with_its_options(target: str) -> None:
 @pytest.mark.usefixtures("folder")
 def test_an_agent_may_be_made_already() -> None:
     assert getattr(agent_at("mine.py:ready", {}), "mood", None) == "ready"
-    with pytest.raises(
-        InputError, match=r"^mine\.py:ready: is made already and takes no provider\.options; .*: 'mood'"
-    ):
+    with pytest.raises(InputError, match=r"^mine\.py:ready: is made already and takes no options; .*: 'mood'"):
         agent_at("mine.py:ready", {"mood": "glad"})
 
 
@@ -105,9 +103,9 @@ def test_an_agent_may_be_made_already() -> None:
         ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
         (
             "mine.py:Angry",
-            "mine.py:Angry: cannot be made without provider.options (ValueError: no key, mine.py line 23)",
+            "mine.py:Angry: cannot be made without options (ValueError: no key, mine.py line 23)",
         ),
-        ("mine.py:Leaving", "mine.py:Leaving: cannot be made without provider.options (SystemExit: 3, mine.py line "),
+        ("mine.py:Leaving", "mine.py:Leaving: cannot be made without options (SystemExit: 3, mine.py line "),
     ],
 )
 def test_what_is_no_agent_is_told_in_one_line_with_its_place(target: str, says: str) -> None:
@@ -128,9 +126,7 @@ def test_an_agent_cannot_pass_for_a_control(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.usefixtures("folder")
 def test_options_that_an_agent_does_not_take_are_named() -> None:
-    with pytest.raises(
-        InputError, match=r"^mine\.py: cannot be made with provider\.options 'moood' \(TypeError: .*moood"
-    ):
+    with pytest.raises(InputError, match=r"^mine\.py: cannot be made with options 'moood' \(TypeError: .*moood"):
         agent_at("mine.py", {"moood": "glad"})
 
 

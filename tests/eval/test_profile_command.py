@@ -46,6 +46,11 @@ profile = Profile(
 grouped = Profile(
     scenarios=profile.scenarios, sets={"quick": ["b-001"]}, modes=profile.modes, instruments=profile.instruments
 )
+several = Profile(
+    scenarios=profile.scenarios,
+    modes=profile.modes,
+    instruments=Instruments(providers={"first": Agent(), "second": Agent()}, scorer=Fine()),
+)
 broken = Profile(scenarios=[scenario("a-001", prompt="break")], modes=profile.modes, instruments=profile.instruments)
 offline = Profile(scenarios=[scenario("a-001", prompt="offline")], modes=profile.modes, instruments=profile.instruments)
 chatty = Profile(scenarios=[scenario("a-001", prompt="chat")], modes=profile.modes, instruments=profile.instruments)
@@ -82,6 +87,16 @@ def test_a_set_of_the_profile_chooses_its_scenarios(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "b-001" in done.stdout
     assert "a-001" not in done.stdout
+
+
+def test_agents_of_the_profile_are_chosen_by_name(tmp_path: Path) -> None:
+    chosen = ghx_bench(tmp_path, "profile", "agent.py:several", "--agent", "second", "--repetitions", "1", "--json")
+    unknown = ghx_bench(tmp_path, "profile", "agent.py:several", "--agent", "secnd")
+
+    rows = Path(tmp_path, json.loads(chosen.stdout)["directory"], "rows.jsonl").read_text().splitlines()
+    assert {json.loads(row)["agent"] for row in rows} == {"second"}
+    assert unknown.returncode == 2
+    assert "no agent 'secnd'; did you mean 'second'?" in unknown.stderr
 
 
 def test_the_result_as_json(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from report_runs import a_row, a_trace, write_run
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.eval.project.user_agents import recordings_of
+from ghx_bench.eval.project.user_agents import recordings_of, split_replay
 from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -70,3 +72,37 @@ def test_a_recording_that_cannot_be_read_is_told_with_its_file(reference_run: Pa
 
     with pytest.raises(InputError, match=r"pr-reply-threads-001/0\.json: "):
         recordings_of({"run": str(tmp_path)})(CELL)
+
+
+def test_a_run_of_several_agents_is_replayed_by_one_agent_for_each(tmp_path: Path) -> None:
+    rows = [a_row("ghx", provider=agent, sessionId=f"ses_{agent}") for agent in ("careful", "hasty")]
+    run = str(write_run(tmp_path / "run", rows))
+
+    entries = split_replay(AgentEntry(id="replay", options={"run": run}))
+
+    assert [(entry.name, entry.options["agent"]) for entry in entries] == [
+        ("replay:careful", "careful"),
+        ("replay:hasty", "hasty"),
+    ]
+    for row, entry in zip(rows, entries, strict=True):
+        assert recordings_of(entry.options)(replace(row.cell, agent=entry.name or "")) == a_trace(row)
+    assert split_replay(AgentEntry(id="nop")) == (AgentEntry(id="nop"),)
+    with pytest.raises(InputError, match="run has no agent 'hsty'; name one of careful, hasty with its option"):
+        recordings_of({"run": run, "agent": "hsty"})
+
+
+def test_the_agents_of_a_run_are_replayed_apart_all_of_them_or_those_that_are_named(tmp_path: Path) -> None:
+    which = ("--scenario", "issue-triage-001", "--mode", "baseline", "--repetitions", "1", "--skip-warmup")
+    shown = ("--no-report", "--json")
+    agents = ("--agent", "reference", "--agent", "nop")
+    recorded = printed(ghx_bench(tmp_path, "run", *agents, *which, *shown))["directory"]
+
+    both = printed(ghx_bench(tmp_path, "run", "--replay", recorded, *which, *shown))
+    one = printed(ghx_bench(tmp_path, "run", "--replay", recorded, "--agent", "nop", *which, *shown))
+
+    assert {name: mode["successes"] for name, mode in both["modes"].items()} == {
+        "replay:reference / baseline": 1,
+        "replay:nop / baseline": 0,
+    }
+    assert {name: mode["successes"] for name, mode in one["modes"].items()} == {"baseline": 0}
+    assert {row.provider for row in rows_of(Path(tmp_path, one["directory"]))} == {"replay"}

@@ -186,7 +186,7 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
         ["--mode", "told"],
         "scenarios/mine-001.solution.yaml:2:17: /modes/told/0/shel: unknown key 'shel'; did you mean 'shell'?",
     ),
-    "no run to replay": ({}, ["--agent", "replay"], "provider.options.run: name the run whose sessions are to be"),
+    "no run to replay": ({}, ["--agent", "replay"], "replay: name the run whose sessions are to be"),
     "a tool that is not there": (
         {"eval.config.yaml": "modes: [{name: mine, tools: [no-such-tool]}]\n"},
         ["--agent", "nop"],
@@ -200,12 +200,7 @@ BAD_INPUT: dict[str, tuple[dict[str, str], list[str], str]] = {
     ),
     "a repetition in words": ({}, ["--repetitions", "two"], "expected a whole number, got 'two'"),
     "an unknown gate": ({}, ["--fail-on", "wrng"], "--fail-on: there is no gate 'wrng'; did you mean 'wrong'?"),
-    "a run to replay that is none": ({}, ["--replay", "nowhere"], "provider.options.run: nowhere is not the folder"),
-    "a replay by another agent": (
-        {},
-        ["--agent", "nop", "--replay", "x"],
-        "--replay: goes with the agent replay, not with nop; leave out either",
-    ),
+    "a run to replay that is none": ({}, ["--replay", "nowhere"], "replay: nowhere is not the folder"),
     "an empty folder for results": ({}, ["--output-dir", ""], "error: --output-dir: must not be empty"),
     "an empty set": ({}, ["--scenario-set", ""], "error: --scenario-set: must not be empty"),
     "an unknown target": ({}, ["--target", "gitlab"], "--target"),

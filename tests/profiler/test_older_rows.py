@@ -131,8 +131,10 @@ def test_a_run_of_version_1_is_not_resumed_and_one_line_says_what_to_do(tmp_path
     assert "\n" not in str(said.value)
 
 
-@pytest.mark.parametrize(("provider", "controls"), [("reference", {"reference"}), ("opencode", set[str]())])
-def test_the_record_of_version_1_knows_its_controls_by_name(provider: str, controls: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("provider", "controls"), [("reference", {"reference": "solution"}), ("opencode", {})])
+def test_the_record_of_version_1_knows_its_controls_by_name(
+    provider: str, controls: dict[str, str], tmp_path: Path
+) -> None:
     record = read_record(run_of_version_1(tmp_path / "run", provider=provider) / "run.json")
 
     assert record.control_agents == controls

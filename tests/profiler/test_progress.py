@@ -10,7 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -37,7 +37,7 @@ from ghx_bench.profiler.events import (
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.progress import JsonLog, LineLog, choose_observer
 from ghx_bench.profiler.progress.live import LiveDisplay, draw
-from ghx_bench.profiler.progress.run_progress import Tally, Verdicts, forecast_rest_s
+from ghx_bench.profiler.progress.run_progress import CellCounts, RunProgress, forecast_rest_s
 from ghx_bench.profiler.progress.status_text import clock_time, one_line, rate, rough_time
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.score import CheckpointDetail
@@ -109,11 +109,11 @@ def ended(*, seconds: float = 0, status: str = "complete", directory: str = "run
     return RunFinished(at=at(seconds), run_id="run_1", directory=Path(directory), status=status, measured=3, failed=1)
 
 
-def tally_of(*events: Event) -> Tally:
-    tally = Tally()
+def progress_of(*events: Event) -> RunProgress:
+    progress = RunProgress()
     for event in events:
-        tally = tally.after(event)
-    return tally
+        progress = progress.after(event)
+    return progress
 
 
 def constant_run(*, cells: int, concurrency: int, each_s: float) -> Iterator[Event]:
@@ -140,59 +140,75 @@ def constant_run(*, cells: int, concurrency: int, each_s: float) -> Iterator[Eve
 def test_cells_are_counted_by_what_was_found_out() -> None:
     one, two, three, four = matrix().cells()
 
-    tally = tally_of(
+    progress = progress_of(
         started(matrix()), finished(one, True), finished(two, False), finished(three, None), finished(four, True)
     )
 
-    assert tally.verdicts == Verdicts(ok=2, wrong=1, failed=1)
-    assert tally.done == tally.total == 4
+    assert progress.counts == CellCounts(ok=2, wrong=1, failed=1)
+    assert progress.done == progress.total == 4
+
+
+def test_with_several_agents_cells_are_counted_by_agent_and_mode() -> None:
+    plan = replace(matrix(scenarios=1), agents=("careful", "hasty"))
+
+    progress = progress_of(started(plan), *(finished(cell, cell.agent == "hasty") for cell in plan.cells()))
+
+    assert progress.by_arm == {
+        "careful / baseline": CellCounts(wrong=1),
+        "careful / ghx": CellCounts(wrong=1),
+        "hasty / baseline": CellCounts(ok=1),
+        "hasty / ghx": CellCounts(ok=1),
+    }
+    lines = [line.plain for line in draw(progress, at(9), width=80, height=12)]
+    assert "careful / baseline    0%  0/1" in lines
+    assert "hasty / ghx         100%  1/1" in lines
 
 
 def test_cells_are_counted_by_mode_and_unknown_verdicts_are_left_out() -> None:
     cells = {(cell.mode, cell.scenario_id): cell for cell in matrix().cells()}
 
-    tally = tally_of(
+    progress = progress_of(
         started(matrix()),
         finished(cells["ghx", "scenario-001"], True),
         finished(cells["ghx", "scenario-002"], None),
     )
 
-    assert tally.by_mode == {"baseline": Verdicts(), "ghx": Verdicts(ok=1, failed=1)}
-    assert tally.by_mode["ghx"].scored == 1
+    assert progress.by_arm == {"baseline": CellCounts(), "ghx": CellCounts(ok=1, failed=1)}
+    assert progress.by_arm["ghx"].scored == 1
 
 
 def test_a_cell_runs_from_its_start_to_its_end() -> None:
     one, two, *_ = matrix().cells()
-    before = tally_of(started(matrix()), CellStarted(at=T0, cell=one), CellStarted(at=T0, cell=two))
+    before = progress_of(started(matrix()), CellStarted(at=T0, cell=one), CellStarted(at=T0, cell=two))
 
     assert list(before.running) == [one, two]
     assert list(before.after(finished(one)).running) == [two]
     assert not before.after(ended()).running
 
 
-def test_an_earlier_tally_is_not_changed_by_what_comes_later() -> None:
+def test_earlier_progress_is_not_changed_by_what_comes_later() -> None:
     one, *_ = matrix().cells()
-    before = tally_of(started(matrix()), CellStarted(at=T0, cell=one))
+    before = progress_of(started(matrix()), CellStarted(at=T0, cell=one))
 
     before.after(finished(one))
 
-    assert (before.done, list(before.running), before.by_mode[one.mode]) == (0, [one], Verdicts())
+    assert (before.done, list(before.running), before.by_arm[one.mode]) == (0, [one], CellCounts())
 
 
 def test_cells_measured_before_count_as_done_and_not_for_the_rate() -> None:
     plan = matrix(scenarios=10)
     one, *_ = plan.cells()
 
-    tally = tally_of(started(plan, done=5), CellStarted(at=T0, cell=one), finished(one, seconds=30))
+    progress = progress_of(started(plan, done=5), CellStarted(at=T0, cell=one), finished(one, seconds=30))
 
-    assert (tally.done, tally.total) == (6, 20)
-    assert tally.rate_per_s(at(60)) == pytest.approx(1 / 60)
+    assert (progress.done, progress.total) == (6, 20)
+    assert progress.rate_per_s(at(60)) == pytest.approx(1 / 60)
 
 
 def test_the_warm_up_does_not_slow_the_rate() -> None:
     one, *_ = matrix().cells()
 
-    tally = tally_of(
+    progress = progress_of(
         started(matrix()),
         CanaryStarted(at=at(0), cell=one),
         CanaryFinished(at=at(100), cell=one),
@@ -200,8 +216,8 @@ def test_the_warm_up_does_not_slow_the_rate() -> None:
         finished(one, seconds=110),
     )
 
-    assert tally.rate_per_s(at(110)) == pytest.approx(1 / 10)
-    assert tally.elapsed_s(at(110)) == 110
+    assert progress.rate_per_s(at(110)) == pytest.approx(1 / 10)
+    assert progress.elapsed_s(at(110)) == 110
 
 
 def test_one_of_a_kind_is_not_written_in_the_plural() -> None:
@@ -235,20 +251,20 @@ def test_every_key_of_the_json_log_is_documented(kind: type[Any]) -> None:
 
 def test_a_warm_up_is_shown_while_it_lasts() -> None:
     one, *_ = matrix().cells()
-    warming = tally_of(started(matrix()), CanaryStarted(at=T0, cell=one))
+    warming = progress_of(started(matrix()), CanaryStarted(at=T0, cell=one))
 
     assert warming.warming_up == one
     assert warming.after(CanaryFinished(at=T0, cell=one)).warming_up is None
 
 
 def test_the_clock_stops_with_the_run() -> None:
-    assert tally_of(started(matrix()), ended(seconds=7)).elapsed_s(at(1_000)) == 7
+    assert progress_of(started(matrix()), ended(seconds=7)).elapsed_s(at(1_000)) == 7
 
 
 def test_nothing_is_known_before_the_first_event() -> None:
-    tally = Tally()
+    progress = RunProgress()
 
-    assert (tally.elapsed_s(T0), tally.rate_per_s(T0), tally.rest_s(T0)) == (0, None, None)
+    assert (progress.elapsed_s(T0), progress.rate_per_s(T0), progress.rest_s(T0)) == (0, None, None)
 
 
 # -- forecasting
@@ -286,29 +302,29 @@ def test_the_end_of_an_even_run_is_foreseen_from_the_first_forecast_on(
 ) -> None:
     events = list(constant_run(cells=cells, concurrency=concurrency, each_s=each_s))
     truth = events[-1].at
-    tally = Tally()
+    progress = RunProgress()
 
     for event in events:
-        tally = tally.after(event)
-        if tally.ends_at is not None:
+        progress = progress.after(event)
+        if progress.ends_at is not None:
             # Off by the last, not quite full round at most.
-            assert abs((tally.ends_at - truth).total_seconds()) <= each_s + 0.001
+            assert abs((progress.ends_at - truth).total_seconds()) <= each_s + 0.001
 
 
 @given(st.lists(st.floats(1, 100), min_size=3, max_size=30), st.floats(1, 1_000))
 def test_one_odd_cell_does_not_make_the_forecast_jump(usual: list[float], odd: float) -> None:
     plan = matrix(modes=1, scenarios=100)
     cells = plan.cells()
-    now, tally = 0.0, tally_of(started(plan))
+    now, progress = 0.0, progress_of(started(plan))
     before = None
     for took in (*usual, odd):
         cell = next(cells)
-        tally = tally.after(CellStarted(at=at(now), cell=cell))
+        progress = progress.after(CellStarted(at=at(now), cell=cell))
         now += took
-        before, tally = tally.ends_at, tally.after(finished(cell, seconds=now))
+        before, progress = progress.ends_at, progress.after(finished(cell, seconds=now))
     assert before is not None
-    assert tally.ends_at is not None
-    shift_s = abs((tally.ends_at - before).total_seconds())
+    assert progress.ends_at is not None
+    shift_s = abs((progress.ends_at - before).total_seconds())
     raw = forecast_rest_s(
         finished=len(usual) + 1, spent_s=now, running_s=[], waiting=99 - len(usual), max_concurrency=1
     )
@@ -317,18 +333,20 @@ def test_one_odd_cell_does_not_make_the_forecast_jump(usual: list[float], odd: f
 
 
 def test_between_two_cells_the_forecast_counts_down() -> None:
-    *_, last = (tally for tally in all_tallies(constant_run(cells=4, concurrency=1, each_s=10)) if tally.done == 2)
+    *_, last = (
+        progress for progress in all_tallies(constant_run(cells=4, concurrency=1, each_s=10)) if progress.done == 2
+    )
 
     assert last.rest_s(at(20)) == 20
     assert last.rest_s(at(25)) == 15
     assert last.rest_s(at(50)) == 0
 
 
-def all_tallies(events: Iterator[Event]) -> Iterator[Tally]:
-    tally = Tally()
+def all_tallies(events: Iterator[Event]) -> Iterator[RunProgress]:
+    progress = RunProgress()
     for event in events:
-        tally = tally.after(event)
-        yield tally
+        progress = progress.after(event)
+        yield progress
 
 
 def test_when_nothing_is_left_there_is_no_forecast() -> None:
@@ -391,13 +409,13 @@ def test_rates_are_told_in_a_unit_one_can_read() -> None:
 # -- drawing
 
 
-def drawn(tally: Tally, *, now: float = 0, width: int = 80, height: int = 24) -> list[str]:
-    return [line.plain for line in draw(tally, at(now), width=width, height=height)]
+def drawn(progress: RunProgress, *, now: float = 0, width: int = 80, height: int = 24) -> list[str]:
+    return [line.plain for line in draw(progress, at(now), width=width, height=height)]
 
 
-def half_way() -> Tally:
+def half_way() -> RunProgress:
     one, two, three, four = matrix().cells()
-    return tally_of(
+    return progress_of(
         started(matrix(), concurrency=2),
         CellStarted(at=at(0), cell=one),
         CellRetried(at=at(1), cell=one, attempt=1, error="503", pause_s=1),
@@ -423,7 +441,7 @@ def test_the_picture_tells_the_success_of_each_mode() -> None:
     cells = [cell for cell in matrix(scenarios=3).cells() if cell.mode == "ghx"]
     verdicts = zip(cells, (True, True, None), strict=True)
 
-    lines = drawn(tally_of(started(matrix(scenarios=3)), *(finished(cell, said) for cell, said in verdicts)))
+    lines = drawn(progress_of(started(matrix(scenarios=3)), *(finished(cell, said) for cell, said in verdicts)))
 
     assert lines[4:6] == ["baseline     -  0/0", "ghx       100%  2/2  1 not measured"]
 
@@ -443,7 +461,7 @@ def test_what_finds_no_place_is_counted() -> None:
     plan = matrix(modes=300, scenarios=2)
     running = [CellStarted(at=T0, cell=cell) for cell in islice(plan.cells(), 20)]
 
-    lines = drawn(tally_of(started(plan), *running), width=40, height=9)
+    lines = drawn(progress_of(started(plan), *running), width=40, height=9)
 
     assert len(lines) == 9
     assert lines[6] == "... and 298 more modes"
@@ -451,7 +469,7 @@ def test_what_finds_no_place_is_counted() -> None:
 
 
 def test_modes_take_the_room_that_running_cells_leave() -> None:
-    lines = drawn(tally_of(started(matrix(modes=30))), height=20)
+    lines = drawn(progress_of(started(matrix(modes=30))), height=20)
 
     assert sum(line.startswith(("baseline", "ghx", "mode-")) for line in lines) == 15
     assert lines[-1] == "... and 15 more modes"
@@ -461,7 +479,7 @@ def test_long_names_that_differ_at_their_end_stay_different() -> None:
     names = ("a-long-name-for-a-mode-with-tools-one", "a-long-name-for-a-mode-with-tools-two")
     plan = Matrix(models=("m",), modes=names, scenario_ids=("s",), repetitions=1)
 
-    lines = drawn(tally_of(started(plan)), width=40)
+    lines = drawn(progress_of(started(plan)), width=40)
 
     assert lines[4] != lines[5]
     assert {line.split("  ")[0][-4:] for line in lines[4:6]} == {"-one", "-two"}
@@ -482,9 +500,9 @@ def test_the_picture_fits_every_terminal(width: int, height: int, modes: int, ru
     plan = matrix(modes=modes, scenarios=2, repetitions=20, models=(model,))
     cells = list(plan.cells())
     events = [CellStarted(at=T0, cell=cell) for cell in cells[:running]]
-    tally = tally_of(started(plan), *events, *(finished(cell, None) for cell in cells[: running // 2]))
+    progress = progress_of(started(plan), *events, *(finished(cell, None) for cell in cells[: running // 2]))
 
-    lines = draw(tally, at(5), width=width, height=height)
+    lines = draw(progress, at(5), width=width, height=height)
 
     assert 1 <= len(lines) <= height
     assert all(cell_len(line.plain) <= width and "\n" not in line.plain for line in lines)
@@ -510,7 +528,7 @@ def test_a_finished_cell_is_one_line() -> None:
     )
 
 
-def test_names_stand_in_columns() -> None:
+def test_names_stand_in_widths() -> None:
     plan = matrix(scenarios=20)
     ghx = Cell(agent="fake", model="m", mode="ghx", scenario_id="scenario-001", iteration=0)
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.anyio
 @dataclass
 class Versioned(FakeProvider):
     version: str | None = None
-    is_control: bool = False
+    control_kind: str | None = None
 
 
 def two_agents(**agents: FakeProvider) -> Profile[Any]:
@@ -121,11 +121,11 @@ async def test_a_run_of_another_version_of_an_agent_is_not_resumed(tmp_path: Pat
 
 
 async def test_whether_agents_are_controls_is_in_the_record_and_the_report_reads_it_there(tmp_path: Path) -> None:
-    subject = two_agents(proof=Versioned(is_control=True))
+    subject = two_agents(proof=Versioned(control_kind="solution"))
     result = await subject.run(settings(tmp_path / "results"))
 
     record = json.loads((result.directory / "run.json").read_text())
-    assert record["agents"] == [{"name": "proof", "version": None, "isControl": True}]
+    assert record["agents"] == [{"name": "proof", "version": None, "controlKind": "solution"}]
     generate_report([result.directory], generated_at="2026-04-01T12:00:00Z", output_dir=tmp_path / "out")
     assert "Control run: these rows are of a control agent" in (tmp_path / "out" / "report.md").read_text()
 

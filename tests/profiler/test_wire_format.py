@@ -149,7 +149,7 @@ def test_an_old_row_of_a_failed_iteration_has_unknown_metrics_and_is_not_rewritt
 
     row = ProfileRow.model_validate(zeros)
 
-    assert row.known_metrics == {}
+    assert row.upgraded().known_metrics == {}
     assert row.to_wire() == zeros
 
 
@@ -157,20 +157,21 @@ def test_what_stopped_an_old_row_is_told_by_its_end_and_a_recorded_cause_comes_f
     stopped = {**OLD_ROW, "completionReason": "timeout", "error": "Timeout after 9000ms"}
 
     old, recorded = (ProfileRow.model_validate(each) for each in (stopped, {**stopped, "cause": "environment"}))
+    old_now, recorded_now = old.upgraded(), recorded.upgraded()
 
-    assert (old.cause, old.known_cause, old.was_measured) == (None, "agent_timeout", True)
-    assert old.known_metrics["latency_wall_ms"] == 9000
-    assert (recorded.known_cause, recorded.was_measured) == ("environment", False)
+    assert (old.cause, old_now.cause, old_now.was_measured) == (None, "agent_timeout", True)
+    assert old_now.known_metrics["latency_wall_ms"] == 9000
+    assert (recorded_now.cause, recorded_now.was_measured) == ("environment", False)
 
 
 def test_a_row_of_ours_without_a_trace_knows_how_long_its_agent_had() -> None:
     stopped = {**OLD_ROW, "version": 1, "sessionId": "", "error": "stopped", "cause": "agent_timeout"}
 
-    assert ProfileRow.model_validate(stopped).known_metrics["latency_wall_ms"] == 9000
+    assert ProfileRow.model_validate(stopped).upgraded().known_metrics["latency_wall_ms"] == 9000
 
 
 def test_the_known_metrics_of_a_row_have_the_names_of_the_prior_art() -> None:
-    known = ProfileRow.model_validate(OLD_ROW).known_metrics
+    known = ProfileRow.model_validate(OLD_ROW).upgraded().known_metrics
 
     assert known["tokens_active"] == 13
     assert known["latency_wall_ms"] == 9000

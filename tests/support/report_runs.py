@@ -9,7 +9,7 @@ from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import NAMED_CONTROLS, AgentRecord, MatrixRecord, RunRecord, write_record
+from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, RunRecord, control_kind_of_name, write_record
 from ghx_bench.profiler.trace import SessionTrace
 
 MODES = ("baseline", "ghx", "mcp")
@@ -186,7 +186,7 @@ def write_run(
         "scenarios": (),
         "versions": {"ghxBench": "0.1.0", "python": "3.11"},
         "host": {"system": "Linux"},
-        "agents": tuple(AgentRecord(name=name, is_control=name in NAMED_CONTROLS) for name in agents),
+        "agents": tuple(AgentRecord(name=name, control_kind=control_kind_of_name(name)) for name in agents),
     }
     write_record(
         directory.record,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace
@@ -13,7 +13,7 @@ class NopProvider:
     """Opens sessions in which nothing is done."""
 
     name: str = "nop"
-    is_control: bool = True
+    control_kind: ControlKind = "nothing"
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["NopSession"]:  # noqa: ARG002 - the contract's

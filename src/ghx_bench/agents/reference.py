@@ -12,7 +12,7 @@ from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.toolset import ToolAnswer, ToolSet
 from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace
@@ -32,7 +32,7 @@ class ReferenceProvider:
     """
 
     name: str = "reference"
-    is_control: bool = True
+    control_kind: ControlKind = "solution"
 
     def __init__(self, solutions: Solutions) -> None:
         self._solutions = solutions

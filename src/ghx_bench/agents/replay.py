@@ -11,7 +11,7 @@ from ghx_bench.agents.solution import SolutionError
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.toolset import ToolSet, server_tool_of
 from ghx_bench.profiler.cell import Cell
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.shell import command_of
@@ -64,7 +64,7 @@ class ReplayProvider:
     """
 
     name: str = "replay"
-    is_control: bool = True
+    control_kind: ControlKind = "replay"
 
     def __init__(self, recordings: Recordings) -> None:
         self._recordings = recordings

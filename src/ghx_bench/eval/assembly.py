@@ -19,7 +19,14 @@ from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.project.object_references import is_reference
-from ghx_bench.eval.project.user_agents import BadAgentError, agent_at, installed_agent, installed_agents, recordings_of
+from ghx_bench.eval.project.user_agents import (
+    BadAgentError,
+    agent_at,
+    installed_agent,
+    installed_agents,
+    recordings_of,
+    split_replay,
+)
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
@@ -33,6 +40,7 @@ from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
+from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, matrix_of, run_planned, sends_spec
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
@@ -69,26 +77,25 @@ class Agent:
     """An agent that can be evaluated, and how it is made."""
 
     description: str
+    provider: type[SessionProvider]
     make: Callable[[EvaluationSpec, AgentEntry], SessionProvider]
-    is_control: bool = False
-    """Whether it proves scenarios, and says nothing about agents."""
 
 
 AGENTS: Mapping[str, Agent] = {
     "reference": Agent(
         description="follows the solution of each scenario, with real tools",
+        provider=ReferenceProvider,
         make=lambda spec, _: ReferenceProvider(_solutions_in(spec)),
-        is_control=True,
     ),
     "nop": Agent(
         description="does nothing: whatever it passes proves nothing",
+        provider=NopProvider,
         make=lambda _, __: NopProvider(),
-        is_control=True,
     ),
     "replay": Agent(
-        description="makes the tool calls of another run again, which --replay or provider.options.run names",
+        description="makes the tool calls of another run again, which --replay or its option `run` names",
+        provider=ReplayProvider,
         make=lambda _, entry: ReplayProvider(recordings_of(entry.options)),
-        is_control=True,
     ),
 }
 """The agents by name that come with the package."""
@@ -201,7 +208,7 @@ def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    for entry in spec.config.chosen_agents:
+    for entry in (each for chosen in spec.config.chosen_agents for each in split_replay(chosen)):
         provider = _make_agent(entry, spec)
         name = entry.name or provider.name
         _check_name(name, entry)
@@ -224,14 +231,16 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec) -> SessionProvider:
 
 
 def _check_name(name: str, entry: AgentEntry) -> None:
-    """Refuse the name of a control for another agent, and another name for a control.
+    """Refuse the name of a control for another agent, and for a control a name that does not begin with its own.
 
-    By its name a report knows what a control proves and, of rows without the record of their run, that they say
-    nothing about agents.
+    Of rows without the record of their run, reports know by the name alone that they say nothing about agents.
     """
-    if entry.id in AGENTS and name != entry.id:
-        raise BadAgentError(f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}")
-    if entry.id not in AGENTS and name in AGENTS:
+    if entry.id in AGENTS and name.partition(":")[0] != entry.id:
+        raise BadAgentError(
+            f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}, or begin it with "
+            f"'{entry.id}:'"
+        )
+    if entry.id not in AGENTS and control_kind_of_name(name) is not None:
         raise BadAgentError(f"{entry.id}: its name is {name!r}, which is that of a control agent; give it another")
 
 

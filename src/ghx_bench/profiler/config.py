@@ -192,7 +192,7 @@ class Output(Section):
 class ProfileConfig(Section):
     """What a run is to do. Flags override the file, the file overrides the defaults."""
 
-    agents: tuple[AgentEntry, ...] = Field(
+    agents: Annotated[tuple[AgentEntry, ...], SetBy("--agent")] = Field(
         default=(), description="The agents to compare, by name; unless given, all there are."
     )
     modes: Annotated[tuple[Name, ...], Field(min_length=1), Distinct, SetBy("--mode")] = Field(

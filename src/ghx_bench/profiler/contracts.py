@@ -25,7 +25,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol
+from typing import Generic, Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -42,6 +42,7 @@ from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 __all__ = [
     "Analyzer",
     "Collector",
+    "ControlKind",
     "Executor",
     "Judge",
     "Lifecycle",
@@ -97,11 +98,16 @@ class Session(Protocol):
         ...
 
 
+ControlKind = Literal["solution", "nothing", "replay"]
+"""What a control agent does: a solution, which must pass; nothing, which must not; or what another agent did."""
+
+
 class SessionProvider(Protocol):
     """A kind of agent; opens sessions, which share nothing with each other.
 
-    It may also have a `version` (a text, which goes on its rows) and `is_control` (true of agents that prove the
-    scenarios, of whose rows nothing is concluded about agents). Both are read once, when the run is planned.
+    It may also have a `version` (a text, which goes on its rows) and a `control_kind` (of agents that prove the
+    scenarios, and of whose rows nothing is concluded about agents: `"solution"` does what must pass, `"nothing"` what
+    must not, `"replay"` what another agent did). Both are read once, when the run is planned.
     """
 
     @property

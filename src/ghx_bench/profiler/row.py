@@ -42,6 +42,7 @@ class ProfileRow(ForeignModel):
     """One iteration of one cell. Keys after `extensions` are newer than the oldest files and absent there.
 
     Every number stands on a row once: `metrics` holds only those that no other key has. What is not known is null.
+    What a row knows is asked of one of the newest version: rows that are read are such, others are `upgraded()` first.
     """
 
     run_id: str
@@ -90,10 +91,15 @@ class ProfileRow(ForeignModel):
     version: Annotated[Count | None, OMITTABLE] = None
 
     @property
+    def agent_name(self) -> str:
+        """The agent that the row is of: older rows know it as `provider` alone."""
+        return self.provider if self.agent is None else self.agent
+
+    @property
     def cell(self) -> Cell:
         """The cell this row belongs to."""
         return Cell(
-            agent=self.provider if self.agent is None else self.agent,
+            agent=self.agent_name,
             model=self.model,
             mode=self.mode,
             scenario_id=self.scenario_id,
@@ -101,21 +107,14 @@ class ProfileRow(ForeignModel):
         )
 
     @property
-    def known_cause(self) -> Cause | None:
-        """Who stopped the cell: as recorded or, in older files without causes, as far as its end tells."""
-        return self.upgraded().cause
-
-    @property
     def was_measured(self) -> bool:
         """Whether the agent was found right or wrong, rather than not found out about."""
-        cause = self.known_cause
-        return self.error is None or (cause is not None and cause.is_the_agents_own)
+        return self.error is None or (self.cause is not None and self.cause.is_the_agents_own)
 
     @property
     def known_metrics(self) -> Mapping[str, Number]:
         """Every number of this row that is known, by metric name."""
-        row = self.upgraded()
-        told = {**_derived_metrics(row), **row.metrics}
+        told = {**_derived_metrics(self), **self.metrics}
         return {name: value for name, value in told.items() if value is not None}
 
     def upgraded(self) -> "ProfileRow":

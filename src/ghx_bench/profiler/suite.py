@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, cast
+from typing import Any, Generic, cast, get_args
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -15,7 +15,7 @@ from ghx_bench._base.clock import timestamp
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.config import ProfileConfig
-from ghx_bench.profiler.contracts import Executor, ModeResolver, SessionProvider
+from ghx_bench.profiler.contracts import ControlKind, Executor, ModeResolver, SessionProvider
 from ghx_bench.profiler.errors import BadMatrixError, NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
@@ -247,8 +247,17 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
 
 def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
     version: object = getattr(provider, "version", None)
-    is_control = bool(getattr(provider, "is_control", False))
-    return AgentRecord(name=name, version=None if version is None else str(version), is_control=is_control)
+    kind: object = getattr(provider, "control_kind", None)
+    if kind not in (None, *get_args(ControlKind)):
+        raise BadMatrixError(
+            f"agent {name!r}: its control_kind is {kind!r}; leave it out, or use one of "
+            f"{', '.join(get_args(ControlKind))}"
+        )
+    return AgentRecord(
+        name=name,
+        version=None if version is None else str(version),
+        control_kind=cast("ControlKind | None", kind),
+    )
 
 
 def _fingerprint(mode: Mode) -> str:

@@ -12,9 +12,10 @@ from report_runs import a_row, write_run
 from ghx_bench.eval.cli.measuring import show
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.data.controls import CONTROLS, ControlTally, alarms
+from ghx_bench.profiler.reports.data.controls import ControlTally, alarms
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.store.record import NAMED_CONTROLS, control_kind_of_name
 from ghx_bench.profiler.suite import SuiteResult
 
 pytestmark = pytest.mark.slow
@@ -129,9 +130,7 @@ def test_the_end_of_a_run_is_quiet_where_nothing_speaks_against_it(
 
 
 FATES = st.sampled_from([{}, WRONG, UNMEASURED])
-CELLS = st.tuples(
-    st.sampled_from([*sorted(CONTROLS), "opencode"]), st.sampled_from("xyz"), st.sampled_from("ab"), FATES
-)
+CELLS = st.tuples(st.sampled_from([*NAMED_CONTROLS, "opencode"]), st.sampled_from("xyz"), st.sampled_from("ab"), FATES)
 
 
 @given(st.lists(CELLS, max_size=12))
@@ -140,7 +139,9 @@ def test_either_something_is_proven_of_a_control_or_something_is_objected(cells:
     for agent, scenario, mode, fate in cells:
         rows.append(a_row(mode, scenario, len(rows), provider=agent, **fate))
     for row in rows:
-        tally.add(row, Arm(mode=row.mode))
+        kind = control_kind_of_name(row.agent_name)
+        if kind is not None:
+            tally.add(row, Arm(mode=row.mode), kind)
 
     unsolved = {(row.scenario_id, row.mode) for row in rows if row.provider == "reference" and row.success is not True}
     free = {(row.scenario_id, row.mode) for row in rows if row.provider == "nop" and row.success is True}

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.profiler.cell import Arm
@@ -10,6 +11,7 @@ from ghx_bench.profiler.reports.data.mode_glance import glance_at
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run, open_sources
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store import rows as rows_module
 
 
 def test_reading_writes_nothing_and_shows_every_row_to_its_watchers(tmp_path: Path) -> None:
@@ -64,3 +66,21 @@ def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path:
         "latency_wall_ms": {"p50": 25, "n": 2},
         "api_calls": {"p50": None, "n": 0},
     }
+
+
+def test_files_of_rows_with_common_modes_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[bytes] = []
+    parse = rows_module.parse_row
+    files = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+    for day, file in enumerate(files, start=1):
+        rows = (a_row(runId=file.stem, iteration=each, startedAt=f"2026-03-0{day}T16:00:00Z") for each in range(4))
+        file.write_bytes(b"".join(row.to_bytes() + b"\n" for row in rows))
+    sources = open_sources([], files[::-1])
+    monkeypatch.setattr(rows_module, "parse_row", lambda line: (parsed.append(line), parse(line))[1])
+
+    read = read_sources(sources)
+
+    assert len(parsed) == 8
+    assert read.arrangement.is_before_and_after
+    assert [identity.source for identity in read.columns.identities] == ["before"] * 4 + ["after"] * 4
+    assert [str(arm) for arm in read.columns.observations.arm.known] == ["ghx @ after", "ghx @ before"]

@@ -112,6 +112,7 @@ def test_one_case_that_a_run_lacks_is_missing_although_its_scenario_is_there(tmp
             "scenario": "scenario-001",
             "mode": "ghx",
             "model": "vendor/model-1",
+            "agent": "opencode",
             "expected": 4,
             "found": 1,
             "comparedWith": "other runs",

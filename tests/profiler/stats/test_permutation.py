@@ -9,7 +9,7 @@ from scipy import stats as reference
 from ghx_bench.profiler.stats import permutation_test
 from ghx_bench.profiler.stats.arrays import FloatArray, generator, stable_hash
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.pairs import Block, PairedSample
+from ghx_bench.profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_bench.profiler.stats.permutation import PermutationCurve, permutation_curve
 
 values = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=3)
@@ -19,7 +19,7 @@ blocks = st.lists(st.tuples(values, values), min_size=1, max_size=3)
 def sample_of(pairs: list[tuple[list[float], list[float]]]) -> PairedSample:
     return PairedSample(
         blocks=tuple(
-            Block(scenario=f"s{number}", model="model", a=np.sort(np.array(a)), b=np.sort(np.array(b)))
+            PairedBlock(scenario=f"s{number}", model="model", a=np.sort(np.array(a)), b=np.sort(np.array(b)))
             for number, (a, b) in enumerate(pairs)
         ),
         scale="raw",
@@ -96,7 +96,8 @@ def test_where_a_scenario_lacks_a_model_the_p_value_belongs_to_the_estimate_that
         ("two", "x", [8.0, 1.0], [2.0, 6.0], 1 / 2),
     ]
     sample = PairedSample(
-        blocks=tuple(Block(scenario=s, model=m, a=np.sort(a), b=np.sort(b)) for s, m, a, b, _ in tried), scale="raw"
+        blocks=tuple(PairedBlock(scenario=s, model=m, a=np.sort(a), b=np.sort(b)) for s, m, a, b, _ in tried),
+        scale="raw",
     )
     observed = sum(weight * float(np.mean(b) - np.mean(a)) for _, _, a, b, weight in tried)
     ways = [
@@ -127,7 +128,7 @@ def test_the_interval_excludes_a_difference_exactly_if_its_p_is_at_most_alpha(
 
 @given(blocks)
 def test_swapping_the_sides_mirrors_the_curve(pairs: list[tuple[list[float], list[float]]]) -> None:
-    curve, swapped = curve_of(pairs), curve_of([(b, a) for a, b in pairs]).mirrored()
+    curve, swapped = curve_of(pairs), curve_of([(b, a) for a, b in pairs]).mirror()
 
     assert swapped.estimate == curve.estimate
     assert swapped.p() == pytest.approx(curve.p())

@@ -81,7 +81,8 @@ class EvaluationFlags:
     """An agent: one that `ghx-bench list agents` names, or a class of your own, as in ./my_agent.py:MyAgent; repeat for
     several."""
     replay: str | None = None
-    """The directory of a run whose sessions are made again; the agent is then `replay`."""
+    """The directory of a run whose sessions are made again by the agent `replay`; --agent then chooses agents of that
+    run."""
     scenario_dir: list[Path] | None = None
     """A folder with scenarios of your own; repeat for several."""
     target: Literal["twin", "github"] | None = None

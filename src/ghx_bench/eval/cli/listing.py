@@ -117,7 +117,7 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     from ghx_bench.eval.project.user_agents import installed_agents
 
     chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
-    known = {name: (agent.description, agent.is_control) for name, agent in AGENTS.items()}
+    known = {name: (agent.description, hasattr(agent.provider, "control_kind")) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
     own = {each: ("an agent of your own", False) for each in chosen if is_reference(each)}
     entries: list[Entry] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -59,8 +59,8 @@ def plan(
     alpha
         The chance of a false alarm.
     comparisons
-        How many comparisons will be adjusted together. Unless given, as many as a report has: pairs of modes (those of
-        the pilot, or one) times primary metrics.
+        How many comparisons will be adjusted together. Unless given, as many as a report has: pairs that differ in
+        their mode or in their agent (those of the pilot, or one) times primary metrics.
     within_cv
         Assumed without a pilot: how repetitions of one scenario vary, as a share of their mean (0.3 unless given).
     between_sd
@@ -180,7 +180,7 @@ def _show_plan(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Noise:
-    """The noise to plan for, where it comes from in words, and how many pairs of modes a report would compare."""
+    """The noise to plan for, where it comes from in words, and how many pairs of arms a report would compare."""
 
     components: VarianceComponents
     basis: str
@@ -188,18 +188,25 @@ class _Noise:
 
 
 def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _Noise:
-    """Return the noise of a pilot, and between which modes."""
-    from ghx_bench.profiler.reports.data.columns import read_columns
-    from ghx_bench.profiler.stats.comparison import all_pairs
+    """Return the noise of a pilot, and between which modes: over all its agents but controls, if it has any other."""
+    from ghx_bench.profiler.cell import Arm
+    from ghx_bench.profiler.reports.data.reading import read_sources
+    from ghx_bench.profiler.stats.comparison import comparable_pairs
     from ghx_bench.profiler.stats.noise import pilot_components
+    from ghx_bench.profiler.stats.observations import factor
 
-    observations = read_columns((source.label, row) for source in sources for row in source.rows()).observations
+    read = read_sources(sources, with_findings=False)
+    seen = read.columns.observations
+    arms = {arm for arm in seen.arm.known if arm not in read.tally.controls.arms} or set(seen.arm.known)
+    of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in seen.arm.each()]
+    observations = replace(seen, arm=factor(of_row))
     a, b = _pair(wish, observations)
     if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
         raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
     _check_metric(wish.metric, observations.metric_names)
     components = pilot_components(observations, a, b, wish.metric, target=target)
-    pairs = len(all_pairs(observations.arm.known))
+    # The run that is planned is one run, however many the pilot is.
+    pairs = max(1, len(comparable_pairs(tuple({replace(arm, run=None) for arm in arms}))))
     return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
@@ -245,7 +252,7 @@ def _pair(wish: _Wish, observations: Observations) -> tuple[str, str]:
     """Return the two modes to compare, the later one first."""
     from ghx_bench.profiler.stats.comparison import default_order
 
-    known = tuple(map(str, default_order(observations.arm.known)))
+    known = tuple(str(arm) for arm in default_order(observations.arm.known) if arm.agent is None)
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
     if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")

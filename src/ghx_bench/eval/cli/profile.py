@@ -35,6 +35,7 @@ def profile(
     /,
     *,
     config: Path | None = None,
+    agent: list[str] | None = None,
     measuring: MeasuringFlags = _AS_CONFIGURED,
     log_json: LogFile = None,
     dry_run: Switch = False,
@@ -54,6 +55,8 @@ def profile(
         A Python file, or `module:name`, or `file.py:name`, with a `Profile` in it (called `profile` unless named).
     config
         A YAML file with the run's settings; the flags below override it.
+    agent
+        An agent of the profile, by its name; repeat for several. All of them unless given.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
     dry_run
@@ -80,7 +83,7 @@ def profile(
         found = load_profile(file)
         settings = _settings(config, found) if resume is None else settings_of_profile(record_of(resume), resume, found)
         try:
-            settings = settings.override(results_dir=results_dir, warmup=warmup, **asdict(measuring))
+            settings = settings.override(results_dir=results_dir, warmup=warmup, agent=agent, **asdict(measuring))
         except FlagError as error:
             # The former names of flags are those of fields.
             raise FlagError(error.flag.replace("results_dir", "--results-dir"), error.reason) from None

@@ -142,11 +142,10 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
         numbers = {"cells": matrix.total, "repetitions": matrix.repetitions}
         print(json.dumps({**numbers, **lists, "repo": repo, "config": config.model_dump(mode="json")}))
         return 0
-    agents = config.chosen_agents
-    which = "agent" if len(agents) == 1 else "agents"
+    which = "agent" if len(matrix.agents) == 1 else "agents"
     print(
         f"{plural(matrix.total, 'cell')}, up to {config.execution.max_concurrency} at a time, {matrix.order}, "
-        f"on {config.target} with the {which} {', '.join(each.name or each.id for each in agents)}:"
+        f"on {config.target} with the {which} {', '.join(matrix.agents)}:"
     )
     facts = {name: ", ".join(each) or "none" for name, each in lists.items()}
     for name, fact in {**({"writes to": repo} if repo else {}), **facts, "repetitions": matrix.repetitions}.items():

@@ -17,7 +17,6 @@ from pydantic import (
     model_validator,
 )
 
-from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
@@ -193,7 +192,8 @@ class EvalConfig(ProfileConfig):
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
 
-        An agent that the file has is taken with its options, by its name or its id.
+        An agent that the file has is taken with its options, by its name or its id. Beside `replay`, agents other than
+        the replaying one are those of the run that is replayed.
         """
         agent, replay = changes.pop("agent", None), changes.pop("replay", None)
         names = [agent] if isinstance(agent, str) else list(cast("Sequence[str]", agent or ()))
@@ -206,14 +206,7 @@ class EvalConfig(ProfileConfig):
             known = [each for each in self.chosen_agents if name in {each.name, each.id}]
             chosen += known or [AgentEntry.model_construct(id=name)]
         if replay is not None:
-            if REPLAY not in names:
-                others = ", ".join(names)
-                raise FlagError("--replay", f"goes with the agent {REPLAY}, not with {others}; leave out either")
-            run = {"run": cast("JsonValue", replay)}
-            chosen = [
-                each.model_copy(update={"options": {**each.options, **run}}) if each.id == REPLAY else each
-                for each in chosen
-            ]
+            chosen = _replay(cast("JsonValue", replay), names, chosen)
         if tuple(chosen) == self.chosen_agents:
             return super().override(**changes)
         # Set before it is dumped: the dump of several agents has no provider, which would be in the way of these.
@@ -248,6 +241,20 @@ class EvalConfig(ProfileConfig):
         else:
             changes["fixtures"] = self.fixtures.model_copy(update=fixtures)
         return self.model_copy(update=changes)
+
+
+def _replay(run: JsonValue, names: Sequence[str], chosen: Sequence[AgentEntry]) -> list[AgentEntry]:
+    """Return agents with the run that is replayed: the replaying one or, if it is not named, one for each name."""
+    if REPLAY in names:
+        return [
+            each.model_copy(update={"options": {**each.options, "run": run}}) if each.id == REPLAY else each
+            for each in chosen
+        ]
+    several = len(names) > 1
+    return [
+        AgentEntry(id=REPLAY, name=f"{REPLAY}:{name}" if several else None, options={"run": run, "agent": name})
+        for name in names
+    ]
 
 
 def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:

@@ -10,7 +10,9 @@ from pydantic import AfterValidator, Field, JsonValue, Strict
 
 from ghx_bench._base.problems import did_you_mean, shortened
 from ghx_bench.documents import RefusedError
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.record import RunRecord
 
 WRONG, RIGHT = "wrong", "right"
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
@@ -39,7 +41,7 @@ Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateResult:
     """Whether a run got through a gate, and what stopped it if not."""
 
     gate: str
@@ -60,25 +62,36 @@ class Verdict:
 
 @dataclass(slots=True)
 class GateTally:
-    """The measured cells of a run that were wrong, or right; what could not be measured is neither."""
+    """The measured cells of a run that were wrong, or right; what could not be measured is neither.
 
+    With several `agents`, cells and modes are named with theirs, and rows of any other agent are not counted.
+    """
+
+    agents: tuple[str, ...] = ()
     measured: int = 0
     cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
-    by_mode: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+    by_arm: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
+
+    @classmethod
+    def of(cls, record: RunRecord) -> "GateTally":
+        """Return a tally for a run: of its agents under test, or of its controls if it has no other agents."""
+        names = tuple(agent.name for agent in record.agents)
+        return cls(tuple(name for name in names if name not in record.control_agents) or names)
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        if not row.was_measured:
+        if not row.was_measured or (self.agents and row.agent_name not in self.agents):
             return
-        success = row.success is True
+        success, agent = row.success is True, row.agent_name if len(self.agents) > 1 else None
         self.measured += 1
-        self.cells[success].append(f"{row.mode}/{row.scenario_id}/{row.iteration}")
-        self.by_mode.setdefault(row.mode, []).append(success)
+        cell = f"{row.mode}/{row.scenario_id}/{row.iteration}"
+        self.cells[success].append(f"{agent}/{cell}" if agent else cell)
+        self.by_arm.setdefault(str(Arm(mode=row.mode, agent=agent)), []).append(success)
 
 
-def judge(gates: Sequence[str], tally: GateTally) -> tuple[Verdict, ...]:
+def judge(gates: Sequence[str], tally: GateTally) -> tuple[GateResult, ...]:
     """Hold the measured cells of a run against gates."""
-    return tuple(Verdict(gate=gate, reason=_reason(gate, tally)) for gate in gates)
+    return tuple(GateResult(gate=gate, reason=_reason(gate, tally)) for gate in gates)
 
 
 def _reason(gate: str, tally: GateTally) -> str | None:
@@ -86,7 +99,7 @@ def _reason(gate: str, tally: GateTally) -> str | None:
     if (least := _least(gate)) is not None:
         below = [
             f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
-            for mode, results in tally.by_mode.items()
+            for mode, results in tally.by_arm.items()
             if (share := Fraction(sum(results), len(results))) < least
         ]
         return "; ".join(below) or None

@@ -64,7 +64,7 @@ def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> 
             raise BadAgentError(f"{place}: is a {type(found).__name__}, neither an agent nor a class of one")
         found = _construct(found, place, options)
     elif options:
-        reason = "is made already and takes no provider.options; name its class, or leave them out"
+        reason = "is made already and takes no options; name its class, or leave them out"
         raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
     return _require_agent(found, place)
 
@@ -74,7 +74,7 @@ def _construct(make: Callable[..., object], place: str, options: Mapping[str, Js
         return make(**options)
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own constructor.
-        given = f" with provider.options {listed(options)}" if options else " without provider.options"
+        given = f" with options {listed(options)}" if options else " without options"
         # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
         _ours, *theirs = traceback.extract_tb(error.__traceback__)
         where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
@@ -90,8 +90,8 @@ def _require_agent(found: object, place: str) -> SessionProvider:
     return cast("SessionProvider", found)
 
 
-RUN = "run"
-"""The key of `provider.options` that names the run whose sessions are made again."""
+RUN, AGENT = "run", "agent"
+"""The options of the replaying agent: the run whose sessions are made again, and whose of them where it has several."""
 
 
 def replayed_run(choice: AgentEntry) -> Path | None:
@@ -100,21 +100,38 @@ def replayed_run(choice: AgentEntry) -> Path | None:
     return Path(named) if choice.id == ReplayProvider.name and isinstance(named, str) else None
 
 
+def split_replay(entry: AgentEntry) -> tuple[AgentEntry, ...]:
+    """Return an entry of the replaying agent as one for each agent of the run that it replays; any other as it is."""
+    if entry.id != ReplayProvider.name or AGENT in entry.options:
+        return (entry,)
+    _, agents = _open_recorded_run(entry.options)
+    if len(agents) == 1:
+        return (entry,)
+    return tuple(
+        AgentEntry(id=entry.id, name=f"{entry.name or entry.id}:{agent}", options={**entry.options, AGENT: agent})
+        for agent in agents
+    )
+
+
 def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionTrace | None]:
     """Return how the replaying agent finds the session of a cell: the same cell of another run."""
+    directory, agents = _open_recorded_run(options)
+    agent = options.get(AGENT, agents[0] if len(agents) == 1 else None)
+    if not isinstance(agent, str) or agent not in agents:
+        what = "has several agents" if agent is None else f"has no agent {agent!r}"
+        raise InputError(f"replay: {directory.path} {what}; name one of {', '.join(agents)} with its option `{AGENT}`")
+    return lambda cell: recorded_session(directory, replace(cell, agent=agent))
+
+
+def _open_recorded_run(options: Mapping[str, JsonValue]) -> tuple[RunDirectory, tuple[str, ...]]:
+    """Return the run that is to be replayed, and its agents."""
     named = options.get(RUN)
     if not isinstance(named, str):
-        raise InputError(f"provider.options.{RUN}: name the run whose sessions are to be replayed, as --replay does")
+        raise InputError(f"replay: name the run whose sessions are to be replayed, with --replay or its option `{RUN}`")
     directory = RunDirectory(Path(named))
     if not directory.record.is_file():
-        raise InputError(f"provider.options.{RUN}: {named} is not the folder of a run")
-
-    agents = [agent.name for agent in read_record(directory.record).agents]
-    if len(agents) > 1:
-        raise InputError(
-            f"provider.options.{RUN}: {named} has several agents ({', '.join(agents)}); replay a run of one"
-        )
-    return lambda cell: recorded_session(directory, replace(cell, agent=agents[0]))
+        raise InputError(f"replay: {named} is not the folder of a run")
+    return directory, tuple(agent.name for agent in read_record(directory.record).agents)
 
 
 def recorded_session(directory: RunDirectory, cell: Cell) -> SessionTrace | None:

@@ -114,7 +114,7 @@ def _write_atif(source: Source, directory: Path) -> Exported:
             case Problem() as problem:
                 problems.append(problem)
             case trace:
-                agent = AgentInfo(name=row.provider, model=row.model)
+                agent = AgentInfo(name=row.agent_name, model=row.model)
                 document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
                 write_file(_atif_path(directory, row), _bytes(document))
                 written += 1

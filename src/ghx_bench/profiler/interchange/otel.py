@@ -98,6 +98,7 @@ def _around(windows: Sequence[Window], whole: Window) -> Window:
 
 
 def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
+    row = row.upgraded()
     facts: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.workflow.name": row.scenario_id,
@@ -108,9 +109,9 @@ def _workflow(row: ProfileRow, place: _Place, window: Window) -> JsonObject:
         "ghx_bench.iteration": row.iteration,
         "ghx_bench.success": row.success,
         "ghx_bench.completion_reason": row.completion_reason,
-        "ghx_bench.cost.usd": _float(row.upgraded().cost.total_usd),
+        "ghx_bench.cost.usd": _float(row.cost.total_usd),
     }
-    failure = None if row.error is None else str(row.known_cause or row.error_code or "_OTHER")
+    failure = None if row.error is None else str(row.cause or row.error_code or "_OTHER")
     return _span(
         f"invoke_workflow {row.scenario_id}",
         place,
@@ -138,7 +139,7 @@ def _agent(row: ProfileRow, trace: SessionTrace, place: _Place, window: Window) 
     facts: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": _provider(row),
-        "gen_ai.agent.name": row.provider,
+        "gen_ai.agent.name": row.agent_name,
         "gen_ai.request.model": _model(row),
         "gen_ai.conversation.id": trace.session_id or None,
         "gen_ai.usage.input_tokens": prompt_tokens(usage),
@@ -152,7 +153,7 @@ def _agent(row: ProfileRow, trace: SessionTrace, place: _Place, window: Window) 
         for event in trace.events
         if isinstance(event, ErrorEvent)
     ]
-    return _span(f"invoke_agent {row.provider}", place, window, facts, events=troubles)
+    return _span(f"invoke_agent {row.agent_name}", place, window, facts, events=troubles)
 
 
 def _turn(row: ProfileRow, turn: Turn, agent: _Place, window: Window, *, prefix: str) -> Iterator[JsonObject]:

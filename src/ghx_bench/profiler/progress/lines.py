@@ -7,7 +7,7 @@ from typing import Self, TextIO
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.events import CellFinished, CellRetried, Event, RunFinished, RunStarted
-from ghx_bench.profiler.progress.run_progress import Tally
+from ghx_bench.profiler.progress.run_progress import RunProgress
 from ghx_bench.profiler.progress.status_text import clock_time, one_line, spend, verdict
 from ghx_bench.profiler.row import ProfileRow
 
@@ -24,8 +24,8 @@ class LineLog:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._tally = Tally()
-        self._columns = Columns()
+        self._progress = RunProgress()
+        self._widths = NameWidths()
 
     def __enter__(self) -> Self:
         return self
@@ -37,9 +37,9 @@ class LineLog:
 
     def __call__(self, event: Event) -> None:
         """Write the line of this event, if it has one."""
-        self._tally = self._tally.after(event)
+        self._progress = self._progress.after(event)
         if isinstance(event, RunStarted):
-            self._columns = Columns.of(event.matrix)
+            self._widths = NameWidths.of(event.matrix)
         line = self._line_of(event)
         if line is not None:
             # In one piece, and with a mark for what the stream's encoding does not have.
@@ -53,18 +53,18 @@ class LineLog:
                 return _started_line(event)
             case CellRetried():
                 pause = f"again in {event.pause_s:.0f} s" if event.pause_s else "again"
-                where = self._columns.describe(event.cell)
-                return f"{_place(self._tally)} try{event.attempt} {where}  {pause}: {one_line(event.error)}"
+                where = self._widths.describe(event.cell)
+                return f"{_place(self._progress)} try{event.attempt} {where}  {pause}: {one_line(event.error)}"
             case CellFinished():
-                return finished_line(event, self._tally, self._columns)
+                return finished_line(event, self._progress, self._widths)
             case RunFinished():
-                return ended_line(event, self._tally)
+                return ended_line(event, self._progress)
             case _:
                 return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class NameWidths:
     """How wide the names of a matrix are, so that lines stand in columns; those of which there is one are left out."""
 
     mode: int = 0
@@ -73,7 +73,7 @@ class Columns:
     agent: int | None = None
 
     @classmethod
-    def of(cls, matrix: Matrix) -> "Columns":
+    def of(cls, matrix: Matrix) -> "NameWidths":
         """Measure the names."""
         return cls(
             mode=_widest(matrix.modes),
@@ -91,11 +91,11 @@ class Columns:
         return "  ".join((*names, f"#{cell.iteration}"))
 
 
-def finished_line(event: CellFinished, tally: Tally, columns: Columns) -> str:
+def finished_line(event: CellFinished, progress: RunProgress, widths: NameWidths) -> str:
     """Return how a cell went, in a line: verdict, name, time, tokens, and the reason if something was amiss."""
     row = event.row
-    what = "  ".join(filter(None, (columns.describe(event.cell), *spend(row), _reason(row))))
-    return f"{_place(tally)} {verdict(row.success):<5} {what}"
+    what = "  ".join(filter(None, (widths.describe(event.cell), *spend(row), _reason(row))))
+    return f"{_place(progress)} {verdict(row.success):<5} {what}"
 
 
 def _reason(row: ProfileRow) -> str:
@@ -105,9 +105,9 @@ def _reason(row: ProfileRow) -> str:
     return one_line(f"not met: {unmet}") if unmet else ""
 
 
-def ended_line(event: RunFinished, tally: Tally) -> str:
+def ended_line(event: RunFinished, progress: RunProgress) -> str:
     """Return how the run went, in a line."""
-    took = clock_time(tally.elapsed_s(event.at))
+    took = clock_time(progress.elapsed_s(event.at))
     counts = f"{plural(event.measured, 'cell')} measured, {event.failed:,} not measured"
     return f"run {one_line(event.status)} after {took}: {counts}: {one_line(str(event.directory))}"
 
@@ -121,8 +121,8 @@ def _started_line(event: RunStarted) -> str:
     )
 
 
-def _place(tally: Tally) -> str:
-    return f"[{tally.done:>{len(str(tally.total))}}/{tally.total}]"
+def _place(progress: RunProgress) -> str:
+    return f"[{progress.done:>{len(str(progress.total))}}/{progress.total}]"
 
 
 def _widest(names: tuple[str, ...]) -> int:

@@ -14,8 +14,8 @@ from rich.text import Text
 from ghx_bench._base.clock import Clock
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.events import CellFinished, Event, RunFinished, RunStarted
-from ghx_bench.profiler.progress.lines import Columns, ended_line, finished_line
-from ghx_bench.profiler.progress.run_progress import Tally, Verdicts
+from ghx_bench.profiler.progress.lines import NameWidths, ended_line, finished_line
+from ghx_bench.profiler.progress.run_progress import CellCounts, RunProgress
 from ghx_bench.profiler.progress.status_text import clock_time, one_line, rate, rough_time
 
 _T = TypeVar("_T")
@@ -24,22 +24,22 @@ _WIDEST_NAME = 40
 _GAP = "  "
 
 
-def draw(tally: Tally, now: datetime, *, width: int, height: int) -> list[Text]:
-    """Draw a tally in at most `height` lines of at most `width` columns.
+def draw(progress: RunProgress, now: datetime, *, width: int, height: int) -> list[Text]:
+    """Draw how far a run is in at most `height` lines of at most `width` columns.
 
     The bar, the counts and the times come first; modes and running cells share what is left, and what finds no place
     is counted.
     """
-    lines = [_bar(tally, width), _counts(tally, width), _times(tally, now), _title(tally)][:height]
+    lines = [_bar(progress, width), _counts(progress, width), _times(progress, now), _title(progress)][:height]
     room = height - len(lines)
-    name_width = min(max(map(len, tally.by_mode), default=0), max(width // 2, 1), _WIDEST_NAME)
+    name_width = min(max(map(len, progress.by_arm), default=0), max(width // 2, 1), _WIDEST_NAME)
     # Running cells come and go: they take what the modes leave, but up to half if these leave less.
-    for_modes = max(room - len(tally.running), (room + 1) // 2)
-    modes, more_modes = _fit(list(tally.by_mode.items()), for_modes, "more modes")
-    lines += [*(_mode(name, verdicts, name_width) for name, verdicts in modes), *more_modes]
-    running, more_running = _fit(list(tally.running.items()), height - len(lines), "more running")
+    for_modes = max(room - len(progress.running), (room + 1) // 2)
+    modes, more_modes = _fit(list(progress.by_arm.items()), for_modes, "more modes")
+    lines += [*(_mode(name, counts, name_width) for name, counts in modes), *more_modes]
+    running, more_running = _fit(list(progress.running.items()), height - len(lines), "more running")
     lines += [
-        *(_running(cell, now, began, several_agents=len(tally.agents) > 1) for cell, began in running),
+        *(_running(cell, now, began, several_agents=len(progress.agents) > 1) for cell, began in running),
         *more_running,
     ]
     for line in lines:
@@ -47,30 +47,30 @@ def draw(tally: Tally, now: datetime, *, width: int, height: int) -> list[Text]:
     return lines
 
 
-def _bar(tally: Tally, width: int) -> Text:
-    label = f" {tally.done}/{tally.total}"
+def _bar(progress: RunProgress, width: int) -> Text:
+    label = f" {progress.done}/{progress.total}"
     room = max(width - len(label), 0)
-    full = room * tally.done // tally.total if tally.total else 0
+    full = room * progress.done // progress.total if progress.total else 0
     return Text.assemble(("━" * full, "green"), ("─" * (room - full), "dim"), label)
 
 
-def _counts(tally: Tally, width: int) -> Text:
-    verdicts = tally.verdicts
+def _counts(progress: RunProgress, width: int) -> Text:
+    found = progress.counts
     counts = [
-        (f"{verdicts.ok} ok", "green"),
-        (f"{verdicts.wrong} wrong", "yellow" if verdicts.wrong else "dim"),
-        (f"{verdicts.failed} not measured", "red" if verdicts.failed else "dim"),
-        (f"{len(tally.running)} running", ""),
+        (f"{found.ok} ok", "green"),
+        (f"{found.wrong} wrong", "yellow" if found.wrong else "dim"),
+        (f"{found.failed} not measured", "red" if found.failed else "dim"),
+        (f"{len(progress.running)} running", ""),
     ]
-    if tally.retries:
-        counts.append((f"{tally.retries} retries" if tally.retries > 1 else "1 retry", "yellow"))
+    if progress.retries:
+        counts.append((f"{progress.retries} retries" if progress.retries > 1 else "1 retry", "yellow"))
     gap = _GAP if len(_GAP.join(words for words, _ in counts)) <= width else " "
     return Text(gap).join(Text(words, style=style) for words, style in counts)
 
 
-def _times(tally: Tally, now: datetime) -> Text:
-    parts = [clock_time(tally.elapsed_s(now))]
-    per_second, rest_s = tally.rate_per_s(now), tally.rest_s(now)
+def _times(progress: RunProgress, now: datetime) -> Text:
+    parts = [clock_time(progress.elapsed_s(now))]
+    per_second, rest_s = progress.rate_per_s(now), progress.rest_s(now)
     if rest_s is not None:
         parts.append(f"about {rough_time(rest_s)} left" if rest_s else "any moment now")
     if per_second is not None:
@@ -78,20 +78,22 @@ def _times(tally: Tally, now: datetime) -> Text:
     return Text(_GAP.join(parts))
 
 
-def _title(tally: Tally) -> Text:
-    state = tally.status
-    if tally.warming_up is not None:
-        state = f"warming up {tally.warming_up.mode}"
-        if len(tally.agents) > 1:
-            state += f" with {tally.warming_up.agent}"
-    return Text(_GAP.join(filter(None, map(one_line, (state, tally.run_id, ", ".join(tally.agents))))), style="dim")
+def _title(progress: RunProgress) -> Text:
+    state = progress.status
+    if progress.warming_up is not None:
+        state = f"warming up {progress.warming_up.mode}"
+        if len(progress.agents) > 1:
+            state += f" with {progress.warming_up.agent}"
+    return Text(
+        _GAP.join(filter(None, map(one_line, (state, progress.run_id, ", ".join(progress.agents))))), style="dim"
+    )
 
 
-def _mode(name: str, verdicts: Verdicts, name_width: int) -> Text:
-    share = f"{verdicts.ok / verdicts.scored:4.0%}" if verdicts.scored else "   -"
-    line = Text(f"{_shorten(name, name_width)}{_GAP}{share}{_GAP}{verdicts.ok}/{verdicts.scored}")
-    if verdicts.failed:
-        line.append(f"{_GAP}{verdicts.failed} not measured", style="red")
+def _mode(name: str, counts: CellCounts, name_width: int) -> Text:
+    share = f"{counts.ok / counts.scored:4.0%}" if counts.scored else "   -"
+    line = Text(f"{_shorten(name, name_width)}{_GAP}{share}{_GAP}{counts.ok}/{counts.scored}")
+    if counts.failed:
+        line.append(f"{_GAP}{counts.failed} not measured", style="red")
     return line
 
 
@@ -132,8 +134,8 @@ class LiveDisplay:
 
     def __init__(self, stream: TextIO, *, environment: Mapping[str, str], clock: Clock) -> None:
         self._clock = clock
-        self._tally = Tally()
-        self._columns = Columns()
+        self._progress = RunProgress()
+        self._widths = NameWidths()
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False, _environ=environment)
         self._live = Live(
             self,
@@ -156,16 +158,16 @@ class LiveDisplay:
 
     def __call__(self, event: Event) -> None:
         """Take the event into the picture."""
-        self._tally = self._tally.after(event)
+        self._progress = self._progress.after(event)
         self._live.start()
         match event:
             case RunStarted(matrix=matrix):
-                self._columns = Columns.of(matrix)
+                self._widths = NameWidths.of(matrix)
             case CellFinished(row=row) if row.success is None:
-                self._console.print(Text(finished_line(event, self._tally, self._columns), style="red"))
+                self._console.print(Text(finished_line(event, self._progress, self._widths), style="red"))
             case RunFinished():
                 self._live.stop()
-                self._console.print(Text(ended_line(event, self._tally)))
+                self._console.print(Text(ended_line(event, self._progress)))
             case _:
                 pass
 
@@ -173,7 +175,7 @@ class LiveDisplay:
         """Draw the picture as of now."""
         # One line stays free: a picture that fills the screen would scroll it with every redrawing.
         size = {"width": options.max_width, "height": max(options.size.height - 1, 1)}
-        yield from draw(self._tally, self._clock.now(), **size)
+        yield from draw(self._progress, self._clock.now(), **size)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

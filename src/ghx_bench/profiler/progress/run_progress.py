@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import product
 from typing import assert_never
 
-from ghx_bench.profiler.cell import Cell
+from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.events import (
     CanaryFinished,
     CanaryStarted,
@@ -19,7 +20,7 @@ from ghx_bench.profiler.events import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class CellCounts:
     """Finished cells by what was found out: done right, done wrong, not found out."""
 
     ok: int = 0
@@ -36,7 +37,7 @@ class Verdicts:
         """How many there are."""
         return self.ok + self.wrong + self.failed
 
-    def counting(self, success: bool | None) -> "Verdicts":
+    def count(self, success: bool | None) -> "CellCounts":
         """Return these and one more."""
         match success:
             case True:
@@ -48,11 +49,11 @@ class Verdicts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class RunProgress:
     """How far a run is after some of its events.
 
     Durations, the rate and the forecast are of this process alone; cells that an earlier part of the run measured are
-    in `done_before` only. A thread that shows a tally needs no lock: the next event makes another one.
+    in `done_before` only. A thread that shows it needs no lock: the next event makes another one.
     """
 
     run_id: str = ""
@@ -68,8 +69,9 @@ class Tally:
     status: str = ""
     warming_up: Cell | None = None
     running: Mapping[Cell, datetime] = field(default_factory=dict[Cell, datetime])
-    verdicts: Verdicts = Verdicts()
-    by_mode: Mapping[str, Verdicts] = field(default_factory=dict[str, Verdicts])
+    counts: CellCounts = CellCounts()
+    by_arm: Mapping[str, CellCounts] = field(default_factory=dict[str, CellCounts])
+    """By the name that is shown: of the mode and, where there are several, of its agent."""
     retries: int = 0
     spent_s: float = 0.0
     """How long the finished cells took, all together."""
@@ -77,7 +79,7 @@ class Tally:
     @property
     def done(self) -> int:
         """How many cells have a row."""
-        return self.done_before + self.verdicts.total
+        return self.done_before + self.counts.total
 
     def elapsed_s(self, now: datetime) -> float:
         """Return how long this process has been at it."""
@@ -87,11 +89,11 @@ class Tally:
 
     def rate_per_s(self, now: datetime) -> float | None:
         """Return how many cells were finished per second, once there are any."""
-        if self.first_cell_at is None or not self.verdicts.total:
+        if self.first_cell_at is None or not self.counts.total:
             return None
         # Not since the start of the run: the warm-up is no measure of it.
         working_s = ((self.ended_at or now) - self.first_cell_at).total_seconds()
-        return self.verdicts.total / working_s if working_s > 0 else None
+        return self.counts.total / working_s if working_s > 0 else None
 
     def rest_s(self, now: datetime) -> float | None:
         """Return how long the rest will take, `None` while that cannot be told or nothing is left."""
@@ -99,7 +101,7 @@ class Tally:
             return None
         return max((self.ends_at - now).total_seconds(), 0.0)
 
-    def after(self, event: Event) -> "Tally":
+    def after(self, event: Event) -> "RunProgress":
         """Return how far the run is after this event."""
         match event:
             case RunStarted():
@@ -112,13 +114,13 @@ class Tally:
             case CellRetried():
                 return replace(self, retries=self.retries + 1)
             case CellFinished():
-                return _with_forecast(self._counting(event), event.at)
+                return _with_forecast(self._count(event), event.at)
             case RunFinished(at=at, status=status):
                 return replace(self, ended_at=at, status=status, warming_up=None, running={})
             case _:
                 assert_never(event)
 
-    def _start(self, event: RunStarted) -> "Tally":
+    def _start(self, event: RunStarted) -> "RunProgress":
         return replace(
             self,
             run_id=event.run_id,
@@ -127,35 +129,43 @@ class Tally:
             done_before=event.done,
             max_concurrency=event.max_concurrency,
             started_at=event.at,
-            by_mode=dict.fromkeys(event.matrix.modes, Verdicts()),
+            by_arm={
+                _name_arm(agent, mode, event.matrix.agents): CellCounts()
+                for agent, mode in product(event.matrix.agents, event.matrix.modes)
+            },
         )
 
-    def _counting(self, event: CellFinished) -> "Tally":
+    def _count(self, event: CellFinished) -> "RunProgress":
         cell, success = event.cell, event.row.success
         running = {**self.running}
         began = running.pop(cell, event.at)
-        of_mode = self.by_mode.get(cell.mode, Verdicts()).counting(success)
+        arm = _name_arm(cell.agent, cell.mode, self.agents)
+        of_arm = self.by_arm.get(arm, CellCounts()).count(success)
         return replace(
             self,
             running=running,
-            verdicts=self.verdicts.counting(success),
-            by_mode={**self.by_mode, cell.mode: of_mode},
+            counts=self.counts.count(success),
+            by_arm={**self.by_arm, arm: of_arm},
             spent_s=self.spent_s + max((event.at - began).total_seconds(), 0.0),
         )
 
 
-def _with_forecast(tally: Tally, now: datetime) -> Tally:
+def _name_arm(agent: str, mode: str, agents: Sequence[str]) -> str:
+    return str(Arm(mode=mode, agent=agent if len(agents) > 1 else None))
+
+
+def _with_forecast(progress: RunProgress, now: datetime) -> RunProgress:
     rest_s = forecast_rest_s(
-        finished=tally.verdicts.total,
-        spent_s=tally.spent_s,
-        running_s=[max((now - began).total_seconds(), 0.0) for began in tally.running.values()],
-        waiting=tally.total - tally.done - len(tally.running),
-        max_concurrency=tally.max_concurrency,
+        finished=progress.counts.total,
+        spent_s=progress.spent_s,
+        running_s=[max((now - began).total_seconds(), 0.0) for began in progress.running.values()],
+        waiting=progress.total - progress.done - len(progress.running),
+        max_concurrency=progress.max_concurrency,
     )
     if rest_s is None:
-        return tally
-    before_s = None if tally.ends_at is None else (tally.ends_at - now).total_seconds()
-    return replace(tally, ends_at=now + timedelta(seconds=temper(rest_s, before_s)))
+        return progress
+    before_s = None if progress.ends_at is None else (progress.ends_at - now).total_seconds()
+    return replace(progress, ends_at=now + timedelta(seconds=temper(rest_s, before_s)))
 
 
 _ENOUGH = 2

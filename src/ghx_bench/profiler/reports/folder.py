@@ -72,14 +72,14 @@ class ReportFolder:
         try:
             if self._list is None:
                 self.path.mkdir(parents=True, exist_ok=True)
-                self._earlier = list(self._listed())
+                self._earlier = list(self._list_files())
                 # Line by line: a report that is killed has named what it wrote.
                 self._list = (self.path / LIST).open("a", encoding="utf-8", buffering=1)
             self._list.write(f"{name}\n")
         except OSError as error:
             raise unwritable(self.path, error) from error
 
-    def _listed(self) -> Iterator[str]:
+    def _list_files(self) -> Iterator[str]:
         try:
             yield from (self.path / LIST).read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:

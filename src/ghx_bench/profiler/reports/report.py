@@ -147,6 +147,8 @@ def _document(material: Material, generated_at: str) -> Document:
     labels = ", ".join(source.label for source in material.sources)
     # A mode that several runs have in common is counted once.
     modes = plural(len({arm.mode for arm in material.arms}), "mode")
+    if material.arrangement.has_several_agents:
+        modes = f"{plural(len({arm.agent for arm in material.arms}), 'agent')}, {modes}"
     runs = f" in {plural(len(material.sources), 'run')}" if material.is_before_and_after else ""
     size = (
         f"{plural(len(seen), 'row')}: {modes}{runs}, "
@@ -177,7 +179,7 @@ def _write_documents(folder: ReportFolder, document: Document, material: Materia
 
 def _session_list(material: Material) -> Document:
     table = sessions.session_table(material, below="sessions/")
-    section = Section(id="sessions", title="Pages", blocks=(table,))
+    section = Section(id="sessions", title="Pages", elements=(table,))
     size = plural(len(material.pages), "session")
     return Document(
         title="Sessions",
@@ -199,7 +201,7 @@ def _analysis(material: Material) -> Document:
         rows=lines,
         is_text=True,
     )
-    everything = Section(id="everything", title="All findings", blocks=(table,) if lines else (Paragraph(found.gap),))
+    everything = Section(id="everything", title="All findings", elements=(table,) if lines else (Paragraph(found.gap),))
     counted = ", ".join(f"{arm} {found.sessions[arm]}" for arm in material.arms)
     return Document(
         title="Analysis of sessions",

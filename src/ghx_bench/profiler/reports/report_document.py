@@ -53,7 +53,7 @@ class Link:
     path: str
 
 
-Cell = str | Link
+TableCell = str | Link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Table:
 
     caption: str
     headers: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     is_text: bool = False
     is_folded: bool = False
     """Shown only when asked for, where the medium can do that."""
@@ -91,7 +91,7 @@ class Figure:
     chart: Chart
 
 
-Block = Paragraph | Note | Caution | Quote | Table | Conclusions | Figure
+Element = Paragraph | Note | Caution | Quote | Table | Conclusions | Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Section:
 
     id: str
     title: str
-    blocks: tuple[Block, ...]
+    elements: tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,4 +120,6 @@ class Document:
     @property
     def charts(self) -> tuple[Chart, ...]:
         """The charts, in the order they appear."""
-        return tuple(block.chart for section in self.sections for block in section.blocks if isinstance(block, Figure))
+        return tuple(
+            element.chart for section in self.sections for element in section.elements if isinstance(element, Figure)
+        )

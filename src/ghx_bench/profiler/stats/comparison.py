@@ -67,7 +67,7 @@ def compare_all_modes(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[ModeComparison, ...]:
-    """Compare every pair of modes on every metric, adjusting the primary ones (Holm) apart from the others (BH).
+    """Compare pairs of modes on every metric, adjusting the primary ones (Holm) apart from the others (BH).
 
     `modes` are ordered from the reference to the newest: a later mode is A, an earlier one B. `pairs` names A and B of
     each comparison instead, where not every pair is of interest; all of them are one family. Metrics that are not
@@ -76,7 +76,7 @@ def compare_all_modes(
     observations = observe(rows)
     arms = default_order(observations.arm.known) if modes is None else [as_arm(mode) for mode in modes]
     metrics = observations.metric_names if metrics is None else metrics
-    compared = all_pairs(arms) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
+    compared = comparable_pairs(arms) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
     families: tuple[tuple[Adjustment, Sequence[str]], ...] = (
         ("holm", plan.primary),
         ("benjamini-hochberg", [metric for metric in metrics if metric not in plan.primary]),
@@ -90,9 +90,19 @@ def compare_all_modes(
     return tuple(concluded)
 
 
-def all_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
-    """Pair each arm with every earlier one: the later is A."""
-    return [(later, earlier) for earlier, later in combinations(arms, 2)]
+def comparable_pairs(arms: Sequence[Arm]) -> tuple[tuple[Arm, Arm], ...]:
+    """Pair each arm, as A, with every earlier one that differs from it in its mode, its agent or its model alone.
+
+    Where more than one thing differs, no reader could tell what the difference comes from. Arms of several runs differ
+    in their run alone.
+    """
+    have_runs = any(arm.run is not None for arm in arms)
+    pairs: list[tuple[Arm, Arm]] = []
+    for b, a in combinations(arms, 2):
+        differing = sum((a.mode != b.mode, a.agent != b.agent, a.model != b.model))
+        if (differing == 0 and a.run != b.run) if have_runs else differing == 1:
+            pairs.append((a, b))
+    return tuple(pairs)
 
 
 def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
@@ -143,9 +153,9 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         known = next((each for each in analyses.values() if each.sample.has_same_values_as(sample)), None)
         if not sample.blocks:
             reason = why_unpaired(observations, question.a, question.b, question.metric, analysis_set)
-            examined = _examined(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
+            examined = _apply_tests(question, sample, dict.fromkeys(_TARGETS, Refusal(reason=reason)))
         else:
-            examined = known or _examined(question, sample, _curves(question, sample, seed))
+            examined = known or _apply_tests(question, sample, _curves(question, sample, seed))
         if question.metric == SUCCESS and analysis_set == "intention-to-treat":
             rows = sum(unmeasured_rows(observations, question.a, question.b, sample).values())
             tests = {target: replace(test, counted_as_failures=rows) for target, test in examined.tests.items()}
@@ -159,15 +169,15 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
     first, second = sorted(map(str, (question.a, question.b)))
     # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
-    seen = sample if str(question.a) == first else sample.swapped()
+    seen = sample if str(question.a) == first else sample.swap()
     rng = generator(seed, question.metric, first, second)
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
-        suite = suite.mirrored()
+        suite = suite.mirror()
     return {"suite": suite, "population": population_curve(sample, question.metric)}
 
 
-def _examined(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
+def _apply_tests(question: Question, sample: PairedSample, curves: Mapping[Target, Curve | Refusal]) -> _Examined:
     reductions = reduction_scale_of(sample, is_rate=question.metric == SUCCESS, is_amount=is_amount(question.metric))
     return _Examined(
         analysis_set="intention-to-treat",

@@ -110,9 +110,9 @@ class SeparatedCurve:
         """The lowest p this design could have reached."""
         return self.permutation.smallest_p
 
-    def mirrored(self) -> "SeparatedCurve":
+    def mirror(self) -> "SeparatedCurve":
         """Return the same test seen from the other side."""
-        return SeparatedCurve(permutation=self.permutation.mirrored(), size_a=self.size_b, size_b=self.size_a)
+        return SeparatedCurve(permutation=self.permutation.mirror(), size_a=self.size_b, size_b=self.size_a)
 
     def p(self, difference: float = 0.0) -> float:
         """Return the two-sided p-value of one hypothesis."""

@@ -13,18 +13,18 @@ FAMILY_NAMES: dict[Adjustment, str] = {"none": "", "holm": "Holm", "benjamini-ho
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust so that the chance of even one false finding in the family stays below alpha (Holm, step-down)."""
-    p, order = _ordered(p_values)
+    p, order = _order(p_values)
     steps = np.arange(p.size, 0, -1)
     # Never below the adjusted value of a smaller p: otherwise the less certain finding could be the one shown.
-    return _in_place(np.maximum.accumulate(p * steps), order)
+    return _restore_order(np.maximum.accumulate(p * steps), order)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust so that the share of false findings among the findings stays below alpha (step-up)."""
-    p, order = _ordered(p_values)
+    p, order = _order(p_values)
     steps = p.size / np.arange(1, p.size + 1)
     from_the_largest = np.minimum.accumulate((p * steps)[::-1])
-    return _in_place(from_the_largest[::-1], order)
+    return _restore_order(from_the_largest[::-1], order)
 
 
 def matching_alpha(alpha: float, p: float, p_adjusted: float) -> float:
@@ -38,7 +38,7 @@ def matching_alpha(alpha: float, p: float, p_adjusted: float) -> float:
     return max(level, p) if p_adjusted <= alpha else min(level, float(np.nextafter(p, 0)))
 
 
-def _ordered(p_values: Sequence[float]) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+def _order(p_values: Sequence[float]) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.intp]]]:
     p = as_floats(p_values)
     if p.size and not (p.min() > 0 and p.max() <= 1):
         raise BadSampleError("a p-value is above 0 and at most 1")
@@ -46,7 +46,7 @@ def _ordered(p_values: Sequence[float]) -> tuple[FloatArray, np.ndarray[tuple[in
     return p[order], order
 
 
-def _in_place(adjusted: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[float, ...]:
+def _restore_order(adjusted: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[float, ...]:
     back = np.empty(adjusted.size)
     back[order] = np.minimum(adjusted, 1.0)
     return tuple(back.tolist())

@@ -97,14 +97,14 @@ def assumed_amounts(
     """
     _check_assumption("within_cv", within_cv, 10)
     _check_assumption("between_sd", between_sd, 10)
-    return _assumed("log", log1p(within_cv**2), between_sd**2, scenarios, repetitions)
+    return _assume("log", log1p(within_cv**2), between_sd**2, scenarios, repetitions)
 
 
 def assumed_rates(*, rate: float, between_sd: float, scenarios: int = 0, repetitions: int = 1) -> RateNoise:
     """Assume the noise of success: the rate itself, and how the effect varies between scenarios, as a share."""
     _check_assumption("rate", rate, 1)
     _check_assumption("between_sd", between_sd, 1)
-    components = _assumed("raw", rate * (1 - rate), between_sd**2, scenarios, repetitions)
+    components = _assume("raw", rate * (1 - rate), between_sd**2, scenarios, repetitions)
     return RateNoise(
         **components.model_dump(by_alias=False), rate=rate, rows=0, within_share=1.0, between_is_assumed=True
     )
@@ -138,7 +138,7 @@ def _within_share(sample: PairedSample) -> float:
     return found / possible
 
 
-def _assumed(scale: Scale, within: float, between: float, scenarios: int, repetitions: int) -> VarianceComponents:
+def _assume(scale: Scale, within: float, between: float, scenarios: int, repetitions: int) -> VarianceComponents:
     return VarianceComponents(
         between=between,
         within_a=within,

@@ -14,7 +14,7 @@ from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import BoolArray, FloatArray, IntArray
 from ghx_bench.profiler.stats.errors import BadPairError
-from ghx_bench.profiler.stats.pairs import Block, PairedSample
+from ghx_bench.profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_bench.profiler.stats.result_records import AnalysisSet, LeftOut, Scale
 
 SUCCESS = "success"
@@ -41,7 +41,7 @@ class Factor(Generic[T]):
         """Return the level of every row."""
         return [self.known[code] for code in cast("list[int]", self.codes.tolist())]
 
-    def replaced(self, level: T, rows: BoolArray) -> "Factor[T]":
+    def replace_level(self, level: T, rows: BoolArray) -> "Factor[T]":
         """Give these rows another level, which sorts behind all others."""
         return Factor(known=(*self.known, level), codes=np.where(rows, len(self.known), self.codes))
 
@@ -119,15 +119,15 @@ class Observations:
         for column in self.metrics.values():
             knows_something |= ~np.isnan(column)
         is_explained = ~self.was_measured | (~failure.are("") & ~knows_something)
-        return failure.replaced("not recorded", ~is_explained)
+        return failure.replace_level("not recorded", ~is_explained)
 
     @cached_property
     def _reasons_beside_failures(self) -> Factor[str]:
         """The same where only successes are looked at: failing is reason enough."""
         failure = factor(self.failures)
         unnamed = self.was_measured & failure.are("")
-        reasons = failure.replaced("did not succeed", unnamed & (self.success == 0))
-        reasons = reasons.replaced("success not recorded", unnamed & np.isnan(self.success))
+        reasons = failure.replace_level("did not succeed", unnamed & (self.success == 0))
+        reasons = reasons.replace_level("success not recorded", unnamed & np.isnan(self.success))
         usual = self._reasons
         known = (*reasons.known, *usual.known)
         codes = np.where(self.success == 1, usual.codes + len(reasons.known), reasons.codes)
@@ -160,7 +160,7 @@ def observe(rows: Iterable[ProfileRow] | Observations, *, arms: Sequence[Arm] | 
     """
     if isinstance(rows, Observations):
         return rows
-    rows = tuple(rows)
+    rows = tuple(row.upgraded() for row in rows)
     metrics: dict[str, FloatArray] = {}
     spend = np.full(len(rows), np.nan)
     for number, row in enumerate(rows):
@@ -239,7 +239,7 @@ def pair_up(
     is_positive = all(float(sides[arm][key][0]) > 0 for arm in (a, b) for key in shared)
     scale: Scale = "log" if is_positive and metric != SUCCESS else "raw"
     blocks = (
-        Block(
+        PairedBlock(
             scenario=observations.scenario.known[scenario],
             agent=agents.known[agent],
             model=observations.model.known[model],
@@ -252,7 +252,7 @@ def pair_up(
         LeftOut(mode=str(arm), cause=cause, rows=count)
         for arm, other in ((a, b), (b, a))
         for causes in [observations.left_out(metric, analysis_set, observations.arm.are(arm))]
-        for cause, count in sorted((causes + _unpaired(sides[arm], sides[other])).items())
+        for cause, count in sorted((causes + _count_unpaired(sides[arm], sides[other])).items())
     )
     return PairedSample(blocks=tuple(blocks), scale=scale), left_out
 
@@ -268,7 +268,7 @@ def pairing_agents(observations: Observations, a: Arm, b: Arm) -> Factor[str]:
     return agents if of_a & of_b else Factor(known=("",), codes=np.zeros(len(observations), dtype=np.int64))
 
 
-def rows_compared(observations: Observations, a: Arm, b: Arm, metric: str, sample: PairedSample) -> BoolArray:
+def mark_compared_rows(observations: Observations, a: Arm, b: Arm, metric: str, sample: PairedSample) -> BoolArray:
     """Mark the rows whose value is in the headline's sample: known, of a block that both arms have."""
     scenarios, models, agents = observations.scenario, observations.model, pairing_agents(observations, a, b)
     numbers = [{name: number for number, name in enumerate(each.known)} for each in (scenarios, agents, models)]
@@ -287,7 +287,7 @@ def rows_compared(observations: Observations, a: Arm, b: Arm, metric: str, sampl
 
 def unmeasured_rows(observations: Observations, a: Arm, b: Arm, sample: PairedSample) -> dict[Arm, int]:
     """Count, for each of two arms, the rows that are compared as failures because their success is unknown."""
-    counted = np.isnan(observations.success) & rows_compared(observations, a, b, SUCCESS, sample)
+    counted = np.isnan(observations.success) & mark_compared_rows(observations, a, b, SUCCESS, sample)
     return {arm: int(np.count_nonzero(counted & observations.arm.are(arm))) for arm in (a, b)}
 
 
@@ -308,7 +308,7 @@ def _groups(observations: Observations, agents: Factor[str], values: FloatArray,
     }
 
 
-def _unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
+def _count_unpaired(groups: _Groups, others: _Groups) -> Counter[str]:
     """Count the rows without a partner in the other arm, by what it lacks: the scenario, the model or the agent."""
     scenarios = {scenario for scenario, _, _ in others}
     models = {(scenario, model) for scenario, _, model in others}
@@ -329,14 +329,13 @@ def _success(row: ProfileRow) -> float:
         return np.nan
     if row.success is None:
         # A timeout or a refusal is the agent's own: it did not succeed, though no scorer says so.
-        cause = row.known_cause
-        return 0.0 if cause is not None and cause.is_the_agents_own else np.nan
+        return 0.0 if row.cause is not None and row.cause.is_the_agents_own else np.nan
     return float(row.success)
 
 
 def _failure(row: ProfileRow) -> str:
-    if (cause := row.known_cause) is not None:
-        return cause.value
+    if row.cause is not None:
+        return row.cause.value
     return "failed, cause not recorded" if row.error is not None else ""
 
 

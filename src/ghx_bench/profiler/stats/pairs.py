@@ -12,7 +12,7 @@ from ghx_bench.profiler.stats.result_records import EffectSizes, Scale, Variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class PairedBlock:
     """Repetitions of one scenario with one agent and model, by mode; sorted, as the order of rows must not matter."""
 
     scenario: str
@@ -75,7 +75,7 @@ class Side:
 class PairedSample:
     """Blocks that have both modes. Every scenario weighs the same, and so do the agents and models within it."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PairedBlock, ...]
     scale: Scale
 
     @cached_property
@@ -133,7 +133,7 @@ class PairedSample:
             return 0.0, 0.0
         return float(np.mean(self.by_scenario(self.a.means))), float(np.mean(self.by_scenario(self.b.means)))
 
-    def swapped(self) -> "PairedSample":
+    def swap(self) -> "PairedSample":
         """Return the same sample seen from the other side."""
         return PairedSample(blocks=tuple(replace(each, a=each.b, b=each.a) for each in self.blocks), scale=self.scale)
 

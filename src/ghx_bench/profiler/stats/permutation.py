@@ -17,7 +17,7 @@ import numpy as np
 
 from ghx_bench.profiler.stats.arrays import FloatArray, Values, as_floats, finite_or_none, generator
 from ghx_bench.profiler.stats.errors import BadSampleError
-from ghx_bench.profiler.stats.pairs import Block, PairedSample
+from ghx_bench.profiler.stats.pairs import PairedBlock, PairedSample
 from ghx_bench.profiler.stats.result_records import TestResult
 
 _LARGEST_POOL = 1_000
@@ -78,7 +78,7 @@ class _Piece:
     weight_b: float
 
 
-def _pieces(block: Block, weight: float, rng: np.random.Generator) -> Iterator[_Piece]:
+def _pieces(block: PairedBlock, weight: float, rng: np.random.Generator) -> Iterator[_Piece]:
     """Yield the block, dealt out at random into several where it is large.
 
     Shuffling within the parts of a random deal is as valid as within the whole, and needs far fewer random numbers.
@@ -201,7 +201,7 @@ class PermutationCurve:
         kind = "exact" if self.is_exact else "sampled"
         return f"permutation within scenario, {kind}, {self.shuffles} shuffles; interval by inversion"
 
-    def mirrored(self) -> "PermutationCurve":
+    def mirror(self) -> "PermutationCurve":
         """Return the same test seen from the other side."""
         return replace(self, estimate=-self.estimate, lows=-self.highs[::-1], highs=-self.lows[::-1])
 
@@ -252,10 +252,10 @@ def permutation_test(
     `strata` names the scenario of each value of A and of B; a stratum without both sides says nothing and is left
     out. Without strata all values count as repetitions of one scenario.
     """
-    sample = _stratified(as_floats(a), as_floats(b), strata)
+    sample = _stratify(as_floats(a), as_floats(b), strata)
     n = sample.a.values.size + sample.b.values.size
     if n == 0 or not sample.varies:
-        return _untested(sample, n, confidence)
+        return _leave_untested(sample, n, confidence)
     curve = permutation_curve(sample, resamples=resamples, rng=generator(seed, "permutation"))
     low, high = curve.interval(1 - confidence)
     reason = "a constant difference without noise: an interval would have no width" if curve.is_degenerate else None
@@ -272,7 +272,7 @@ def permutation_test(
     )
 
 
-def _untested(sample: PairedSample, n: int, confidence: float) -> TestResult:
+def _leave_untested(sample: PairedSample, n: int, confidence: float) -> TestResult:
     return TestResult(
         reduction=sample.estimate if n else None,
         low=None,
@@ -286,21 +286,21 @@ def _untested(sample: PairedSample, n: int, confidence: float) -> TestResult:
     )
 
 
-def _stratified(
+def _stratify(
     a: FloatArray, b: FloatArray, strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None
 ) -> PairedSample:
     names_a, names_b = strata or ([0] * a.size, [0] * b.size)
     if (len(names_a), len(names_b)) != (a.size, b.size):
         raise BadSampleError("strata name the scenario of each value of A and of B; their lengths differ")
-    groups_a, groups_b = _grouped(a, names_a), _grouped(b, names_b)
+    groups_a, groups_b = _group(a, names_a), _group(b, names_b)
     pairs = [(groups_a[name], groups_b[name]) for name in groups_a if name in groups_b]
     # Ordered by content, so that the order of the values cannot matter.
     pairs.sort(key=lambda pair: (pair[0].tolist(), pair[1].tolist()))
-    blocks = (Block(scenario=str(number), model="", a=a, b=b) for number, (a, b) in enumerate(pairs))
+    blocks = (PairedBlock(scenario=str(number), model="", a=a, b=b) for number, (a, b) in enumerate(pairs))
     return PairedSample(blocks=tuple(blocks), scale="raw")
 
 
-def _grouped(values: FloatArray, names: Sequence[Hashable]) -> dict[Hashable, FloatArray]:
+def _group(values: FloatArray, names: Sequence[Hashable]) -> dict[Hashable, FloatArray]:
     groups: dict[Hashable, list[float]] = {}
     for value, name in zip(values.tolist(), names, strict=True):
         groups.setdefault(name, []).append(value)

@@ -72,7 +72,7 @@ def target_result(test: TargetTest, adjusted: Adjusted) -> TargetResult:
     """Read the test at the adjusted level: verdict, adjusted p and interval agree by construction."""
     curve, plan = test.curve, test.question.plan
     if isinstance(curve, Refusal):
-        return _refused(test, curve)
+        return _refuse(test, curve)
     p = curve.p()
     level = matching_alpha(plan.alpha, p, adjusted.p)
     low, high = curve.interval(level)
@@ -98,7 +98,7 @@ def target_result(test: TargetTest, adjusted: Adjusted) -> TargetResult:
     return _with_words(test, result, adjusted.adjustment)
 
 
-def _refused(test: TargetTest, refusal: Refusal) -> TargetResult:
+def _refuse(test: TargetTest, refusal: Refusal) -> TargetResult:
     plan, has_rows = test.question.plan, bool(test.sample.blocks)
     result = TargetResult(
         target=test.target,

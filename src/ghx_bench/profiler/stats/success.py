@@ -97,7 +97,7 @@ def pass_curve(
     if not counts or observed.repetitions.min() < 1:
         return ()
     resamples = int(np.clip(_WORK // len(counts), min(_FEWEST_RESAMPLES, resamples), resamples))
-    resampled = _resampled(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
+    resampled = _resample(observed, target, resamples, generator(seed, "pass", target, *sorted(counts)))
     refusal = why_no_population(len(counts)) if target == "population" else None
     options = _Options(confidence=confidence, refusal=refusal, rates=_rates(counts, target, confidence))
     return tuple(
@@ -175,7 +175,7 @@ class _Counted:
     repetitions: IntArray
 
 
-def _resampled(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Counted:
+def _resample(observed: _Counted, target: Target, resamples: int, rng: np.random.Generator) -> _Counted:
     shape = (resamples, observed.scenarios.size)
     scenarios = np.broadcast_to(observed.scenarios, shape)
     if target == "population":

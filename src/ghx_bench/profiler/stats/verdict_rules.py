@@ -10,7 +10,7 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.stats.curves import Curve
 from ghx_bench.profiler.stats.multiplicity import FAMILY_NAMES
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, rows_compared, unmeasured_rows
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, mark_compared_rows, unmeasured_rows
 from ghx_bench.profiler.stats.pairs import PairedSample
 from ghx_bench.profiler.stats.plan import PLACES, AnalysisPlan, Target
 from ghx_bench.profiler.stats.result_records import (
@@ -92,7 +92,7 @@ def describe(question: Question, result: TargetResult, unit: Unit, adjustment: A
         case "inconclusive":
             return (
                 f"No difference between {question.a} and {question.b} in {metric} could be shown {place} "
-                f"({_change(metric, result, unit)}; {evidence}). {_could_have_shown(question, result, unit)}"
+                f"({_change(metric, result, unit)}; {evidence}). {_detectable_words(question, result, unit)}"
             )
         case "not estimable":
             return say_nothing(metric, [(question.a, question.b)], result)
@@ -118,7 +118,7 @@ def _evidence(metric: str, result: TargetResult, unit: Unit, adjustment: Adjustm
     bounds = _interval(result.low, result.high, result.confidence, unit, falls=(result.reduction_pct or 0) > 0)
     if result.reduction_pct is None and result.raw is not None:
         bounds = _raw_interval(metric, result.raw, result.confidence)
-    return f"{bounds}; {_p(result.p)}{_adjusted(result.p_adjusted, adjustment)}"
+    return f"{bounds}; {_p(result.p)}{_adjustment_words(result.p_adjusted, adjustment)}"
 
 
 def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
@@ -131,10 +131,10 @@ def _raw_interval(metric: str, raw: RawDifference, confidence: float) -> str:
 def _evidence_of_equivalence(result: TargetResult, unit: Unit, adjustment: Adjustment) -> str:
     found = result.equivalence
     bounds = _interval(found.low, found.high, found.confidence, unit, falls=(result.reduction_pct or 0) > 0)
-    return f"{bounds}; of equivalence {_p(found.p)}{_adjusted(found.p_adjusted, adjustment)}"
+    return f"{bounds}; of equivalence {_p(found.p)}{_adjustment_words(found.p_adjusted, adjustment)}"
 
 
-def _adjusted(p: float | None, adjustment: Adjustment) -> str:
+def _adjustment_words(p: float | None, adjustment: Adjustment) -> str:
     return "" if adjustment == "none" else f", after {FAMILY_NAMES[adjustment]} {_p(p)}"
 
 
@@ -155,7 +155,7 @@ def _but_small(question: Question, result: TargetResult, unit: Unit) -> str:
     return f" It is smaller than the planned margin of {reduction_words(question.plan.margin_pct, unit)}."
 
 
-def _could_have_shown(question: Question, result: TargetResult, unit: Unit) -> str:
+def _detectable_words(question: Question, result: TargetResult, unit: Unit) -> str:
     if result.mde is not None:
         smallest = reduction_words(result.mde, unit)
     elif result.raw is not None and result.raw.mde is not None and result.reason is None:
@@ -179,11 +179,11 @@ def notes_before(
 ) -> tuple[str, ...]:
     """Return the notes that the rows themselves call for."""
     notes = (
-        _direction(question),
-        _raw_scale(question, sample, reductions),
-        _censored(question, observations, sample),
-        _counted_as_failures(question, observations, sample),
-        *_shared_weights(sample),
+        _note_direction(question),
+        _note_raw_scale(question, sample, reductions),
+        _note_censored(question, observations, sample),
+        _note_failures(question, observations, sample),
+        *_note_shared_weights(sample),
     )
     return tuple(note for note in notes if note)
 
@@ -205,25 +205,25 @@ _OTHER_ROWS: dict[AnalysisSet, str] = {
 }
 
 
-def _direction(question: Question) -> str:
+def _note_direction(question: Question) -> str:
     metric = question.metric
     if question.more_is_better or metric == SUCCESS or is_amount(metric):
         return ""
     return f"of {metric} less is taken to be better; name it under higher_is_better in the plan if more is"
 
 
-def _raw_scale(question: Question, sample: PairedSample, reductions: ReductionScale) -> str:
+def _note_raw_scale(question: Question, sample: PairedSample, reductions: ReductionScale) -> str:
     if sample.scale == "log" or reductions.is_rate or not sample.blocks:
         return ""
     base = "per cent are of B's mean" if reductions.has_percent else "B's mean is not above 0, so there are no per cent"
     return f"{question.metric} is not above 0 everywhere: raw differences instead of logs; {base}"
 
 
-def _censored(question: Question, observations: Observations, sample: PairedSample) -> str:
+def _note_censored(question: Question, observations: Observations, sample: PairedSample) -> str:
     found = METRICS.find(question.metric)
     if found is None or found.unit != "ms":
         return ""
-    counted = observations.timed_out & rows_compared(observations, question.a, question.b, question.metric, sample)
+    counted = observations.timed_out & mark_compared_rows(observations, question.a, question.b, question.metric, sample)
     counts = [
         f"{count} of {arm}"
         for arm in (question.a, question.b)
@@ -236,7 +236,7 @@ def _censored(question: Question, observations: Observations, sample: PairedSamp
     )
 
 
-def _counted_as_failures(question: Question, observations: Observations, sample: PairedSample) -> str:
+def _note_failures(question: Question, observations: Observations, sample: PairedSample) -> str:
     if question.metric != SUCCESS:
         return ""
     unmeasured = unmeasured_rows(observations, question.a, question.b, sample)
@@ -246,7 +246,7 @@ def _counted_as_failures(question: Question, observations: Observations, sample:
     return f"rows that could not be measured count as failures here and are left out per protocol: {', '.join(counts)}"
 
 
-def _shared_weights(sample: PairedSample) -> Iterator[str]:
+def _note_shared_weights(sample: PairedSample) -> Iterator[str]:
     for what, names in (
         ("agents", {block.agent for block in sample.blocks}),
         ("models", {block.model for block in sample.blocks}),

@@ -13,14 +13,24 @@ from pydantic import Field, JsonValue, ValidationError
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
 from ghx_bench.profiler.cell import Matrix, Order
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
 from ghx_bench.profiler.store.directory import unusable
 
 RECORD_VERSION = 2
 
-NAMED_CONTROLS = frozenset({"reference", "nop", "replay"})
+NAMED_CONTROLS: Mapping[str, ControlKind] = {"reference": "solution", "nop": "nothing", "replay": "replay"}
 """The control agents of 0.1.0, which knew them by their names alone; so do rows without the record of their run."""
+
+
+def control_kind_of_name(name: str) -> ControlKind | None:
+    """Return what a control agent of this name does; `None` for other agents.
+
+    A control that is in a run several times has its name before a colon, as in `replay:careful`.
+    """
+    return NAMED_CONTROLS.get(name.partition(":")[0])
+
 
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
@@ -61,8 +71,8 @@ class AgentRecord(ForeignModel):
 
     name: str
     version: str | None = None
-    is_control: bool = False
-    """Whether it proves the scenarios, and its rows say nothing about agents."""
+    control_kind: ControlKind | None = None
+    """What it does if it is a control, which proves the scenarios, and whose rows say nothing about agents."""
 
 
 class ModeDetails(ForeignModel):
@@ -106,15 +116,15 @@ class RunRecord(ForeignModel):
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 
     @property
-    def control_agents(self) -> frozenset[str]:
-        """The names of the agents that prove the scenarios, and are not measured themselves."""
-        return frozenset(agent.name for agent in self.agents if agent.is_control)
+    def control_agents(self) -> Mapping[str, ControlKind]:
+        """The agents that prove the scenarios, and are not measured themselves: what each does, by name."""
+        return {agent.name: agent.control_kind for agent in self.agents if agent.control_kind is not None}
 
     def upgraded(self) -> "RunRecord":
         """Return this record with what those of version 1 leave open; the version stays, since resuming asks for it."""
         if self.version >= RECORD_VERSION:
             return self
-        agent = AgentRecord(name=self.provider, is_control=self.provider in NAMED_CONTROLS)
+        agent = AgentRecord(name=self.provider, control_kind=control_kind_of_name(self.provider))
         matrix = self.matrix.model_copy(update={"agents": (agent.name,)})
         return self.model_copy(update={"agents": (agent,), "matrix": matrix})
 

@@ -189,7 +189,7 @@ class DistinctRows:
                 yield line.row
 
     def _is_new(self, line: RowLine, row: ProfileRow, known: dict[_Group, _Places]) -> bool:
-        places = known[row.run_id, row.provider, row.model, row.mode, row.scenario_id]
+        places = known[row.run_id, row.agent_name, row.model, row.mode, row.scenario_id]
         first = places.setdefault(row.iteration, (line.number, line.start))
         if first == (line.number, line.start):
             return True

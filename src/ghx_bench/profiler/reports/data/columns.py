@@ -1,11 +1,10 @@
 """Many rows as columns, read in one pass and without keeping a row: what statistics, tables and data files need."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ghx_bench._base.garbage import without_cycle_collection
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import FloatArray
@@ -26,7 +25,7 @@ class Identity:
     iteration: int
     started_at: str
     completed_at: str
-    provider: str
+    agent: str
     completion_reason: str
     was_measured: bool
     checkpoints_passed: int | None
@@ -61,10 +60,13 @@ class ColumnBuilder:
         if len(self._chunk) == _CHUNK:
             self._close_chunk()
 
-    def build(self) -> Columns:
-        """Return the columns of all rows."""
-        self._close_chunk()
-        parts, identities = self._parts, self._identities
+    @staticmethod
+    def join(builders: Sequence["ColumnBuilder"], rename: Callable[[Arm], Arm]) -> Columns:
+        """Return the columns of all rows that builders took, one builder after the other, with their arms renamed."""
+        closed = [builder.close() for builder in builders]
+        parts = [part for each, _ in closed for part in each]
+        identities = [identity for _, each in closed for identity in each]
+        renamed = {arm: rename(arm) for part in parts for arm in part.arm.known}
         order = start_order([((each.source, each.run_id), each.start_order, each.started_at) for each in identities])
         names = sorted({name for part in parts for name in part.metrics})
         observations = replace(
@@ -72,7 +74,7 @@ class ColumnBuilder:
             scenario=factor([level for part in parts for level in part.scenario.each()]),
             agent=factor([level for part in parts for level in part.agent.each()]),
             model=factor([level for part in parts for level in part.model.each()]),
-            arm=factor([level for part in parts for level in part.arm.each()]),
+            arm=factor([renamed[level] for part in parts for level in part.arm.each()]),
             success=np.concatenate([part.success for part in parts]),
             was_measured=np.concatenate([part.was_measured for part in parts]),
             timed_out=np.concatenate([part.timed_out for part in parts]),
@@ -82,6 +84,11 @@ class ColumnBuilder:
             metrics=with_absent_categories({name: _join_metric(parts, name) for name in names}),
         )
         return Columns(observations=observations, identities=tuple(identities))
+
+    def close(self) -> tuple[Sequence[Observations], Sequence[Identity]]:
+        """Return the parts of all rows, and who they are."""
+        self._close_chunk()
+        return self._parts, self._identities
 
     def _close_chunk(self) -> None:
         # The last chunk may be empty: without any rows there is still one part to take the shape from.
@@ -97,7 +104,7 @@ class ColumnBuilder:
             iteration=row.iteration,
             started_at=row.started_at,
             completed_at=row.completed_at,
-            provider=share(row.provider, row.provider),
+            agent=share(row.agent_name, row.agent_name),
             completion_reason=share(row.completion_reason, row.completion_reason),
             was_measured=row.was_measured,
             checkpoints_passed=row.checkpoints_passed,
@@ -110,15 +117,6 @@ class ColumnBuilder:
 def _join_metric(parts: Iterable[Observations], name: str) -> FloatArray:
     """Return one metric over all parts; unknown in parts that have no such metric."""
     return np.concatenate([part.metrics.get(name, np.full(len(part), np.nan)) for part in parts])
-
-
-def read_columns(rows: Iterable[tuple[str, ProfileRow]]) -> Columns:
-    """Return the columns of rows, each given with the label of its source; a mode is one arm."""
-    builder = ColumnBuilder()
-    with without_cycle_collection():
-        for source, row in rows:
-            builder.add(source, row, Arm(mode=row.mode))
-    return builder.build()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,14 @@
-"""What control agents object to: scenarios that the reference does not solve, and scenarios that nop passes."""
+"""What control agents object to: scenarios that a solution does not solve, and scenarios that doing nothing passes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import NAMED_CONTROLS, RunRecord
-
-CONTROLS = NAMED_CONTROLS
-"""Agents that prove the scenarios and are not measured themselves, where no record of a run names them."""
 
 _MOST_NAMED = 6
 
@@ -21,6 +18,7 @@ class ControlCount:
     """The rows of a control agent for one scenario in one mode."""
 
     agent: str
+    kind: ControlKind
     scenario: str
     mode: str
     rows: int = 0
@@ -30,8 +28,13 @@ class ControlCount:
     @property
     def is_objection(self) -> bool:
         """Whether they show that the scenario proves nothing, or leave open whether it does."""
-        wrong = {"reference": self.passed < self.rows, "nop": self.passed > 0}.get(self.agent, False)
-        return wrong or self.unmeasured > 0
+        match self.kind:
+            case "solution":
+                return self.passed < self.rows
+            case "nothing":
+                return self.passed > 0 or self.unmeasured > 0
+            case "replay":
+                return self.unmeasured > 0
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
@@ -49,59 +52,61 @@ class ControlCount:
         return f"{self.passed:,} of {self.rows:,} passed{unmeasured}"
 
 
-def controls_of(records: Iterable[RunRecord | None]) -> frozenset[str]:
-    """Return the control agents of runs, by what their records say; of rows without one, by name."""
-    return frozenset[str]().union(*(CONTROLS if record is None else record.control_agents for record in records))
-
-
 class ControlTally:
-    """Rows of control agents, counted as they go by; those of other agents are of no interest here."""
+    """Rows of control agents, counted as they go by."""
 
-    def __init__(self, names: frozenset[str] = CONTROLS) -> None:
-        self.names = names
-        """Which agents are controls."""
+    def __init__(self) -> None:
         self._counts: dict[tuple[str, str, Arm], ControlCount] = {}
+        self._agents: dict[Arm, set[str]] = {}
 
-    def add(self, row: ProfileRow, arm: Arm) -> None:
-        """Count one row of an arm."""
-        agent = row.provider
-        if agent not in self.names:
-            return
+    def add(self, row: ProfileRow, arm: Arm, kind: ControlKind) -> None:
+        """Count one row of an arm, by a control agent of this kind."""
+        agent = row.agent_name
+        self._agents.setdefault(arm, set()).add(agent)
         key = agent, row.scenario_id, arm
         if key not in self._counts:
-            self._counts[key] = ControlCount(agent=agent, scenario=row.scenario_id, mode=str(arm))
+            self._counts[key] = ControlCount(agent=agent, kind=kind, scenario=row.scenario_id, mode=str(arm))
         count = self._counts[key]
         count.rows += 1
         count.passed += row.success is True
         count.unmeasured += not row.was_measured
 
+    def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
+        """Give every arm another name; no two become one."""
+        self._counts = {
+            (agent, scenario, rename(arm)): replace(count, mode=str(rename(arm)))
+            for (agent, scenario, arm), count in self._counts.items()
+        }
+        self._agents = {rename(arm): agents for arm, agents in self._agents.items()}
+
     @property
-    def agents(self) -> frozenset[str]:
-        """The control agents that rows are of."""
-        return frozenset(agent for agent, _, _ in self._counts)
+    def arms(self) -> Mapping[Arm, set[str]]:
+        """The arms with rows of control agents, and which agents these are."""
+        return self._agents
 
     @property
     def objections(self) -> tuple[ControlCount, ...]:
-        """What speaks against scenarios, the reference first."""
+        """What speaks against scenarios, solutions first."""
         objections = [count for count in self._counts.values() if count.is_objection]
-        return tuple(sorted(objections, key=lambda each: (each.agent != "reference", each.agent, each.scenario)))
+        return tuple(sorted(objections, key=lambda each: (each.kind != "solution", each.agent, each.scenario)))
 
     def proofs(self) -> Iterator[str]:
-        """Yield what the rows prove, for each agent that objects to nothing."""
-        objecting = {each.agent for each in self.objections}
-        yield from (proof for agent, proof in _PROOFS.items() if agent in self.agents - objecting)
+        """Yield what the rows prove, for each kind of control that objects to nothing."""
+        objecting = {each.kind for each in self.objections}
+        kinds = {count.kind for count in self._counts.values()} - objecting
+        yield from (proof for kind, proof in _PROOFS.items() if kind in kinds)
 
 
-_PROOFS = {
-    "reference": "They prove that their scenarios can be solved and checked.",
-    "nop": "They prove that doing nothing does not pass.",
+_PROOFS: Mapping[ControlKind, str] = {
+    "solution": "They prove that their scenarios can be solved and checked.",
+    "nothing": "They prove that doing nothing does not pass.",
     "replay": "They repeat sessions that were recorded.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Alarm:
-    """A sentence about the objections that it is about: which these are, and what follows from them."""
+    """A sentence about the objections that it is about, with their agents as `{agents}`, and what follows from them."""
 
     is_about: Callable[[ControlCount], bool]
     words: str
@@ -110,17 +115,17 @@ class _Alarm:
 
 _ALARMS = (
     _Alarm(
-        lambda each: each.agent == "reference",
-        "The reference does not solve every scenario",
+        lambda each: each.kind == "solution",
+        "The {agents} does not solve every scenario",
         "Nothing proves that these can be solved: mend the scenario, or its solution.",
     ),
     _Alarm(
-        lambda each: each.agent == "nop" and each.passed > 0,
+        lambda each: each.kind == "nothing" and each.passed > 0,
         "Doing nothing passes",
-        "What nop passes proves nothing about an agent: have a checkpoint ask for what is not so beforehand.",
+        "What {agents} passes proves nothing about an agent: have a checkpoint ask for what is not so beforehand.",
     ),
     _Alarm(
-        lambda each: each.agent != "reference" and each.unmeasured > 0,
+        lambda each: each.kind != "solution" and each.unmeasured > 0,
         "Control cells could not be measured",
         "What was not measured proves nothing: its rows say what was in the way.",
     ),
@@ -132,10 +137,12 @@ def alarms(objections: Sequence[ControlCount]) -> Iterator[str]:
     for alarm in _ALARMS:
         meant = [each for each in objections if alarm.is_about(each)]
         if meant:
-            yield f"{alarm.words}: {_named(meant)}. {alarm.consequence}"
+            agents = ", ".join(sorted({each.agent for each in meant}))
+            words, consequence = (text.format(agents=agents) for text in (alarm.words, alarm.consequence))
+            yield f"{words}: {_name_scenarios(meant)}. {consequence}"
 
 
-def _named(objections: Sequence[ControlCount]) -> str:
+def _name_scenarios(objections: Sequence[ControlCount]) -> str:
     """Name the scenarios, each with the modes that are meant."""
     modes: dict[str, list[str]] = {}
     for each in objections:

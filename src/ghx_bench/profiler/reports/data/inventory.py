@@ -1,7 +1,7 @@
 """What the rows of one source tell about it, where no run wrote that down."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -16,11 +16,12 @@ _MOST_FACTS = 5
 
 
 class Case(NamedTuple):
-    """What is repeated: a scenario in a mode with a model."""
+    """What is repeated: a scenario in a mode, by an agent with a model."""
 
     scenario: str
     mode: str
     model: str
+    agent: str
 
 
 @dataclass(slots=True)
@@ -29,26 +30,16 @@ class Inventory:
 
     cases: Counter[Case] = field(default_factory=Counter[Case])
     run_ids: set[str] = field(default_factory=set[str])
-    providers: set[str] = field(default_factory=set[str])
     began: datetime | None = None
     """When the first row began; unknown if any row does not say."""
     _is_timed: bool = True
     _facts: dict[str, list[Facts]] = field(default_factory=dict[str, list[Facts]])
     """By mode, each once."""
 
-    @classmethod
-    def of(cls, rows: Iterable[ProfileRow]) -> "Inventory":
-        """Count all rows."""
-        inventory = cls()
-        for row in rows:
-            inventory.add(row)
-        return inventory
-
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        self.cases[Case(row.scenario_id, row.mode, row.model)] += 1
+        self.cases[Case(row.scenario_id, row.mode, row.model, row.agent_name)] += 1
         self.run_ids.add(row.run_id)
-        self.providers.add(row.provider)
         self._add_facts(row.mode, row.extensions.get("mode"))
         moment = moment_of(row.started_at) if self._is_timed else None
         if moment is None:
@@ -72,6 +63,11 @@ class Inventory:
     def rows(self) -> int:
         """How many rows there are."""
         return self.cases.total()
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents of the rows."""
+        return tuple(sorted({case.agent for case in self.cases}))
 
     @property
     def models(self) -> tuple[str, ...]:

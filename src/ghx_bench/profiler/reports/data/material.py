@@ -14,7 +14,7 @@ from ghx_bench.profiler.reports.data.runs import Arrangement
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
-from ghx_bench.profiler.stats.comparison import all_pairs, compare_all_modes, default_order
+from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes, default_order
 from ghx_bench.profiler.stats.drift import drift_over_run
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -61,7 +61,7 @@ class Material:
     arms: tuple[Arm, ...]
     """In the order in which they are shown, the one that others are held against first."""
     pairs: tuple[tuple[Arm, Arm], ...]
-    """What is compared: A, and the B that it is held against."""
+    """What is compared, all of it one family: A, and the B that it is held against."""
     columns: Columns
     grids: Mapping[str, Grid]
     """Every metric that tables and charts show, by scenario and arm."""
@@ -98,14 +98,19 @@ class Material:
         return tuple(metric.name for metric in self.metrics.shown_in("glance"))
 
     @property
-    def is_control(self) -> bool:
-        """Whether any row is of a control agent: then nothing is said about agents."""
-        return bool(self.control_arms)
+    def control_arms(self) -> tuple[Arm, ...]:
+        """The arms with rows of a control agent, which are compared with none."""
+        return tuple(arm for arm in self.arms if arm in self.tally.controls.arms)
 
     @property
-    def control_arms(self) -> tuple[Arm, ...]:
-        """The arms with rows of a control agent."""
-        return tuple(arm for arm in self.arms if self.tally.agents[arm] & self.tally.controls.names)
+    def arms_under_test(self) -> tuple[Arm, ...]:
+        """The arms of which something is said about agents."""
+        return tuple(arm for arm in self.arms if arm not in self.tally.controls.arms)
+
+    @property
+    def arm_word(self) -> str:
+        """What tables call the column of arms."""
+        return "agent / mode" if self.arrangement.has_several_agents else "mode"
 
     @property
     def objections(self) -> tuple[ControlCount, ...]:
@@ -127,12 +132,8 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
     for source in sources:
         metrics = metrics.with_units(source.record.metric_units if source.record else {})
     arms = _order_arms(sources, observations, split=split)
-    # From run to run, each mode is compared with itself. Otherwise two arms differ in their mode or in their agent:
-    # where both differ, no reader could tell what the difference comes from. All comparisons are one family.
-    pairs = tuple(
-        (a, b) for a, b in all_pairs(arms) if (a.mode == b.mode if split else a.mode == b.mode or a.agent == b.agent)
-    )
-    is_control = any(agents & read.tally.controls.names for agents in read.tally.agents.values())
+    # Control agents prove the scenarios: to hold an agent against one of them would say nothing about either.
+    pairs = comparable_pairs([arm for arm in arms if arm not in read.tally.controls.arms])
     paired = observations
     if across_models:
         # Pairing within a model would leave nothing: the rows are taken as if of one.
@@ -157,7 +158,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         findings=read.findings,
         pages=tuple(pages),
         summaries={arm: summaries[str(arm)] for arm in arms},
-        comparisons=() if is_control else compare_all_modes(paired, plan, pairs=pairs, seed=seed),
+        comparisons=compare_all_modes(paired, plan, pairs=pairs, seed=seed),
         drifts=tuple(drift_over_run(observations, metric, confidence=1 - plan.alpha) for metric in plan.primary)
         if len(sources) == 1
         else (),

@@ -1,7 +1,7 @@
 """One pass over all rows: everything a report counts, and which rows get a page. Nothing is written here."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ghx_bench._base.garbage import without_cycle_collection
@@ -9,10 +9,10 @@ from ghx_bench._base.problems import Problem, plural
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios, supplemented
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
-from ghx_bench.profiler.reports.data.controls import ControlTally, controls_of
 from ghx_bench.profiler.reports.data.inventory import Inventory
-from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
+from ghx_bench.profiler.reports.data.runs import Arrangement, arrange, have_several_agents
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.data.sources import Source
@@ -72,18 +72,32 @@ def read_sources(
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
     on to `generate_report`.
     """
-    tally = Tally(choice, controls=ControlTally(controls_of(source.record for source in sources)))
-    reader = _RowReader(arrangement=arrange(sources), tally=tally, with_findings=with_findings, watchers=watchers)
+    reader = _RowReader(
+        tells_agents_apart=have_several_agents(sources),
+        tally=Tally(choice),
+        with_findings=with_findings,
+        watchers=watchers,
+    )
     with without_cycle_collection():
-        for source in reader.arrangement.sources:
+        for source in sources:
             reader.read(source)
+    # Only now, from rows that were read once: whether modes are compared from run to run, and in which order.
+    arrangement = arrange(sources, reader.inventories)
+
+    def rename(arm: Arm) -> Arm:
+        return arm if arrangement.is_before_and_after else replace(arm, run=None)
+
+    reader.tally.rename_arms(rename)
+    reader.findings.rename_arms(rename)
+    order = {source.label: number for number, source in enumerate(arrangement.sources)}
+    chosen = sorted(reader.chosen, key=lambda each: order[each.source.label])
     return ReadRows(
-        arrangement=reader.arrangement,
-        columns=reader.columns.build(),
+        arrangement=arrangement,
+        columns=ColumnBuilder.join([reader.columns[label] for label in order], rename),
         tally=reader.tally,
         findings=reader.findings,
         inventories=reader.inventories,
-        chosen=tuple(reader.chosen),
+        chosen=tuple(replace(each, arm=rename(each.arm)) for each in chosen),
         remarks=tuple(reader.remarks),
         problems=reader.problems,
     )
@@ -91,13 +105,14 @@ def read_sources(
 
 @dataclass(slots=True, kw_only=True)
 class _RowReader:
-    """What has been seen so far."""
+    """What has been seen so far; every arm is that of its source."""
 
-    arrangement: Arrangement
+    tells_agents_apart: bool
     tally: Tally
     with_findings: bool
     watchers: Sequence[Callable[[ProfileRow], None]]
-    columns: ColumnBuilder = field(default_factory=ColumnBuilder)
+    columns: dict[str, ColumnBuilder] = field(default_factory=dict[str, ColumnBuilder])
+    """By the label of the source."""
     findings: Findings = field(default_factory=Findings)
     inventories: dict[str, Inventory] = field(default_factory=dict[str, Inventory])
     chosen: list[ChosenRow] = field(default_factory=list[ChosenRow])
@@ -109,18 +124,19 @@ class _RowReader:
         inventory = self.inventories[source.label] = Inventory()
         files, rows = source.side_files(), source.rows()
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
-        run = source.label if self.arrangement.is_before_and_after else None
-        several_agents = source.record is not None and len(source.record.agents) > 1
-        arms: dict[tuple[str | None, str], Arm] = {}
+        columns = self.columns[source.label] = ColumnBuilder()
+        arms: dict[tuple[str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
-            agent = row.cell.agent if several_agents else None
-            # One record for each agent and mode, not for each row: columns compare and hash them.
-            arm = arms.get((agent, row.mode))
-            if arm is None:
-                arm = arms[agent, row.mode] = Arm(mode=row.mode, agent=agent, run=run)
+            # Once for each agent and mode, not for each row: columns compare and hash arms.
+            known = arms.get((row.agent_name, row.mode))
+            if known is None:
+                agent = row.agent_name if self.tells_agents_apart else None
+                known = Arm(mode=row.mode, agent=agent, run=source.label), source.control_kind(row.agent_name)
+                arms[row.agent_name, row.mode] = known
+            arm, control_kind = known
             inventory.add(row)
-            self.tally.add(row, arm)
-            self.columns.add(source.label, row, arm)
+            self.tally.add(row, arm, control_kind)
+            columns.add(source.label, row, arm)
             if self.with_findings:
                 self._find(files, row, arm, scenarios)
             if self.tally.chooses(row, arm):

@@ -17,6 +17,11 @@ from ghx_bench.profiler.reports.wording import UNKNOWN
 from ghx_bench.profiler.store.record import ModeDetails, RunRecord
 
 
+def have_several_agents(sources: Sequence[Source]) -> bool:
+    """Return whether any run set out to measure more than one agent."""
+    return any(source.record is not None and len(source.record.agents) > 1 for source in sources)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
     """Sources in the order in which they are compared."""
@@ -27,10 +32,15 @@ class Arrangement:
     is_by_time: bool = False
     """Whether the order is that in which the runs began, rather than that in which they were named."""
 
+    @property
+    def has_several_agents(self) -> bool:
+        """Whether agents are told apart: where a run set out to measure more than one."""
+        return have_several_agents(self.sources)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Glimpse:
-    """What must be known of a source before its rows are read for the report."""
+    """What the order of sources, and whether they are compared, depend on."""
 
     source: Source
     run_ids: frozenset[str]
@@ -38,14 +48,14 @@ class _Glimpse:
     began: datetime | None
 
 
-def arrange(sources: Sequence[Source]) -> Arrangement:
-    """Return how sources are compared, in which order; refuse a run that is named twice.
+def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> Arrangement:
+    """Return how sources are compared, and in which order; refuse a run that is named twice.
 
     Parts of one run may lie in several files as long as no two have a mode in common.
     """
     if len(sources) == 1:
         return Arrangement(sources=tuple(sources))
-    glimpses = [_glimpse(source) for source in sources]
+    glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
     for one, other in combinations(glimpses, 2):
         if one.modes & other.modes and (common := one.run_ids & other.run_ids):
             raise NothingToReportError(
@@ -61,8 +71,8 @@ def arrange(sources: Sequence[Source]) -> Arrangement:
     return Arrangement(sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
 
 
-def _glimpse(source: Source) -> _Glimpse:
-    """Look at what the run wrote down; only rows alone have to be read for it."""
+def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:
+    """Look at what the run wrote down, or else at what its rows tell."""
     if (record := source.record) is not None:
         return _Glimpse(
             source=source,
@@ -70,8 +80,8 @@ def _glimpse(source: Source) -> _Glimpse:
             modes=frozenset(record.matrix.modes),
             began=moment_of(record.created_at),
         )
-    seen = Inventory.of(source.rows())
-    return _Glimpse(source=source, run_ids=frozenset(seen.run_ids), modes=frozenset(seen.modes), began=seen.began)
+    run_ids, modes = frozenset(inventory.run_ids), frozenset(inventory.modes)
+    return _Glimpse(source=source, run_ids=run_ids, modes=modes, began=inventory.began)
 
 
 _KEPT_OF_HASH = 12
@@ -100,7 +110,7 @@ class Difference:
 
 def agents_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
     """Return the agents of a source: the recorded ones, or those of the rows."""
-    return source.record.matrix.agents if source.record else tuple(sorted(inventory.providers))
+    return source.record.matrix.agents if source.record else inventory.agents
 
 
 def models_of(source: Source, inventory: Inventory) -> tuple[str, ...]:
@@ -139,10 +149,10 @@ def _conditions(source: Source, inventory: Inventory) -> dict[str, JsonValue]:
     }
     if source.record is None:
         return {**told, "repetitions": inventory.repetitions}
-    return {**told, **_recorded(source.record)}
+    return {**told, **_recorded_conditions(source.record)}
 
 
-def _recorded(record: RunRecord) -> dict[str, JsonValue]:
+def _recorded_conditions(record: RunRecord) -> dict[str, JsonValue]:
     matrix = record.matrix
     return {
         "repetitions": matrix.repetitions,

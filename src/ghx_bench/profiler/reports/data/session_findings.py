@@ -1,7 +1,7 @@
 """What analyzers found, mode by mode: where the modes differ, and everything."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -94,6 +94,14 @@ class Findings:
                 tally = self.tallies[analyzer, key].setdefault(arm, FindingTally())
                 if not (tells_nothing and isinstance(finding, ListFinding | TableFinding)):
                     tally.add(finding)
+
+    def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
+        """Give every arm another name; no two become one."""
+        self.sessions = Counter({rename(arm): count for arm, count in self.sessions.items()})
+        self.foreign = Counter({rename(arm): count for arm, count in self.foreign.items()})
+        self.tallies = {
+            name: {rename(arm): tally for arm, tally in tallies.items()} for name, tallies in self.tallies.items()
+        }
 
     @property
     def origin(self) -> str:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
 from ghx_bench.profiler.reports.data.side_files import SideFiles
 from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
-from ghx_bench.profiler.store.record import RunRecord, read_record
+from ghx_bench.profiler.store.record import RunRecord, control_kind_of_name, read_record
 from ghx_bench.profiler.store.rows import DistinctRows, read_rows
 
 
@@ -32,6 +33,10 @@ class Source:
     def side_files(self) -> SideFiles:
         """Return the sessions and findings that lie beside the rows."""
         return SideFiles(self.directory, is_a_run=self.record is not None)
+
+    def control_kind(self, agent: str) -> ControlKind | None:
+        """Return what an agent does if it is a control; of rows without a record, its name tells."""
+        return control_kind_of_name(agent) if self.record is None else self.record.control_agents.get(agent)
 
     def plan(self) -> AnalysisPlan | None:
         """Return the analysis plan that was written down before the run."""

@@ -1,10 +1,12 @@
 """What is counted row by row: checkpoints, failures, agents, and which sessions get a page."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlTally
 from ghx_bench.profiler.row import ProfileRow
 
@@ -43,10 +45,11 @@ class Tally:
     _shown_failures: Counter[tuple[Arm, str]] = field(default_factory=Counter[tuple[Arm, str]])
     _shown_successes: set[tuple[Arm, str]] = field(default_factory=set[tuple[Arm, str]])
 
-    def add(self, row: ProfileRow, arm: Arm) -> None:
-        """Count one row of an arm."""
-        self.agents[arm].add(row.provider)
-        self.controls.add(row, arm)
+    def add(self, row: ProfileRow, arm: Arm, control_kind: ControlKind | None = None) -> None:
+        """Count one row of an arm, by a control agent where that is of a kind."""
+        self.agents[arm].add(row.agent_name)
+        if control_kind is not None:
+            self.controls.add(row, arm, control_kind)
         for checkpoint in row.checkpoint_details:
             counts = self.checkpoints[row.scenario_id, arm]
             count = counts.setdefault(checkpoint.id, CheckpointCount(checkpoint.description))
@@ -59,6 +62,14 @@ class Tally:
             if key not in self.messages:
                 failed = ", ".join(each.id for each in row.checkpoint_details if not each.passed)
                 self.messages[key] = row.error or (f"failed: {failed}" if failed else "")
+
+    def rename_arms(self, rename: Callable[[Arm], Arm]) -> None:
+        """Give every arm that was counted another name; no two become one."""
+        self.checkpoints = {(scenario, rename(arm)): counts for (scenario, arm), counts in self.checkpoints.items()}
+        self.failures = Counter({(rename(arm), why): rows for (arm, why), rows in self.failures.items()})
+        self.messages = {(rename(arm), why): message for (arm, why), message in self.messages.items()}
+        self.agents = {rename(arm): agents for arm, agents in self.agents.items()}
+        self.controls.rename_arms(rename)
 
     def chooses(self, row: ProfileRow, arm: Arm) -> bool:
         """Return whether the session of this row gets a page; asked once for each row."""
@@ -82,8 +93,8 @@ WRONG = "wrong answer"
 
 def why_failed(row: ProfileRow) -> str:
     """Return why a row is no success, in words."""
-    if (cause := row.known_cause) is not None:
-        return cause.value.replace("_", " ")
+    if row.cause is not None:
+        return row.cause.value.replace("_", " ")
     if row.error is not None:
         return "could not be measured, cause not recorded"
     return WRONG if row.success is False else "success not recorded"

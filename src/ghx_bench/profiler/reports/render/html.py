@@ -9,13 +9,12 @@ from urllib.parse import quote
 
 from ghx_bench.profiler.reports.render.escaping import html_text, script_json, shorten
 from ghx_bench.profiler.reports.report_document import (
-    Block,
     Caution,
-    Cell,
     Chart,
     Conclusion,
     Conclusions,
     Document,
+    Element,
     Figure,
     Link,
     Note,
@@ -23,6 +22,7 @@ from ghx_bench.profiler.reports.report_document import (
     Quote,
     Section,
     Table,
+    TableCell,
 )
 
 
@@ -98,13 +98,13 @@ def _section(section: Section) -> Iterator[str]:
     heading = f"{section.id}-heading"
     yield f'<section id="{section.id}" aria-labelledby="{heading}">'
     yield f'<h2 id="{heading}">{html_text(section.title)}</h2>'
-    for block in section.blocks:
-        yield from _block(block)
+    for element in section.elements:
+        yield from _element(element)
     yield "</section>"
 
 
-def _block(block: Block) -> Iterator[str]:
-    match block:
+def _element(element: Element) -> Iterator[str]:
+    match element:
         case Paragraph(text):
             yield f"<p>{html_text(text)}</p>"
         case Note(text):
@@ -121,9 +121,9 @@ def _block(block: Block) -> Iterator[str]:
         case Figure(chart):
             yield _figure(chart)
         case Table():
-            yield from _table(block)
+            yield from _table(element)
         case _:
-            assert_never(block)
+            assert_never(element)
 
 
 def _conclusion(conclusion: Conclusion) -> str:
@@ -158,7 +158,7 @@ def _table(table: Table) -> Iterator[str]:
         yield "</details>"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     if isinstance(cell, Link):
         # Names of files hold percent signs themselves: a browser would decode them and look for another file.
         return f'<a href="{html_text(quote(cell.path))}">{html_text(cell.text)}</a>'

@@ -6,12 +6,11 @@ from urllib.parse import quote
 
 from ghx_bench.profiler.reports.render.escaping import markdown_text, shorten
 from ghx_bench.profiler.reports.report_document import (
-    Block,
     Caution,
-    Cell,
     Chart,
     Conclusions,
     Document,
+    Element,
     Figure,
     Link,
     Note,
@@ -19,6 +18,7 @@ from ghx_bench.profiler.reports.report_document import (
     Quote,
     Section,
     Table,
+    TableCell,
 )
 
 
@@ -41,13 +41,13 @@ def chart_path(chart: Chart) -> str:
 
 def _section(section: Section) -> Iterator[str]:
     yield from (f"## {markdown_text(section.title)}", "")
-    for block in section.blocks:
-        yield from _block(block)
+    for element in section.elements:
+        yield from _element(element)
         yield ""
 
 
-def _block(block: Block) -> Iterator[str]:
-    match block:
+def _element(element: Element) -> Iterator[str]:
+    match element:
         case Paragraph(text):
             yield markdown_text(text)
         case Note(text):
@@ -62,9 +62,9 @@ def _block(block: Block) -> Iterator[str]:
         case Figure(chart):
             yield f"![{markdown_text(chart.description)}]({quote(chart_path(chart))})"
         case Table():
-            yield from _table(block)
+            yield from _table(element)
         case _:
-            assert_never(block)
+            assert_never(element)
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -75,11 +75,11 @@ def _table(table: Table) -> Iterator[str]:
     yield from map(_line, table.rows)
 
 
-def _line(cells: tuple[Cell, ...]) -> str:
+def _line(cells: tuple[TableCell, ...]) -> str:
     return "| " + " | ".join(map(_cell, cells)) + " |"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     if isinstance(cell, Link):
         return f"[{markdown_text(cell.text)}]({quote(cell.path)})"
     return markdown_text(cell)

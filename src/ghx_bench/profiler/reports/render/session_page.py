@@ -183,8 +183,8 @@ def _checkpoints(row: ProfileRow) -> Iterator[str]:
         yield f'<p><strong>{html_text(each.id)}</strong> <span class="fate">{fate}</span></p>'
         yield f"<p>{html_text(each.description)}</p>"
         if not each.passed:
-            yield from _folded("expected", each.expected) if each.expected is not None else ()
-            yield from _folded("actual", each.actual) if each.actual is not None else ()
+            yield from _fold("expected", each.expected) if each.expected is not None else ()
+            yield from _fold("actual", each.actual) if each.actual is not None else ()
             yield f"<pre>{_text(each.error)}</pre>" if each.error else ""
         yield "</div>"
     yield "</section>"
@@ -248,11 +248,11 @@ def _tool_call(call: ToolCallEvent) -> Iterator[str]:
     yield f"<pre>{_value(call.input)}</pre>"
     if call.error is not None:
         yield f"<pre>{_text(call.error)}</pre>"
-    yield from _folded("output", call.output, is_open=succeeded is False)
+    yield from _fold("output", call.output, is_open=succeeded is False)
     yield "</div>"
 
 
-def _folded(title: str, value: JsonValue, *, is_open: bool = False) -> Iterator[str]:
+def _fold(title: str, value: JsonValue, *, is_open: bool = False) -> Iterator[str]:
     yield f"<details{' open' if is_open else ''}><summary>{title}</summary><pre>{_value(value)}</pre></details>"
 
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
-from ghx_bench.profiler.reports.report_document import Block, Caution, Note, Quote, Section, Table
+from ghx_bench.profiler.reports.report_document import Caution, Element, Note, Quote, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, p_value
 from ghx_bench.profiler.stats.result_records import Drift
 
@@ -17,10 +17,10 @@ _MOST_LINES = 500
 
 def section(material: Material) -> Section:
     """Show how the rows came about and by which rules they were counted."""
-    return Section(id="conditions", title="Conditions", blocks=tuple(_blocks(material)))
+    return Section(id="conditions", title="Conditions", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     yield from _between_runs(material)
     yield _run_table(material)
     yield from equipment(material)
@@ -54,7 +54,7 @@ def _blocks(material: Material) -> Iterator[Block]:
     yield from _definition_table(material)
 
 
-def _between_runs(material: Material) -> Iterator[Block]:
+def _between_runs(material: Material) -> Iterator[Element]:
     if len(material.sources) == 1:
         return
     if material.is_before_and_after:
@@ -79,7 +79,7 @@ def _between_runs(material: Material) -> Iterator[Block]:
 
 
 def _missing_table(material: Material) -> Iterator[Table]:
-    missing = material.missing
+    missing, has_several_agents = material.missing, material.arrangement.has_several_agents
     if missing:
         left = f"; the first {_MOST_LINES}" if len(missing) > _MOST_LINES else ""
         yield Table(
@@ -87,7 +87,7 @@ def _missing_table(material: Material) -> Iterator[Table]:
             headers=("case", "model", "run", "rows", "expected", "expected by"),
             rows=tuple(
                 (
-                    f"{each.case.mode} / {each.case.scenario}",
+                    f"{f'{each.case.agent} / ' if has_several_agents else ''}{each.case.mode} / {each.case.scenario}",
                     each.case.model,
                     each.source,
                     str(each.found),
@@ -174,7 +174,7 @@ _NOT_RECORDED = "not recorded"
 _TOOLS, _SERVERS = "tools", "mcp_servers"
 
 
-def equipment(material: Material) -> Iterator[Block]:
+def equipment(material: Material) -> Iterator[Element]:
     """Show what the modes gave their agents."""
     known = equipment_of(material.arms, material.sources, material.inventories)
     if not any(each.details or each.facts for each in known):
@@ -185,7 +185,7 @@ def equipment(material: Material) -> Iterator[Block]:
     others = tuple(name for name in named if name not in {_TOOLS, _SERVERS})
     yield Table(
         caption="Modes: what each gave its agents",
-        headers=("mode", "tools", "MCP servers", *others, "instructions"),
+        headers=(material.arm_word, "tools", "MCP servers", *others, "instructions"),
         rows=tuple(_mode_line(each, others) for each in known),
         is_text=True,
     )

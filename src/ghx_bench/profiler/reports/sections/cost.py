@@ -5,7 +5,7 @@ import altair as alt
 from ghx_bench.profiler.reports.data.columns import POOLED
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, axis_title, chart_of, legend, mode_color
-from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate
 from ghx_bench.profiler.stats.observations import SUCCESS
 
@@ -20,12 +20,12 @@ def section(material: Material) -> Section:
         known = bool(material.grids[_COST])
         metric, why = _TOKENS, f"Cost is {'0' if known else UNKNOWN} in every row; active tokens stand in for it."
     chart = spend_against_success(metric, material)
-    blocks: list[Block] = [Paragraph(why)] if why else []
-    blocks.append(Figure(chart) if chart else Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
-    blocks.append(
+    elements: list[Element] = [Paragraph(why)] if why else []
+    elements.append(Figure(chart) if chart else Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
+    elements.append(
         Table(
             caption="Cost per success: all spend, retries and failures included, over all successes",
-            headers=("mode", "cost per success", "method"),
+            headers=(material.arm_word, "cost per success", "method"),
             rows=tuple(
                 (str(arm), estimate(summary.cost_per_success, "USD"), summary.cost_per_success.method)
                 for arm, summary in material.summaries.items()
@@ -33,7 +33,7 @@ def section(material: Material) -> Section:
             is_text=True,
         )
     )
-    return Section(id="spending", title="Cost against success", blocks=tuple(blocks))
+    return Section(id="spending", title="Cost against success", elements=tuple(elements))
 
 
 def spend_against_success(metric: str, material: Material) -> Chart | None:

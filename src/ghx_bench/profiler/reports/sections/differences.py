@@ -9,7 +9,7 @@ import altair as alt
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, legend
-from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import (
     amount,
     bounds,
@@ -28,12 +28,12 @@ from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 def section(material: Material) -> Section:
     """Show paired differences: charts of the planned ones, tables of all."""
-    return Section(id="differences", title="Differences", blocks=tuple(_blocks(material)))
+    return Section(id="differences", title="Differences", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
-        why = "control runs are not compared" if material.is_control else "there are no two modes to compare"
+        why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
         yield Paragraph(f"No differences are shown: {why}.")
         return
     has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
@@ -303,7 +303,15 @@ def _estimates(values: Values, color: alt.Color, axis: str) -> Iterator[alt.Char
 
 def label_of(comparison: ModeComparison, metrics: MetricTable) -> str:
     """Name a comparison by its metric and its modes."""
-    return f"{metrics.label(comparison.metric)}: {comparison.a} vs {comparison.b}"
+    label = metrics.label(comparison.metric)
+    # What both arms share is told once: charts have little room for names.
+    agent_a, _, mode_a = comparison.a.rpartition(" / ")
+    agent_b, _, mode_b = comparison.b.rpartition(" / ")
+    if agent_a and agent_a == agent_b:
+        return f"{label}, {agent_a}: {mode_a} vs {mode_b}"
+    if agent_a and agent_b and mode_a == mode_b:
+        return f"{label}, {mode_a}: {agent_a} vs {agent_b}"
+    return f"{label}: {comparison.a} vs {comparison.b}"
 
 
 _ROOM = 2.5

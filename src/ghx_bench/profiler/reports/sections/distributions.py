@@ -9,14 +9,14 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.columns import POOLED, Grid
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, Values, axis_title, chart_of, mode_color
-from ghx_bench.profiler.reports.report_document import Block, Chart, Figure, Note, Paragraph, Section
+from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount
 from ghx_bench.profiler.stats.observations import SUCCESS
 
 
 def section(material: Material) -> Section:
     """Show how amounts are spread, by mode and scenario."""
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Paragraph("Bars hold the middle half of the measured rows, lines the middle 90 %, ticks are medians.")
     ]
     for metric in material.plan.primary:
@@ -24,12 +24,12 @@ def section(material: Material) -> Section:
             continue
         chart = distribution(metric, material)
         unknown = f"{material.metrics.label(metric)}: {UNKNOWN} in every row."
-        blocks.append(Paragraph(unknown) if chart is None else Figure(chart))
+        elements.append(Paragraph(unknown) if chart is None else Figure(chart))
     widest = max(material.grids.values(), key=len)
-    left = len(material.observations.scenario.known) - len(scenarios_shown(widest, material.arms)) + 1
+    left = len(material.observations.scenario.known) - len(choose_scenarios(widest, material.arms)) + 1
     if left > 0:
-        blocks.append(Note(f"{plural(left, 'more scenario')} had no room; Scenarios lists every one."))
-    return Section(id="distributions", title="Distributions", blocks=tuple(blocks))
+        elements.append(Note(f"{plural(left, 'more scenario')} had no room; Scenarios lists every one."))
+    return Section(id="distributions", title="Distributions", elements=tuple(elements))
 
 
 _MARKS_OF_A_SPREAD = 3
@@ -39,7 +39,7 @@ def distribution(metric: str, material: Material) -> Chart | None:
     """Draw a metric by scenario and mode: middle half, middle 90 %, median."""
     grid, arms = material.grids[metric], material.arms
     label, unit = material.metrics.label(metric), material.metrics.unit(metric)
-    scenarios = scenarios_shown(grid, arms)
+    scenarios = choose_scenarios(grid, arms)
     values: Values = [
         {
             "scenario": scenario or "all scenarios",
@@ -93,7 +93,7 @@ _SPREAD_FIELDS = (
 )
 
 
-def scenarios_shown(grid: Grid, arms: Sequence[Arm]) -> tuple[str, ...]:
+def choose_scenarios(grid: Grid, arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the scenarios a distribution has room for, all of them together first."""
     scenarios = sorted({scenario for scenario, _ in grid if scenario != POOLED})
     room = min(_MOST_SCENARIOS, MOST_MARKS // (_MARKS_OF_A_SPREAD * max(1, len(arms))) - 1)

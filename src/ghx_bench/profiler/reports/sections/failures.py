@@ -16,17 +16,17 @@ def section(material: Material) -> Section:
     failures, messages = material.tally.failures, material.tally.messages
     chart = failures_by_cause(failures, material.arm_names)
     if chart is None:
-        return Section(id="failures", title="Failures", blocks=(Paragraph("Every row is a success."),))
+        return Section(id="failures", title="Failures", elements=(Paragraph("Every row is a success."),))
     table = Table(
         caption="Rows without success; the message is that of the first such row",
-        headers=("mode", "why", "rows", "first message"),
+        headers=(material.arm_word, "why", "rows", "first message"),
         rows=tuple(
             (str(arm), why, str(count), messages[arm, why][:200])
             for (arm, why), count in sorted(failures.items(), key=lambda item: (str(item[0][0]), -item[1], item[0][1]))
         ),
         is_text=True,
     )
-    return Section(id="failures", title="Failures", blocks=(Figure(chart), table))
+    return Section(id="failures", title="Failures", elements=(Figure(chart), table))
 
 
 def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart | None:

@@ -2,7 +2,7 @@
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.report_document import Block, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Element, Note, Paragraph, Section, Table
 
 
 def section(material: Material) -> Section:
@@ -19,12 +19,12 @@ def section(material: Material) -> Section:
             f"From {analyzed}: averages, or how often a word was found, where "
             "modes differ by a tenth or more. They describe these sessions; no test was made."
         )
-    blocks: list[Block] = [Paragraph(text)]
-    blocks += (Note(text) for text in (found.gap, found.origin) if found.sessions and text)
+    elements: list[Element] = [Paragraph(text)]
+    elements += (Note(text) for text in (found.gap, found.origin) if found.sessions and text)
     if lines:
-        blocks.append(
+        elements.append(
             Table(
                 caption="Findings, the largest difference first", headers=("finding", *material.arm_names), rows=lines
             )
         )
-    return Section(id="findings", title="Findings where modes differ", blocks=tuple(blocks))
+    return Section(id="findings", title="Findings where modes differ", elements=tuple(elements))

@@ -32,11 +32,13 @@ def section(material: Material) -> Section:
     medians = Table(
         caption="Medians over all measured rows of a mode with a known value, n rows each; success with Wilson's "
         f"{confidence} interval",
-        headers=("mode", "success", *(f"{table.label(metric)} p50" for metric in metrics)),
+        headers=(material.arm_word, "success", *(f"{table.label(metric)} p50" for metric in metrics)),
         rows=lines,
     )
     return Section(
-        id="glance", title="Results at a glance", blocks=(medians, _success(summaries), *_metrics(summaries, table))
+        id="glance",
+        title="Results at a glance",
+        elements=(medians, _success(summaries, material.arm_word), *_metrics(summaries, table)),
     )
 
 
@@ -46,25 +48,25 @@ def _middle(summary: MetricSummary | None, unit: str) -> str:
     return f"{amount(summary.p50, unit)} (n {summary.n})"
 
 
-def _success(summaries: Sequence[ModeSummary]) -> Table:
+def _success(summaries: Sequence[ModeSummary], arm_word: str) -> Table:
     return Table(
         caption="Success by intention to treat (a row that could not be measured is a failure) and per protocol "
         "(such rows are left out)",
-        headers=("mode", "intention to treat", "per protocol", "left out per protocol", "for tasks like these"),
+        headers=(arm_word, "intention to treat", "per protocol", "left out per protocol", "for tasks like these"),
         rows=tuple(
             (
                 summary.mode,
                 rate(summary.success),
                 rate(summary.success.per_protocol),
                 counts(summary.success.per_protocol.left_out_causes) or "none",
-                _clustered(summary),
+                _clustered_interval(summary),
             )
             for summary in summaries
         ),
     )
 
 
-def _clustered(summary: ModeSummary) -> str:
+def _clustered_interval(summary: ModeSummary) -> str:
     clustered = summary.success.clustered
     if clustered.low is None or clustered.high is None:
         return clustered.reason or UNKNOWN

@@ -17,7 +17,7 @@ def section(material: Material) -> Section:
     chart = pass_curves(material.summaries)
     if chart is None:
         text = Paragraph("There are no repetitions to tell reliability from.")
-        return Section(id="reliability", title="Reliability", blocks=(text,))
+        return Section(id="reliability", title="Reliability", elements=(text,))
     lines = tuple(
         (f"{arm}, k = {point.k}", _share(point.pass_hat_k), _share(point.pass_at_k), str(point.pass_hat_k.n))
         for arm, summary in material.summaries.items()
@@ -36,7 +36,7 @@ def section(material: Material) -> Section:
         "pass^k is estimated without bias from the repetitions of each scenario and averaged over scenarios, for every "
         "k that all scenarios have repetitions for. The bands are intervals of pass^k."
     )
-    return Section(id="reliability", title="Reliability", blocks=(Figure(chart), convention, table))
+    return Section(id="reliability", title="Reliability", elements=(Figure(chart), convention, table))
 
 
 def _share(value: Estimate) -> str:

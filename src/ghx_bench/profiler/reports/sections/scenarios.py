@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.report_document import Block, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Element, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import UNKNOWN, amount, percent
 from ghx_bench.profiler.stats.success import wilson_interval
 from ghx_bench.profiler.stats.summary import success_counts
@@ -12,14 +12,14 @@ from ghx_bench.profiler.stats.summary import success_counts
 
 def section(material: Material) -> Section:
     """Show every scenario: success, medians and every checkpoint, by mode."""
-    blocks: list[Block] = []
+    elements: list[Element] = []
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
     for scenario in material.observations.scenario.known:
-        blocks.append(_scenario_table(material, scenario, {arm: counts[arm].get(scenario) for arm in material.arms}))
+        elements.append(_scenario_table(material, scenario, {arm: counts[arm].get(scenario) for arm in material.arms}))
         checkpoints = _checkpoint_table(material, scenario)
         if checkpoints is not None:
-            blocks.append(checkpoints)
-    return Section(id="scenarios", title="Scenarios", blocks=tuple(blocks) or (Paragraph("There are none."),))
+            elements.append(checkpoints)
+    return Section(id="scenarios", title="Scenarios", elements=tuple(elements) or (Paragraph("There are none."),))
 
 
 def _scenario_table(material: Material, scenario: str, cells: Mapping[Arm, tuple[int, int] | None]) -> Table:
@@ -35,7 +35,7 @@ def _scenario_table(material: Material, scenario: str, cells: Mapping[Arm, tuple
     tried = sum(cell[1] for cell in cells.values() if cell)
     return Table(
         caption=f"{scenario}: {won}/{tried} over all modes",
-        headers=("mode", "success", *(f"{material.metrics.label(metric)} p50" for metric in metrics)),
+        headers=(material.arm_word, "success", *(f"{material.metrics.label(metric)} p50" for metric in metrics)),
         rows=tuple(lines),
         is_folded=True,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.report_document import Block, Link, Note, Paragraph, Section, Table
+from ghx_bench.profiler.reports.report_document import Element, Link, Note, Paragraph, Section, Table
 from ghx_bench.profiler.stats.observations import SUCCESS
 
 MOST_LINKS = 500
@@ -15,7 +15,7 @@ def session_table(material: Material, *, most: int | None = None, below: str = "
     ordered = sorted(material.pages, key=lambda each: each.outcome == SUCCESS)
     return Table(
         caption="Sessions with a page",
-        headers=("session", "mode", "model", "repetition", "outcome"),
+        headers=("session", material.arm_word, "model", "repetition", "outcome"),
         rows=tuple(
             (
                 Link(each.scenario_id, each.path.removeprefix(below)),
@@ -32,10 +32,10 @@ def session_table(material: Material, *, most: int | None = None, below: str = "
 
 def section(material: Material) -> Section:
     """Link to the pages of single sessions."""
-    return Section(id="sessions", title="Sessions", blocks=tuple(_blocks(material)))
+    return Section(id="sessions", title="Sessions", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     if not material.pages:
         yield Paragraph("No pages of single sessions were written.")
         return

@@ -13,10 +13,10 @@ from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import (
-    Block,
     Caution,
     Conclusion,
     Conclusions,
+    Element,
     Note,
     Paragraph,
     Section,
@@ -33,20 +33,21 @@ from ghx_bench.profiler.store.record import RunStatus
 
 def section(material: Material) -> Section:
     """Show what can be concluded, in sentences."""
-    return Section(id="verdicts", title="Verdicts", blocks=tuple(_blocks(material)))
+    return Section(id="verdicts", title="Verdicts", elements=tuple(_elements(material)))
 
 
-def _blocks(material: Material) -> Iterator[Block]:
+def _elements(material: Material) -> Iterator[Element]:
     yield from _warn_of_sources(material)
     if not len(material.observations):
         yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
         return
     yield from map(Caution, _warn_of_modes(material))
-    if material.is_control:
+    if material.control_arms:
         yield from _prove_scenarios(material)
+    if not material.arms_under_test:
         return
     if not material.primary:
-        yield Paragraph(f"There is one mode, {material.arms[0]}: nothing to compare it with. Its results follow.")
+        yield Paragraph(_say_why_alone(material.arms_under_test))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary))
@@ -95,30 +96,34 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
     if record is not None and (by_plan or record.status != "complete"):
         rows, planned = sum(each.rows for each in by_plan), record.matrix.total
         told = f"{rows:,} of its {plural(planned, 'planned cell')} {'has' if rows == 1 else 'have'} no row"
-        named = f", and no row is not a pass: {_name_cases(by_plan)}" if by_plan else ""
+        named = f", and no row is not a pass: {_name_cases(by_plan, material)}" if by_plan else ""
         yield f"{source.label} {_STATES[record.status]} {told}{named}."
     if others:
         rows, yardstick = sum(each.rows for each in others), others[0].yardstick
         yield (
             f"{source.label} lacks {plural(rows, 'row')} that {yardstick} have, and no row is not a pass: "
-            f"{_name_cases(others)}."
+            f"{_name_cases(others, material)}."
         )
 
 
-def _name_cases(missing: Sequence[Missing]) -> str:
+def _name_cases(missing: Sequence[Missing], material: Material) -> str:
     """Name some cases, those without any row first."""
     several_models = len({each.case.model for each in missing}) > 1
     ordered = sorted(missing, key=lambda each: (each.found > 0, each.case))
-    named = ", ".join(_name_case(each, with_model=several_models) for each in ordered[:_MOST_NAMED])
+    with_agent = material.arrangement.has_several_agents
+    named = ", ".join(
+        _name_case(each, with_agent=with_agent, with_model=several_models) for each in ordered[:_MOST_NAMED]
+    )
     more = len(missing) - _MOST_NAMED
     return f"{named} and {plural(more, 'more case')}, which Conditions lists" if more > 0 else named
 
 
-def _name_case(missing: Missing, *, with_model: bool) -> str:
+def _name_case(missing: Missing, *, with_agent: bool, with_model: bool) -> str:
     """Name a case with the rows it has and should have."""
     case = missing.case
+    agent = f"{case.agent} / " if with_agent else ""
     model = f" / {case.model}" if with_model else ""
-    return f"{case.mode} / {case.scenario}{model} ({missing.found} of {missing.expected})"
+    return f"{agent}{case.mode} / {case.scenario}{model} ({missing.found} of {missing.expected})"
 
 
 def _lonely_modes(material: Material) -> Iterator[str]:
@@ -170,7 +175,7 @@ def _warn_of_modes(material: Material) -> Iterator[str]:
                 f"Nothing is known about {arm}: none of its {plural(int(np.count_nonzero(rows)), 'row')} could be "
                 f"measured ({counts(causes)}). They count as failures, and say nothing about its agent."
             )
-        elif material.primary and not np.any(rows & (seen.success == 1)):
+        elif material.primary and arm not in material.control_arms and not np.any(rows & (seen.success == 1)):
             yield f"No row of {arm} succeeded: what it spends is what failing costs, not what the task costs."
 
 
@@ -178,9 +183,22 @@ def _sum_up(material: Material) -> str:
     """Sum up the planned comparisons in a sentence, and say how many of them were adjusted together."""
     found = Counter(each.verdict for each in material.primary)
     said = ", ".join(f"{found[word]} {word}" for word in _ORDER if found[word])
+    compared = {arm for pair in material.pairs for arm in pair}
+    agents, modes, runs = ({getattr(arm, name) for arm in compared} for name in ("agent", "mode", "run"))
+    sides = [plural(len(names), what) for what, names in (("agent", agents), ("run", runs)) if len(names) > 1]
+    sides.insert(len(agents) > 1, plural(len(modes), "mode"))
     return (
-        f"{plural(len(material.primary), 'planned comparison')} of {plural(len(material.arms), 'mode')} "
+        f"{plural(len(material.primary), 'planned comparison')} of {' in '.join(sides)} "
         f"{PLACES[material.plan.target]}: {said}. {describe_family(material.primary)}"
+    )
+
+
+def _say_why_alone(arms: Sequence[Arm]) -> str:
+    """Say why nothing is compared, though there are rows of agents under test."""
+    if len(arms) == 1:
+        return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
+    return (
+        f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
     )
 
 
@@ -230,21 +248,22 @@ def banner(material: Material) -> str | None:
     proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
     if len(controls) == len(material.arms):
         return f"Control run: these rows are of a control agent. {proofs}"
-    agents, names = material.tally.agents, material.tally.controls.names
+    agents = material.tally.controls.arms
     # The agent stands in brackets, whether or not its arm is named after it.
-    named = "; ".join(f"{replace(arm, agent=None)} ({', '.join(sorted(agents[arm] & names))})" for arm in controls)
+    named = "; ".join(f"{replace(arm, agent=None)} ({', '.join(sorted(agents[arm]))})" for arm in controls)
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 
-def _prove_scenarios(material: Material) -> Iterator[Block]:
-    """Yield how many cells of each mode passed, and every objection; nothing is compared."""
+def _prove_scenarios(material: Material) -> Iterator[Element]:
+    """Yield how many cells of each control arm passed, and every objection."""
     if material.objections:
         yield _objections(material)
-    for summary in material.summaries.values():
+    for arm in material.control_arms:
+        summary = material.summaries[arm]
         success, cells = summary.success, plural(summary.success.n, "cell")
         scenarios = plural(summary.scenarios, "scenario")
         yield Paragraph(f"{summary.mode}: {success.k} of {cells} passed, in {scenarios}.")
-    yield Note("Modes are not held against each other where some are of a control agent.")
+    yield Note("Modes of a control agent are not held against others.")
 
 
 def _objections(material: Material) -> Table:
@@ -252,7 +271,7 @@ def _objections(material: Material) -> Table:
     left = f"; the first {_MOST_LINES}" if len(found) > _MOST_LINES else ""
     return Table(
         caption=f"What control agents object to: {plural(len(found), 'case')}{left}",
-        headers=("scenario", "mode", "agent", "rows", "passed", "not measured"),
+        headers=("scenario", material.arm_word, "agent", "rows", "passed", "not measured"),
         rows=tuple(
             (each.scenario, each.mode, each.agent, str(each.rows), str(each.passed), str(each.unmeasured))
             for each in found[:_MOST_LINES]
