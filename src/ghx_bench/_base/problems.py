@@ -120,5 +120,5 @@ def plain(name: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 cell`, `1,200 tokens`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """Return a count with its noun: `1 cell`, `1,200 tokens`, `2 repositories`."""
+    return f"{count:,} {noun if count == 1 else re.sub(r'(?<![aeiou])y$', 'ie', noun) + 's'}"
