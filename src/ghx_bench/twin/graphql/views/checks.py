@@ -9,7 +9,7 @@ from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.nodes import find_record, git_node_id
-from ghx_bench.twin.queries import lookup, pulls, workflow_runs
+from ghx_bench.twin.queries import lookup, mergeability, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import CheckRun, Pull, Repository, Status
@@ -202,7 +202,7 @@ def _is_required(
     view: RecordView[Any], name: str, *, pull_request_id: str | None = None, pull_request_number: int | None = None
 ) -> bool:
     pull = _pull(view, view.context.home(view.subject.repository_id), pull_request_id, pull_request_number)
-    return pulls.is_required(view.context.world, pull, name)
+    return mergeability.is_required(view.context.world, pull, name)
 
 
 def _pull(view: RecordView[Any], home: Repository, identity: str | None, number: int | None) -> Pull:
