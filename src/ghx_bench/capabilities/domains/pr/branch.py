@@ -27,13 +27,13 @@ class UpdatedBranch(OutputModel):
     updated: bool
 
 
-async def update_branch(client: GitHubClient, given: PullInput) -> UpdatedBranch:
+async def update_branch(client: GitHubClient, inputs: PullInput) -> UpdatedBranch:
     """Merge the base branch into the branch of a pull request; refused if there is nothing new in it."""
     # The head is looked up to be expected: GitHub then refuses if a push came in between.
-    pull = await find_pull(client, given, "id headRefOid")
+    pull = await find_pull(client, inputs, "id headRefOid")
     answer = await client.graphql(_UPDATE, {"id": pull["id"], "head": pull["headRefOid"]})
     require_value(answer, "updatePullRequestBranch", "pullRequest")
-    return UpdatedBranch(pr_number=given.pr_number, updated=True)
+    return UpdatedBranch(pr_number=inputs.pr_number, updated=True)
 
 
 async def delete_head(client: GitHubClient, pull: dict[str, Any]) -> bool:
