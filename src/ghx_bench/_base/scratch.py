@@ -22,7 +22,7 @@ class ScratchFolder:
     """
 
     def __init__(self, place: Path | None = None) -> None:
-        self.path, lock = _made(place)
+        self.path, lock = _create(place)
         self.remove = weakref.finalize(self, _remove, self.path, lock, os.getpid())
         """Removes the folder with all that is in it; a second time, nothing happens."""
 
@@ -45,17 +45,17 @@ def is_in_use(path: Path) -> bool:
     return is_locked(path, if_unknown=False)
 
 
-def _made(place: Path | None) -> tuple[Path, int]:
+def _create(place: Path | None) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         try:
-            return path, _locked(path)
+            return path, _lock(path)
         except (BlockingIOError, FileNotFoundError):
             continue  # a sweep came between the two lines, and takes it for left behind
 
 
-def _locked(path: Path) -> int:
-    lock = _opened(path)
+def _lock(path: Path) -> int:
+    lock = _open(path)
     try:
         take_lock(lock)
         path.stat()  # is not there if a sweep has removed what was opened
@@ -72,7 +72,7 @@ def _locked(path: Path) -> int:
 
 def _remove_unless_used(path: Path) -> None:
     try:
-        lock = _opened(path)
+        lock = _open(path)
     except OSError:  # gone, somebody else's, or no folder
         return
     try:
@@ -85,7 +85,7 @@ def _remove_unless_used(path: Path) -> None:
         os.close(lock)
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

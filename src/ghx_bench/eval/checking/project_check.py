@@ -22,7 +22,7 @@ from ghx_bench.eval.checking.fixture_references import fixture_errors
 from ghx_bench.eval.checking.mode_rules import mode_errors, mode_file_errors
 from ghx_bench.eval.checking.project_contents import LocatedConfig, ProjectContents, built_in_ids, scenario_ids, sets_in
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
-from ghx_bench.eval.checking.solution_rules import Solutions, solved_by
+from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
 from ghx_bench.eval.project.custom_scorers import scorer_names
@@ -128,7 +128,7 @@ class _Checker:
         around = ProjectContents.around(self._configs, beside) if is_known else None
         fixtures = around.fixtures(self._documents.get("fixture", ()), manifests) if around else None
         known = Known(scorers=scorers, fixtures=fixtures)
-        solved = {solved_by(each.path) for each in self._documents.get("solution", ())}
+        solved = {scenario_id_of(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):
             self._add_scenario(document, scenario, known)
             # Scenarios themselves are not kept: there may be many, and little of them is asked for later.

@@ -18,7 +18,7 @@ REFERENCE = "reference"
 """The agent that follows solutions."""
 
 
-def solved_by(path: Path) -> str:
+def scenario_id_of(path: Path) -> str:
     """Return the id of the scenario whose solution is in a file of this name."""
     return path.name.removesuffix(SUFFIX)
 
@@ -96,7 +96,7 @@ class Solutions:
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
         """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
-        id_ = solved_by(document.path)
+        id_ = scenario_id_of(document.path)
         self._found[id_] = document, None
         try:
             solution = validate_document(document, SolutionFile)
