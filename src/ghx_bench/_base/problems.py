@@ -121,4 +121,5 @@ def plain(name: str) -> str:
 
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun: `1 cell`, `1,200 tokens`, `2 repositories`."""
-    return f"{count:,} {noun if count == 1 else re.sub(r'(?<![aeiou])y$', 'ie', noun) + 's'}"
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun if count == 1 else re.sub(r'(?<![aeiou])y$', 'ie', noun) + ending}"

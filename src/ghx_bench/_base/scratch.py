@@ -16,7 +16,7 @@ class ScratchFolder:
     """A private temporary folder, locked for as long as it is used.
 
     The kernel lets go of the lock however the process ends, so that a sweep can tell what was left behind from what is
-    in use; a process id would do so only until somebody else gets it. `with ScratchFolder() as folder:` removes the
+    in use; a process id would do so only until another process gets it. `with ScratchFolder() as folder:` removes the
     folder at the end of the block; it also goes with this object and with the process. A process that was forked off
     keeps it locked, but does not remove it.
     """
@@ -73,7 +73,7 @@ def _lock(path: Path) -> int:
 def _remove_unless_used(path: Path) -> None:
     try:
         lock = _open(path)
-    except OSError:  # gone, somebody else's, or no folder
+    except OSError:  # gone, another user's, or no folder
         return
     try:
         take_lock(lock)

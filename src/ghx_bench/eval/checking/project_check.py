@@ -43,7 +43,7 @@ _NOT_OURS = ("__pycache__", "node_modules", "results", "reports")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFile:
-    """A file that was checked, and what it is; `None` where it could not be told."""
+    """A file that was checked, and what it is; `None` where that is not known."""
 
     path: Path
     kind: Kind | None
@@ -91,7 +91,7 @@ class _Checker:
         self._configs: list[LocatedConfig] = []
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
-        """Read a file, found in these folders; it is a `kind`, or whatever its name and content tell."""
+        """Read a file, found in these folders; it is a `kind`, or what its name and content say."""
         if os.path.realpath(path) in self._seen:
             return
         try:
@@ -260,7 +260,7 @@ def _unrecognised_file(document: Document) -> Problem:
         "'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are lists of scenario "
         "ids by name"
     )
-    return problem(document, "", "it cannot be told what this file is", hint)
+    return problem(document, "", "it is not clear what this file is", hint)
 
 
 def _config_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:

@@ -295,7 +295,7 @@ class Custom(Condition):
     scorer: Annotated[Text, Role.NAME] = Field(
         description="The name of a registered scorer.", examples=["mentions-every-file"]
     )
-    params: JsonObject = Field(default={}, description="What the scorer is told besides the output.")
+    params: JsonObject = Field(default={}, description="What the scorer is given besides the output.")
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
         scorer = scorers.get(self.scorer)

@@ -166,7 +166,7 @@ class SeedRepository(SeedModel):
     pushed_at: Moment | None = None
     exported: StrictBool = Field(
         default=False,
-        description="Written by an export: it tells what has happened, so nobody's role today is asked.",
+        description="Written by an export: it says what has happened, so the roles of today are not checked.",
     )
     bundle: str | None = Field(
         default=None,

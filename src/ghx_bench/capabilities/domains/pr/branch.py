@@ -39,7 +39,7 @@ async def update_branch(client: GitHubClient, inputs: PullInput) -> UpdatedBranc
 async def delete_head(client: GitHubClient, pull: dict[str, Any]) -> bool:
     """Delete the branch of a pull request that was merged or closed; return whether it is gone."""
     if pull["isCrossRepository"]:
-        return False  # it is in a fork, which belongs to somebody else
+        return False  # it is in a fork, which belongs to another user
     if pull["headRef"] is None:
         return True
     try:

@@ -20,7 +20,7 @@ from ghx_bench.capabilities.models import (
 )
 from ghx_bench.capabilities.registry import Operation
 
-# Of a team GitHub tells nothing to a token that may not read organizations: only people are asked for.
+# Of a team GitHub shows nothing to a token that may not read organizations: only people are asked for.
 _REVIEWERS = "reviewers"
 _FIELDS = f"""
 id number title state url isDraft headBranch: headRefName baseBranch: baseRefName

@@ -158,7 +158,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         return self.context.view_of(SuiteOf(self._origin() or self.subject))
 
     def details_url(self) -> str | None:
-        """Return where it tells more: what its tool said, or the page of a job."""
+        """Return where there is more: what its tool said, or the page of a job."""
         return self.subject.details_url or (self.url() if self._origin() else None)
 
     def status(self) -> str:
