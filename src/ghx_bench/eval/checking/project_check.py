@@ -168,8 +168,8 @@ class _Checker:
             if first != document.path:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
             if document.path.stem != fixture.name:
-                said = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
-                self._result.warnings.append(problem(document, "/name", said, "call both the same"))
+                reason = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
+                self._result.warnings.append(problem(document, "/name", reason, "call both the same"))
 
     def _check_configurations(self, beside: Path | None) -> Callable[[], frozenset[str]]:
         """Check the configurations; return how to find the scorers that scenarios may name because of them."""
@@ -215,8 +215,9 @@ class _Checker:
             (self._result.errors if known.fixtures.is_certain else self._result.warnings).extend(found)
         self._result.warnings += problems_of(document, scenario_warnings(scenario, known))
         if document.path.stem != scenario.id:
-            said = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
-            self._result.warnings.append(problem(document, "/id", said, "call both the same to find one by the other"))
+            reason = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
+            remedy = "call both the same to find one by the other"
+            self._result.warnings.append(problem(document, "/id", reason, remedy))
 
     def _check_sets(self, document: Document, sets: ScenarioSets) -> Iterator[Problem]:
         if not self._scenarios:

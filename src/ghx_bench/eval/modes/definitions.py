@@ -258,8 +258,8 @@ def load_mode_definition(path: Path) -> ModeDefinition:
     document = read_document(path)
     definition = validate_document(document, ModeDefinition)
     if definition.name != path.stem:
-        said = f"the file is called {path.name!r} and the mode {definition.name!r}"
-        raise DocumentError([problem(document, "/name", said, "call both the same")])
+        reason = f"the file is called {path.name!r} and the mode {definition.name!r}"
+        raise DocumentError([problem(document, "/name", reason, "call both the same")])
     return definition.resolve_paths(path)
 
 
