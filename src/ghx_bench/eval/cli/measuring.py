@@ -20,7 +20,7 @@ from rich.table import Table
 
 from ghx_bench._base.commandline import FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.eval.project.gates import GateResult, GateTally, judge
+from ghx_bench.eval.project.gates import GateTally, Verdict, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
@@ -112,7 +112,7 @@ def say_notes(config: ProfileConfig) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def exit_code(*, unmeasured: int, gates: Sequence[GateResult] = ()) -> int:
+def exit_code(*, unmeasured: int, gates: Sequence[Verdict] = ()) -> int:
     """Return how a run ends: what was not measured goes before what gates say, since they have not seen it."""
     if unmeasured:
         return NOT_ALL_MEASURED
@@ -164,7 +164,7 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
-def show(result: SuiteResult, read: ReadRows, *, as_json: bool, gates: Sequence[GateResult] = ()) -> None:
+def show(result: SuiteResult, read: ReadRows, *, as_json: bool, gates: Sequence[Verdict] = ()) -> None:
     """Print what a run came to: a table for people, or JSON with what gates said."""
     controls = read.tally.controls
     glances = glance_at(read.columns.observations, SHOWN_METRICS)

@@ -176,7 +176,7 @@ class Modes:
     async def _identity(
         self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
-        """Ask a server for its name and version, without a token, and with no GitHub to reach."""
+        """Ask a server for its name and version, without a token or a GitHub of anybody's."""
         from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
         try:

@@ -1,4 +1,4 @@
-"""Gates: what a run must not end with, for pipelines that stop there."""
+"""Gates: what must not come of a run, for pipelines that stop there."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field, JsonValue, Strict
 
 from ghx_bench._base.problems import did_you_mean, shortened
 from ghx_bench.documents import RefusedError
-from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.row import ProfileRow
 
 WRONG, RIGHT = "wrong", "right"
@@ -36,14 +35,11 @@ def _check_gate(gate: str) -> str:
 
 
 Gate = Annotated[str, Strict(), AfterValidator(_check_gate), Field(examples=["wrong", "success<0.8"])]
-"""`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it.
-
-Where a run has several agents, each agent in each mode has a rate of its own.
-"""
+"""`wrong` fails on a measured cell that is no success, `right` on one that is, `success<RATE` on a mode below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class Verdict:
     """Whether a run got through a gate, and what stopped it if not."""
 
     gate: str
@@ -67,52 +63,35 @@ class GateTally:
     """The measured cells of a run that were wrong, or right; what could not be measured is neither."""
 
     measured: int = 0
-    cells: dict[bool, list[Cell]] = field(default_factory=lambda: {True: [], False: []})
-    # An agent in a mode, over all models, as in the table that a run ends with.
-    by_arm: dict[Arm, list[bool]] = field(default_factory=dict[Arm, list[bool]])
-    agents: set[str] = field(default_factory=set[str])
-    models: set[str] = field(default_factory=set[str])
+    cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
+    by_mode: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        cell = row.cell
-        self.agents.add(cell.agent)
-        self.models.add(cell.model)
         if not row.was_measured:
             return
         success = row.success is True
         self.measured += 1
-        self.cells[success].append(cell)
-        self.by_arm.setdefault(Arm(agent=cell.agent, mode=cell.mode), []).append(success)
-
-    def name_cell(self, cell: Cell) -> str:
-        """Return a cell as `ghx-bench show` takes it: without its agent and its model where all have the same."""
-        agent = (cell.agent,) if len(self.agents) > 1 else ()
-        model = (cell.model,) if agent or len(self.models) > 1 else ()
-        return "/".join((*agent, *model, cell.mode, cell.scenario_id, str(cell.iteration)))
-
-    def name_arm(self, arm: Arm) -> str:
-        """Return an arm as the table of a run names it."""
-        return str(arm) if len(self.agents) > 1 else arm.mode
+        self.cells[success].append(f"{row.mode}/{row.scenario_id}/{row.iteration}")
+        self.by_mode.setdefault(row.mode, []).append(success)
 
 
-def judge(gates: Sequence[str], tally: GateTally) -> tuple[GateResult, ...]:
+def judge(gates: Sequence[str], tally: GateTally) -> tuple[Verdict, ...]:
     """Hold the measured cells of a run against gates."""
-    return tuple(GateResult(gate=gate, reason=_reason(gate, tally)) for gate in gates)
+    return tuple(Verdict(gate=gate, reason=_reason(gate, tally)) for gate in gates)
 
 
 def _reason(gate: str, tally: GateTally) -> str | None:
     """Return what a gate fails by, if it does."""
     if (least := _least(gate)) is not None:
         below = [
-            f"{tally.name_arm(arm)} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
-            for arm, results in tally.by_arm.items()
+            f"{mode} succeeds in {sum(results)} of {len(results)} measured cells ({float(share):.3g})"
+            for mode, results in tally.by_mode.items()
             if (share := Fraction(sum(results), len(results))) < least
         ]
         return "; ".join(below) or None
     cells = tally.cells[gate == RIGHT]
     if not cells:
         return None
-    names = ", ".join(map(tally.name_cell, cells[:_MOST_NAMED]))
-    named = names + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
+    named = ", ".join(cells[:_MOST_NAMED]) + (f" and {len(cells) - _MOST_NAMED} more" if cells[_MOST_NAMED:] else "")
     return f"{len(cells)} of {tally.measured} measured cells {'is' if len(cells) == 1 else 'are'} {gate}: {named}"

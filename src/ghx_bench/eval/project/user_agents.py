@@ -74,11 +74,11 @@ def _construct(make: Callable[..., object], place: str, options: Mapping[str, Js
         return make(**options)
     except (Exception, SystemExit) as error:
         # Plugin call: the user's own constructor.
-        settings = f" with provider.options {listed(options)}" if options else " without provider.options"
+        given = f" with provider.options {listed(options)}" if options else " without provider.options"
         # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
         _ours, *theirs = traceback.extract_tb(error.__traceback__)
         where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
-        raise BadAgentError(one_line(f"{place}: cannot be made{settings} ({explain_import(error)}{where})")) from error
+        raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
 
 
 def _require_agent(found: object, place: str) -> SessionProvider:
