@@ -12,6 +12,7 @@ from ghx_bench._base.problems import (
     listed,
     nearest,
     one_line,
+    plural,
     pointer_of,
     shortened,
     shortened_pointer,
@@ -142,3 +143,17 @@ def test_a_long_pointer_is_shown_by_its_ends() -> None:
     assert shown.startswith("/first/xx")
     assert shown.endswith("xx/last")
     assert len(shown) <= 301
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "words"),
+    [
+        (1, "repository", "1 repository"),
+        (2, "repository", "2 repositories"),
+        (0, "key", "0 keys"),
+        (2, "status", "2 statuses"),
+        (1200, "token", "1,200 tokens"),
+    ],
+)
+def test_a_count_has_its_noun_in_the_right_number(count: int, noun: str, words: str) -> None:
+    assert plural(count, noun) == words

@@ -384,7 +384,7 @@ def test_a_file_that_is_nothing_known_is_told_when_it_is_named(shell: Shell) -> 
     shell.write("package.json", {"name": "x"})
 
     assert shell("check", "package.json") == 2
-    assert shell.out.startswith("package.json:1:1: it cannot be told what this file is; a scenario has 'prompt' and")
+    assert shell.out.startswith("package.json:1:1: it is not clear what this file is; a scenario has 'prompt' and")
     assert shell.out.endswith("1 other file: 1 problem\n")
 
 

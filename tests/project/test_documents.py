@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -159,6 +160,17 @@ def test_the_readme_is_short_and_shows_the_two_commands_that_matter() -> None:
     assert len(readme.splitlines()) < 150
     assert "make demo" in readme
     assert "make test" in readme
+
+
+def test_every_page_has_its_place_on_the_documentation_site() -> None:
+    docs = ROOT / "docs"
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    groups = [[each] if isinstance(each, str) else [page for pages in each.values() for page in pages] for each in nav]
+    listed = [page for pages in groups for page in pages]
+
+    assert sorted(listed) == sorted(page.relative_to(docs).as_posix() for page in docs.rglob("*.md"))
+    pages = re.findall(r"^- \[.*\]\((.*)\)$", (docs / "index.md").read_text(), re.MULTILINE)
+    assert pages == [page for page in listed if page != "index.md" and not page.startswith("adr/")]
 
 
 def fenced(language: str, *lines: str) -> str:

@@ -1,4 +1,4 @@
-"""Who answers when `git` asks for a password: a private script that tells the token to the right hosts only."""
+"""Who answers when `git` asks for a password: a private script that gives the token to the right hosts only."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ def write_askpass(folder: Path, token: str, *, origins: Sequence[str]) -> Path:
     """Write a script for `GIT_ASKPASS` into a private folder, and return its path.
 
     It answers for these origins (`https://github.com`) and no other: with the token in `GH_TOKEN` or `GITHUB_TOKEN`, so
-    that one command can act as somebody else, and with `token` where there is neither, since some agents keep such
+    that one command can act as another user, and with `token` where there is neither, since some agents keep such
     variables from their shells. Neither git's configuration nor an address ever holds a token.
     """
     kept = folder / "token"

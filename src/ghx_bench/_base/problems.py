@@ -34,8 +34,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        said = self.reason if self.suggestion is None else f"{self.reason}; {self.suggestion}"
-        return one_line(": ".join(part for part in (place, self.pointer, said) if part))
+        text = self.reason if self.suggestion is None else f"{self.reason}; {self.suggestion}"
+        return one_line(": ".join(part for part in (place, self.pointer, text) if part))
 
     def to_dict(self) -> dict[str, str | int]:
         """Return what is known, for machines."""
@@ -120,5 +120,6 @@ def plain(name: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 cell`, `1,200 tokens`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """Return a count with its noun: `1 cell`, `1,200 tokens`, `2 repositories`."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun if count == 1 else re.sub(r'(?<![aeiou])y$', 'ie', noun) + ending}"

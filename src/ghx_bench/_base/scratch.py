@@ -16,13 +16,13 @@ class ScratchFolder:
     """A private temporary folder, locked for as long as it is used.
 
     The kernel lets go of the lock however the process ends, so that a sweep can tell what was left behind from what is
-    in use; a process id would do so only until somebody else gets it. `with ScratchFolder() as folder:` removes the
+    in use; a process id would do so only until another process gets it. `with ScratchFolder() as folder:` removes the
     folder at the end of the block; it also goes with this object and with the process. A process that was forked off
     keeps it locked, but does not remove it.
     """
 
     def __init__(self, place: Path | None = None) -> None:
-        self.path, lock = _made(place)
+        self.path, lock = _create(place)
         self.remove = weakref.finalize(self, _remove, self.path, lock, os.getpid())
         """Removes the folder with all that is in it; a second time, nothing happens."""
 
@@ -45,17 +45,17 @@ def is_in_use(path: Path) -> bool:
     return is_locked(path, if_unknown=False)
 
 
-def _made(place: Path | None) -> tuple[Path, int]:
+def _create(place: Path | None) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         try:
-            return path, _locked(path)
+            return path, _lock(path)
         except (BlockingIOError, FileNotFoundError):
             continue  # a sweep came between the two lines, and takes it for left behind
 
 
-def _locked(path: Path) -> int:
-    lock = _opened(path)
+def _lock(path: Path) -> int:
+    lock = _open(path)
     try:
         take_lock(lock)
         path.stat()  # is not there if a sweep has removed what was opened
@@ -72,8 +72,8 @@ def _locked(path: Path) -> int:
 
 def _remove_unless_used(path: Path) -> None:
     try:
-        lock = _opened(path)
-    except OSError:  # gone, somebody else's, or no folder
+        lock = _open(path)
+    except OSError:  # gone, another user's, or no folder
         return
     try:
         take_lock(lock)
@@ -85,7 +85,7 @@ def _remove_unless_used(path: Path) -> None:
         os.close(lock)
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

@@ -230,8 +230,8 @@ def unknown_name(
 ) -> UnknownName:
     """Return that nothing is bound to a name, and what to do about it.
 
-    `source` tells where the value of this very name would come from; without one the known name that was probably
-    meant is told, else the `remedy`.
+    `source` says where the value of this very name would come from; without one the known name that was probably
+    meant is named, else the `remedy`.
     """
     names = sorted(known)
     meant = None if source else nearest(name, names)

@@ -14,7 +14,7 @@ from ghx_bench.capabilities.models import InputModel, OutputModel
 from ghx_bench.capabilities.registry import Capability, capability
 
 
-async def execute_task(client: GitHubClient, task: str, given: Mapping[str, Any]) -> Envelope:
+async def execute_task(client: GitHubClient, task: str, inputs: Mapping[str, Any]) -> Envelope:
     """Call the capability `task` and return its envelope; errors of the input and of GitHub are in it, not raised.
 
     Input is understood in camelCase and in snake_case, `repo` as `name`, digits in a string as a number.
@@ -22,7 +22,7 @@ async def execute_task(client: GitHubClient, task: str, given: Mapping[str, Any]
     started = client.clock.monotonic()
     try:
         called = capability(task)
-        checked = check_input(called, given)
+        checked = check_input(called, inputs)
     except InvalidInputError as error:
         return _envelope(task, started, client, reason="INPUT_VALIDATION", error=error)
     try:
@@ -37,9 +37,9 @@ async def execute_task(client: GitHubClient, task: str, given: Mapping[str, Any]
     return _envelope(task, started, client, called=called, output=output)
 
 
-def check_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
+def check_input(called: Capability, inputs: Mapping[str, Any]) -> InputModel:
     """Return the input as its model, or raise `InvalidInputError` with everything that is wrong."""
-    named = _spell_names(called.entry.signature, given)
+    named = _spell_names(called.entry.signature, inputs)
     try:
         return called.operation.input.model_validate(named)
     except ValidationError as error:
@@ -52,10 +52,10 @@ def check_input(called: Capability, given: Mapping[str, Any]) -> InputModel:
         raise InvalidInputError(f"{called.id}: {problems}") from None
 
 
-def _spell_names(signature: Signature, given: Mapping[str, Any]) -> dict[str, Any]:
+def _spell_names(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return an input with its names as the capability spells them; refuse unknown names, and two values for one."""
     named: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in inputs.items():
         name = signature.name_of(key)
         if name is None:
             hint = did_you_mean(key, signature.names, otherwise=f"known: {listed(signature.names)}")

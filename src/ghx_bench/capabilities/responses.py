@@ -29,7 +29,7 @@ _CODE_BY_STATUS = MappingProxyType(
         404: ErrorCode.NOT_FOUND,
         405: ErrorCode.VALIDATION,  # a pull request that cannot be merged
         406: ErrorCode.TOO_LARGE,  # a diff with more lines than GitHub shows
-        409: ErrorCode.VALIDATION,  # somebody was faster, or a merge conflict
+        409: ErrorCode.VALIDATION,  # another client was faster, or a merge conflict
         410: ErrorCode.NOT_FOUND,
         413: ErrorCode.TOO_LARGE,
         422: ErrorCode.VALIDATION,
@@ -84,7 +84,7 @@ def read_rest(response: Response) -> Response:
     try:
         body = response.data
     except UnexpectedResponseError:
-        body = None  # a proxy's page of HTML, say: the status alone tells the error
+        body = None  # a proxy's page of HTML, say: the status alone names the error
     raise rest_error(response.status, response.headers, body) or redirect_error(response.status, response.headers)
 
 

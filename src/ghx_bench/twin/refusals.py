@@ -40,10 +40,10 @@ class FieldError:
         """Return the error as a sentence of GraphQL, which begins with the field; None where there is none."""
         if self.field is None:
             return self.message
-        said = self.message or (f"{self.field} {_SENTENCES[self.code]}" if self.code in _SENTENCES else None)
-        if said is None or not said.startswith(f"{self.field} "):
-            return said
-        return self.field.replace("_", " ").capitalize() + said.removeprefix(self.field)
+        sentence = self.message or (f"{self.field} {_SENTENCES[self.code]}" if self.code in _SENTENCES else None)
+        if sentence is None or not sentence.startswith(f"{self.field} "):
+            return sentence
+        return self.field.replace("_", " ").capitalize() + sentence.removeprefix(self.field)
 
 
 _SENTENCES = {"missing_field": "can't be blank", "invalid": "is invalid", "already_exists": "has already been taken"}
@@ -118,8 +118,8 @@ class InvalidRefusal(Refusal):
     @property
     def graphql_message(self) -> str:
         """Return the reasons in one line, as GraphQL gives them."""
-        said = [error if isinstance(error, str) else error.sentence for error in self.errors]
-        return self._graphql or ", ".join(reason for reason in said if reason) or self.message
+        sentences = [error if isinstance(error, str) else error.sentence for error in self.errors]
+        return self._graphql or ", ".join(reason for reason in sentences if reason) or self.message
 
 
 class ConflictRefusal(Refusal):

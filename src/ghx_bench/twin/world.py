@@ -88,7 +88,7 @@ class World:
             outermost = not self.database.is_writing
             with self.database.transaction(actor, at=at) as now:
                 yield Act(world=self, viewer=viewer, now=now)
-                # A push has moved its refs before its act began, so it is told by its notes, not by `moved`.
+                # A push has moved its refs before its act began, so its notes show it, not `moved`.
                 if self._lock is not None and outermost and (moved or self.database.has_notes):
                     self.database.keep_refs(self.storage.refs())
 

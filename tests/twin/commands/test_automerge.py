@@ -4,7 +4,7 @@ import pytest
 from pull_worlds import LINES, Shop, make_shop
 
 from ghx_bench.twin.commands import checks, merges, pulls, reviews
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import mergeability
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Pull
 
@@ -72,7 +72,7 @@ def test_a_promised_rebase_that_has_become_impossible_disturbs_nobody(shop: Shop
     shop.protect(required_approvals=1)
     promise(shop, pull, method="rebase")
     shop.write("main", {"poem.txt": LINES.replace("line 3\n", "drei\n"), "more.txt": "x\n"})
-    assert queries.mergeable(shop.world, pull) == "MERGEABLE"
+    assert mergeability.mergeable(shop.world, pull) == "MERGEABLE"
     approve(shop, pull, "bob")
 
     assert shop.fresh(pull).merged_at is None

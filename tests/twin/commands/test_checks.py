@@ -5,7 +5,7 @@ from pull_worlds import Shop, make_shop
 
 from ghx_bench.twin.commands import checks
 from ghx_bench.twin.queries import checks as queries
-from ghx_bench.twin.queries import pulls
+from ghx_bench.twin.queries import mergeability
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Status
 
@@ -122,5 +122,5 @@ def test_only_writers_report(shop: Shop) -> None:
 def test_required_checks_are_known_by_name(shop: Shop) -> None:
     pull = shop.open()
     shop.protect(required_checks=("ci",))
-    assert pulls.is_required(shop.world, pull, "ci")
-    assert not pulls.is_required(shop.world, pull, "other")
+    assert mergeability.is_required(shop.world, pull, "ci")
+    assert not mergeability.is_required(shop.world, pull, "other")

@@ -6,8 +6,8 @@ from pull_worlds import LINES, Shop, make_shop
 from ghx_bench.twin.commands import checks, issues, merges, pulls, repositories, reviews
 from ghx_bench.twin.commands.merges import Method
 from ghx_bench.twin.git.repository import Commit
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import lookup, mergeability
+from ghx_bench.twin.queries.reviews import review_decision
 from ghx_bench.twin.refusals import ConflictRefusal, NotAllowedRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Event, Pull
 
@@ -173,11 +173,11 @@ def test_required_reviews_block_until_enough_writers_approve(shop: Shop) -> None
 
     assert refusal(shop, pull) == needed
     approve(shop, pull, "rea")
-    assert queries.review_decision(shop.world, pull) == "REVIEW_REQUIRED"
-    assert queries.merge_state(shop.world, pull) == "BLOCKED"
+    assert review_decision(shop.world, pull) == "REVIEW_REQUIRED"
+    assert mergeability.merge_state(shop.world, pull) == "BLOCKED"
     assert refusal(shop, pull) == needed
     approve(shop, pull, "bob")
-    assert queries.merge_state(shop.world, pull) == "CLEAN"
+    assert mergeability.merge_state(shop.world, pull) == "CLEAN"
     merge(shop, pull)
 
 
@@ -209,7 +209,7 @@ def test_required_checks_block_until_they_pass(shop: Shop) -> None:
     with shop.acting("bob") as act:
         checks.create_status(act, shop.repository, sha=pull.head_sha, state="success", context="ci")
         checks.create_check_run(act, shop.repository, sha=pull.head_sha, name="lint", conclusion="skipped")
-    assert queries.merge_state(shop.world, pull) == "CLEAN"
+    assert mergeability.merge_state(shop.world, pull) == "CLEAN"
     merge(shop, pull)
 
 
@@ -224,9 +224,9 @@ def test_strict_checks_want_the_branch_up_to_date(shop: Shop) -> None:
     shop.protect(required_checks=("ci",), strict_checks=True)
     with shop.acting("bob") as act:
         checks.create_status(act, shop.repository, sha=pull.head_sha, state="success", context="ci")
-    assert queries.merge_state(shop.world, pull) == "CLEAN"
+    assert mergeability.merge_state(shop.world, pull) == "CLEAN"
     shop.write("main", {"x": "x"})
-    assert queries.merge_state(shop.world, pull) == "BEHIND"
+    assert mergeability.merge_state(shop.world, pull) == "BEHIND"
     assert "out of date" in refusal(shop, pull)
 
 
@@ -234,7 +234,7 @@ def test_failing_checks_that_are_not_required_only_make_it_unstable(shop: Shop) 
     pull = shop.open()
     with shop.acting("bob") as act:
         checks.create_status(act, shop.repository, sha=pull.head_sha, state="failure")
-    assert queries.merge_state(shop.world, pull) == "UNSTABLE"
+    assert mergeability.merge_state(shop.world, pull) == "UNSTABLE"
     merge(shop, pull)
 
 

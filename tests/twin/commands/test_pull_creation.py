@@ -4,8 +4,8 @@ import pytest
 from pull_worlds import Shop, make_shop
 
 from ghx_bench.twin.commands import issues, pulls, repositories
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison, lookup
+from ghx_bench.twin.queries.pulls import closing_issues
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Repository
 
@@ -38,7 +38,7 @@ def test_a_pull_request_takes_the_next_number_and_keeps_its_refs(shop: Shop) -> 
     assert (issue.number, issue.is_pull, issue.author_id, issue.body) == (2, True, shop.people["ann"].id, "Why")
     assert pull.head_sha == shop.tip("feature") == shop.ref("refs/pull/2/head")
     assert pull.base_sha == shop.tip("main")
-    trial = queries.trial_merge_commit(shop.world, pull)
+    trial = comparison.trial_merge_commit(shop.world, pull)
     assert trial is not None
     assert trial == shop.ref("refs/pull/2/merge")
     merged = shop.world.git(shop.repository).commit(trial)
@@ -52,8 +52,8 @@ def test_what_it_brings_is_counted_from_where_the_branch_was_made(shop: Shop) ->
     shop.write("main", {"other.txt": "x\n"})
     pull = shop.open()
 
-    assert [file.path for file in queries.files(shop.world, pull)] == ["new.txt", "poem.txt"]
-    assert [commit.message for commit in queries.commits(shop.world, pull)] == ["One", "Two"]
+    assert [file.path for file in comparison.files(shop.world, pull)] == ["new.txt", "poem.txt"]
+    assert [commit.message for commit in comparison.commits(shop.world, pull)] == ["One", "Two"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_branch_of_a_fork_is_brought_over(shop: Shop) -> None:
     assert (pull.head_repository_id, pull.head_ref, pull.head_sha) == (copy.id, "topic", sha)
     assert pull.maintainer_can_modify
     assert shop.ref("refs/pull/1/head") == sha
-    assert [file.path for file in queries.files(shop.world, pull)] == ["a.txt"]
+    assert [file.path for file in comparison.files(shop.world, pull)] == ["a.txt"]
 
 
 def test_a_push_to_a_fork_updates_the_pull_request_of_its_parent(shop: Shop) -> None:
@@ -132,7 +132,7 @@ def test_a_push_to_a_fork_updates_the_pull_request_of_its_parent(shop: Shop) -> 
     sha = shop.write("topic", {"b.txt": "b\n"}, repository=copy)
 
     assert shop.fresh(pull).head_sha == sha == shop.ref("refs/pull/1/head")
-    assert len(queries.files(shop.world, shop.fresh(pull))) == 2
+    assert len(comparison.files(shop.world, shop.fresh(pull))) == 2
 
 
 def test_the_head_must_be_writable_for_who_asks(shop: Shop) -> None:
@@ -162,6 +162,6 @@ def test_keywords_promise_to_close_issues_where_the_base_is_the_default_branch(s
     pull = shop.open(body="Fixes #1, closes acme/widgets#2, closes #77")
     aside = shop.open(base="other", body="Fixes #1")
 
-    assert [issue.number for issue in queries.closing_issues(shop.world, pull)] == [1, 2]
-    assert queries.closing_issues(shop.world, aside) == []
+    assert [issue.number for issue in closing_issues(shop.world, pull)] == [1, 2]
+    assert closing_issues(shop.world, aside) == []
     assert lookup.issue(shop.world, shop.repository, 1).state == "open"

@@ -12,7 +12,6 @@ from pull_worlds import LINES, Shop, make_shop
 from ghx_bench.twin.commands import checks, merges, pulls, refs, reviews, threads
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.queries import comparison, lookup, permissions
-from ghx_bench.twin.queries import pulls as queries
 from ghx_bench.twin.queries.hunks import find_line
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Issue, Pull, Review, ReviewComment, Thread, User
@@ -187,7 +186,7 @@ def check(shop: Shop) -> None:
 def check_refs(shop: Shop, pull: Pull, issue: Issue) -> None:
     git = shop.world.git(shop.repository)
     assert shop.ref(f"refs/pull/{issue.number}/head") == pull.head_sha
-    trial = queries.trial_merge_commit(shop.world, pull)
+    trial = comparison.trial_merge_commit(shop.world, pull)
     if pull.merged_at is not None:
         assert issue.state == "closed"
         assert pull.merge_commit_sha is not None
@@ -217,7 +216,7 @@ def check_reviews(shop: Shop, pull: Pull) -> None:
 
 def check_threads(shop: Shop, pull: Pull) -> None:
     issue, database = shop.issue(pull), shop.world.database
-    shown = comparison.hunks_of(queries.files(shop.world, pull), "poem.txt") or ()
+    shown = comparison.hunks_of(comparison.files(shop.world, pull), "poem.txt") or ()
     for thread in database.all(Thread, pull_id=pull.id):
         comments = database.all(ReviewComment, thread_id=thread.id)
         assert [comment.in_reply_to_id for comment in comments] == [None] + [comments[0].id] * (len(comments) - 1)

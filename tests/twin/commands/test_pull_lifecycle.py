@@ -4,7 +4,7 @@ import pytest
 from pull_worlds import LINES, Shop, make_shop
 
 from ghx_bench.twin.commands import merges, pulls, refs
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison, mergeability
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Pull
 
@@ -45,10 +45,10 @@ def test_closing_freezes_the_base_and_drops_the_trial_merge(shop: Shop) -> None:
 
     closed = shop.fresh(pull)
     assert shop.issue(closed).state == "closed"
-    assert closed.base_sha == base == queries.base_tip(shop.world, closed)
+    assert closed.base_sha == base == comparison.base_tip(shop.world, closed)
     assert shop.ref("refs/pull/1/merge") is None
     assert shop.ref("refs/pull/1/head") == closed.head_sha
-    assert queries.mergeable(shop.world, closed) == "UNKNOWN"
+    assert mergeability.mergeable(shop.world, closed) == "UNKNOWN"
     assert shop.events(pull) == ["closed"]
 
 
@@ -146,7 +146,7 @@ def test_a_base_is_refused_that_is_missing_taken_or_has_everything(shop: Shop) -
 
 def test_drafts_become_ready_and_drafts_again(shop: Shop) -> None:
     pull = shop.open(draft=True)
-    assert queries.merge_state(shop.world, pull) == "DRAFT"
+    assert mergeability.merge_state(shop.world, pull) == "DRAFT"
     assert not act_on(shop, pulls.mark_ready, pull).draft
     act_on(shop, pulls.mark_ready, pull)  # no second event
     assert act_on(shop, pulls.convert_to_draft, pull).draft
@@ -173,7 +173,7 @@ def test_a_branch_is_rebased_onto_its_base(shop: Shop) -> None:
     base = shop.write("main", {"x": "x"})
     updated = act_on(shop, pulls.update_branch, pull, method="rebase")
 
-    assert [commit.parents for commit in queries.commits(shop.world, updated)] == [(base,)]
+    assert [commit.parents for commit in comparison.commits(shop.world, updated)] == [(base,)]
     assert shop.events(pull) == ["head_ref_force_pushed"]
 
 

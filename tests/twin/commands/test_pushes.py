@@ -5,8 +5,7 @@ from pull_worlds import LINES, Shop, make_shop
 
 from ghx_bench.twin.commands import issues, merges, refs, repositories
 from ghx_bench.twin.git.repository import RefUpdate
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison, lookup, mergeability
 from ghx_bench.twin.state.records import Event
 
 
@@ -60,7 +59,7 @@ def test_a_push_of_the_head_into_the_base_merges(shop: Shop) -> None:
     assert (merged.merge_commit_sha, merged.base_sha) == (pull.head_sha, old)
     assert merged.merged_by_id == shop.people["bob"].id
     assert shop.events(pull) == ["merged", "closed"]
-    assert [file.path for file in queries.files(shop.world, merged)] == ["poem.txt"]
+    assert [file.path for file in comparison.files(shop.world, merged)] == ["poem.txt"]
 
 
 def test_a_merge_made_by_git_names_the_merge_commit(shop: Shop) -> None:
@@ -124,11 +123,11 @@ def test_a_deleted_base_closes_unless_it_was_merged_and_leads_further(shop: Shop
 
 def test_a_moved_base_can_bring_a_conflict_and_the_trial_merge_goes(shop: Shop) -> None:
     pull = shop.open()
-    assert queries.merge_state(shop.world, pull) == "CLEAN"
+    assert mergeability.merge_state(shop.world, pull) == "CLEAN"
     shop.write("main", {"poem.txt": LINES.replace("line 15\n", "another 15\n")})
 
-    assert queries.mergeable(shop.world, pull) == "CONFLICTING"
-    assert queries.merge_state(shop.world, pull) == "DIRTY"
+    assert mergeability.mergeable(shop.world, pull) == "CONFLICTING"
+    assert mergeability.merge_state(shop.world, pull) == "DIRTY"
     assert shop.ref("refs/pull/1/merge") is None
 
 

@@ -5,7 +5,7 @@ from pull_worlds import Shop, make_shop
 
 from ghx_bench.twin.commands import issues, merges, reviews, threads, users
 from ghx_bench.twin.commands.threads import NewThread
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries.reviews import latest_reviews, review_decision, visible_reviews, visible_threads
 from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Event, Pull, Review, ReviewComment, ReviewRequest, Thread
 from ghx_bench.twin.viewer import Viewer
@@ -33,7 +33,7 @@ def refusal(shop: Shop, command, *arguments, by: str = "bob", **named) -> Invali
 
 def seen(shop: Shop, pull: Pull, by: str) -> list[str]:
     viewer = Viewer(user=shop.people[by])
-    return [found.state for found in queries.visible_reviews(shop.world, viewer, pull)]
+    return [found.state for found in visible_reviews(shop.world, viewer, pull)]
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_a_begun_review_is_seen_by_its_author_only_until_it_is_submitted(shop: S
 
     assert seen(shop, pull, "bob") == ["PENDING"]
     assert seen(shop, pull, "ann") == []
-    assert queries.visible_threads(shop.world, Viewer(user=shop.people["ann"]), pull) == []
-    assert len(queries.visible_threads(shop.world, Viewer(user=shop.people["bob"]), pull)) == 1
+    assert visible_threads(shop.world, Viewer(user=shop.people["ann"]), pull) == []
+    assert len(visible_threads(shop.world, Viewer(user=shop.people["bob"]), pull)) == 1
     assert shop.issue(pull).updated_at == before
     with pytest.raises(NotFoundRefusal), shop.acting("ann") as act:
         reviews.submit(act, begun, event="COMMENT")
     with shop.acting("bob") as act:
         reviews.submit(act, begun, event="APPROVE")
     assert seen(shop, pull, "ann") == ["APPROVED"]
-    assert len(queries.visible_threads(shop.world, Viewer(user=shop.people["ann"]), pull)) == 1
+    assert len(visible_threads(shop.world, Viewer(user=shop.people["ann"]), pull)) == 1
 
 
 def test_one_review_at_a_time_is_begun(shop: Shop) -> None:
@@ -118,17 +118,17 @@ def test_dropping_a_begun_review_drops_its_threads(shop: Shop) -> None:
 
 def test_the_last_opinion_of_each_writer_decides(shop: Shop) -> None:
     pull = shop.open()
-    assert queries.review_decision(shop.world, pull) is None
+    assert review_decision(shop.world, pull) is None
     review(shop, pull, "rea", event="APPROVE")
-    assert queries.review_decision(shop.world, pull) is None
+    assert review_decision(shop.world, pull) is None
     review(shop, pull, "bob", event="REQUEST_CHANGES", body="x")
     review(shop, pull, "adm", event="APPROVE")
-    assert queries.review_decision(shop.world, pull) == "CHANGES_REQUESTED"
+    assert review_decision(shop.world, pull) == "CHANGES_REQUESTED"
     review(shop, pull, "bob", event="COMMENT", body="a comment changes no opinion")
-    assert queries.review_decision(shop.world, pull) == "CHANGES_REQUESTED"
+    assert review_decision(shop.world, pull) == "CHANGES_REQUESTED"
     review(shop, pull, "bob", event="APPROVE")
-    assert queries.review_decision(shop.world, pull) == "APPROVED"
-    latest = {found.author_id: found.state for found in queries.latest_reviews(shop.world, pull)}
+    assert review_decision(shop.world, pull) == "APPROVED"
+    latest = {found.author_id: found.state for found in latest_reviews(shop.world, pull)}
     assert latest == {shop.people[login].id: "APPROVED" for login in ("rea", "bob", "adm")}
 
 
@@ -141,7 +141,7 @@ def test_a_dismissed_review_has_no_effect(shop: Shop) -> None:
     with shop.acting("ann") as act:
         assert reviews.dismiss(act, made, "Done since").state == "DISMISSED"
 
-    assert queries.review_decision(shop.world, pull) is None
+    assert review_decision(shop.world, pull) is None
     event = shop.world.database.one(Event, event="review_dismissed")
     assert event is not None
     assert event.data == {"review_id": made.id, "state": "changes_requested", "message": "Done since"}
@@ -154,10 +154,10 @@ def test_stale_approvals_go_with_a_push_where_the_branch_says_so(shop: Shop) -> 
     pull = shop.open()
     review(shop, pull, event="APPROVE")
     shop.write("feature", {"a": "a"})
-    assert queries.review_decision(shop.world, pull) == "APPROVED"
+    assert review_decision(shop.world, pull) == "APPROVED"
     shop.protect(required_approvals=1, dismiss_stale_reviews=True)
     shop.write("feature", {"b": "b"})
-    assert queries.review_decision(shop.world, shop.fresh(pull)) == "REVIEW_REQUIRED"
+    assert review_decision(shop.world, shop.fresh(pull)) == "REVIEW_REQUIRED"
     assert shop.events(pull) == ["review_dismissed"]
 
 

@@ -5,7 +5,8 @@ from pull_worlds import LINES, Shop, make_shop
 
 from ghx_bench.twin.commands import issues, pulls, refs, repositories, reviews, threads
 from ghx_bench.twin.commands.threads import NewThread
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison
+from ghx_bench.twin.queries.reviews import submitted_reviews
 from ghx_bench.twin.refusals import FieldError, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal, RoleRefusal
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
 
@@ -50,7 +51,7 @@ def test_a_comment_on_a_line_is_a_review_of_its_own(shop: Shop) -> None:
     assert thread.diff_hunk.split("\n") == [
         "@@ -12,7 +12,8 @@ line 11", " line 12", " line 13", " line 14", "-line 15", "+line 15 of feature",
     ]  # fmt: skip
-    assert queries.position(shop.world, pull, thread) == 5
+    assert comparison.position(shop.world, pull, thread) == 5
     review = shop.world.database.get(Review, comment.review_id)
     assert review is not None
     assert (review.state, review.body) == ("COMMENTED", "")
@@ -78,7 +79,7 @@ def test_a_file_is_commented_on_as_a_whole(shop: Shop) -> None:
     pull = shop.open()
     thread, _ = begin(shop, pull, subject_type="file")
     assert (thread.subject_type, thread.line, thread.original_line) == ("file", None, None)
-    assert queries.position(shop.world, pull, thread) == 1
+    assert comparison.position(shop.world, pull, thread) == 1
 
 
 def test_a_position_names_a_line_too(shop: Shop) -> None:
@@ -138,7 +139,7 @@ def test_replies_stand_under_the_first_comment_each_in_a_review_of_its_own(shop:
 
     assert one.in_reply_to_id == two.in_reply_to_id == first.id
     assert len({first.review_id, one.review_id, two.review_id}) == 3
-    assert [found.state for found in queries.submitted_reviews(shop.world, pull)] == ["COMMENTED"] * 3
+    assert [found.state for found in submitted_reviews(shop.world, pull)] == ["COMMENTED"] * 3
 
 
 def test_threads_and_replies_join_a_begun_review(shop: Shop) -> None:
@@ -224,7 +225,7 @@ def test_a_push_above_moves_a_thread_and_one_on_its_line_outdates_it(shop: Shop)
     shop.write("feature", {"poem.txt": edited.replace("and another", "and yet another")})
     gone = look(shop, comment)
     assert (gone.line, gone.original_line, gone.outdated) == (None, 16, True)
-    assert queries.position(shop.world, shop.fresh(pull), gone) is None
+    assert comparison.position(shop.world, shop.fresh(pull), gone) is None
 
     shop.write("feature", {"poem.txt": edited})
     assert (look(shop, comment).line, look(shop, comment).outdated) == (16, False)

@@ -181,7 +181,7 @@ def test_the_commands_check_export_and_describe(tmp_path: Path) -> None:
     assert (exported.returncode, exported.stderr) == (0, "")
     seed.write_text(exported.stdout, encoding="utf-8")
     assert load_seed(seed) == written
-    assert command("check", str(seed)).stdout == f"{seed}: ok (1 users, 0 organizations, 1 repositories)\n"
+    assert command("check", str(seed)).stdout == f"{seed}: ok (1 user, 0 organizations, 1 repository)\n"
     assert json.loads(command("schema").stdout)["properties"].keys() >= {"users", "organizations", "repositories"}
 
 

@@ -29,14 +29,14 @@ def estimate_impact(entry: Entry) -> Impact:
     return Impact(effect="reads" if entry.effect == "reads" else "changes")
 
 
-def find_impact(entry: Entry, given: InputModel) -> Impact:
+def find_impact(entry: Entry, inputs: InputModel) -> Impact:
     """Return the impact of a step with an input that was checked."""
     reach = entry.reach
-    if reach is None or any(_is_given(given, condition) for condition in reach.unless):
+    if reach is None or any(_is_given(inputs, condition) for condition in reach.unless):
         return estimate_impact(entry)
     match reach.scope:
         case "named object":
-            return Impact(effect="changes", changed=_named_object(given))
+            return Impact(effect="changes", changed=_named_object(inputs))
         case "new issue":
             return Impact(effect="changes", changed=_NEW_ISSUE)
         case "anything":
@@ -62,20 +62,20 @@ def must_follow(later: Impact, earlier: Impact) -> bool:
     return not are_different
 
 
-def _is_given(given: InputModel, condition: str) -> bool:
+def _is_given(inputs: InputModel, condition: str) -> bool:
     """Return whether an input has a value (`event=APPROVE`) or, if none is named, another one than its default."""
     wire_name, _, value = condition.partition("=")
-    name, field = next(pair for pair in type(given).model_fields.items() if pair[1].alias == wire_name)
-    return getattr(given, name) == value if value else getattr(given, name) != field.default
+    name, field = next(pair for pair in type(inputs).model_fields.items() if pair[1].alias == wire_name)
+    return getattr(inputs, name) == value if value else getattr(inputs, name) != field.default
 
 
-def _named_object(given: InputModel) -> ChangedObject | None:
+def _named_object(inputs: InputModel) -> ChangedObject | None:
     """Return the object that an input names; `None` if two of its names could not be compared."""
-    thread: object = getattr(given, "thread_id", None)
+    thread: object = getattr(inputs, "thread_id", None)
     if isinstance(thread, str):
         # Ids of the older form (base64) may name the same thread as one of this form.
         return ("thread", thread) if thread.startswith("PRRT_") else None
     # The repository is left out: one that was renamed goes by two names. Equal numbers of two repositories wait for
     # each other without need, which costs a round trip and is never wrong.
-    number: object = getattr(given, "issue_number", None) or getattr(given, "pr_number", None)
+    number: object = getattr(inputs, "issue_number", None) or getattr(inputs, "pr_number", None)
     return ("number", number) if isinstance(number, int) else None

@@ -23,7 +23,7 @@ def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
     except InputError as error:
         yield problem(document, "/modes", str(error))
         return
-    described = [each.described_in(document.path) for each in config.mode_definitions]
+    described = [each.resolve_paths(document.path) for each in config.mode_definitions]
     for each, place in zip(described, _places(document, len(described)), strict=True):
         yield from _problems_in(each, document, place)
     for each, file in zip(filed, config.mode_files, strict=True):

@@ -18,7 +18,7 @@ _ANYTHING: Schema = {}
 _NUMBER: Schema = {"type": "integer"}
 
 
-class _Lost(NamedTuple):
+class _DeadEnd(NamedTuple):
     """Why a step leads nowhere, and what to write instead."""
 
     reason: str
@@ -30,12 +30,12 @@ def path_warnings(checkpoint: Checkpoint, place: Tokens) -> Iterator[Complaint]:
     if checkpoint.task in ENTRIES:
         for part in checkpoint.condition.walk((*place, "condition")):
             for key, path in part.condition.paths():
-                if lost := _lost(checkpoint.task, part.way, path):
-                    yield Complaint(tokens=(*part.tokens, key), reason=lost.reason, suggestion=lost.suggestion)
+                if end := _follow(checkpoint.task, part.way, path):
+                    yield Complaint(tokens=(*part.tokens, key), reason=end.reason, suggestion=end.suggestion)
 
 
 @lru_cache(maxsize=4096)
-def _lost(task: str, way: Way, path: str) -> _Lost | None:
+def _follow(task: str, way: Way, path: str) -> _DeadEnd | None:
     """Follow a path through the schema of an output; return why it ends early."""
     output = _Output(_schema_of(task))
     parts = output.start
@@ -100,13 +100,15 @@ def _is_object(part: Schema) -> bool:
     return part.get("type") == "object"
 
 
-def _explain(whose: str, gone: Sequence[str], rest: Sequence[str], parts: Sequence[Schema]) -> _Lost:
+def _explain(whose: str, gone: Sequence[str], rest: Sequence[str], parts: Sequence[Schema]) -> _DeadEnd:
     there, step = ".".join(gone), rest[0]
     place = f"in {whose}, {there}" if there else whose
     keys = [key for part in parts for key in part.get("properties", ())]
     if keys:
-        return _Lost(f"{place} has no {shortened(step)}", did_you_mean(step, keys, otherwise=f"it has {listed(keys)}"))
+        return _DeadEnd(
+            f"{place} has no {shortened(step)}", did_you_mean(step, keys, otherwise=f"it has {listed(keys)}")
+        )
     if any(part.get("type") == "array" for part in parts):
         better = ".".join((*gone, "0", *rest))
-        return _Lost(f"{place} is a list", f"write {better} for its first item")
-    return _Lost(f"{place} has nothing inside", None)
+        return _DeadEnd(f"{place} is a list", f"write {better} for its first item")
+    return _DeadEnd(f"{place} has nothing inside", None)

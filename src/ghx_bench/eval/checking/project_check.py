@@ -22,7 +22,7 @@ from ghx_bench.eval.checking.fixture_references import fixture_errors
 from ghx_bench.eval.checking.mode_rules import mode_errors, mode_file_errors
 from ghx_bench.eval.checking.project_contents import LocatedConfig, ProjectContents, built_in_ids, scenario_ids, sets_in
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
-from ghx_bench.eval.checking.solution_rules import Solutions, solved_by
+from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
 from ghx_bench.eval.project.custom_scorers import scorer_names
@@ -43,7 +43,7 @@ _NOT_OURS = ("__pycache__", "node_modules", "results", "reports")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFile:
-    """A file that was checked, and what it is; `None` where it could not be told."""
+    """A file that was checked, and what it is; `None` where that is not known."""
 
     path: Path
     kind: Kind | None
@@ -91,7 +91,7 @@ class _Checker:
         self._configs: list[LocatedConfig] = []
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
-        """Read a file, found in these folders; it is a `kind`, or whatever its name and content tell."""
+        """Read a file, found in these folders; it is a `kind`, or what its name and content say."""
         if os.path.realpath(path) in self._seen:
             return
         try:
@@ -128,7 +128,7 @@ class _Checker:
         around = ProjectContents.around(self._configs, beside) if is_known else None
         fixtures = around.fixtures(self._documents.get("fixture", ()), manifests) if around else None
         known = Known(scorers=scorers, fixtures=fixtures)
-        solved = {solved_by(each.path) for each in self._documents.get("solution", ())}
+        solved = {scenario_id_of(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):
             self._add_scenario(document, scenario, known)
             # Scenarios themselves are not kept: there may be many, and little of them is asked for later.
@@ -168,8 +168,8 @@ class _Checker:
             if first != document.path:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
             if document.path.stem != fixture.name:
-                said = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
-                self._result.warnings.append(problem(document, "/name", said, "call both the same"))
+                reason = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
+                self._result.warnings.append(problem(document, "/name", reason, "call both the same"))
 
     def _check_configurations(self, beside: Path | None) -> Callable[[], frozenset[str]]:
         """Check the configurations; return how to find the scorers that scenarios may name because of them."""
@@ -215,8 +215,9 @@ class _Checker:
             (self._result.errors if known.fixtures.is_certain else self._result.warnings).extend(found)
         self._result.warnings += problems_of(document, scenario_warnings(scenario, known))
         if document.path.stem != scenario.id:
-            said = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
-            self._result.warnings.append(problem(document, "/id", said, "call both the same to find one by the other"))
+            reason = f"the file is called {document.path.name!r} and the scenario {scenario.id!r}"
+            remedy = "call both the same to find one by the other"
+            self._result.warnings.append(problem(document, "/id", reason, remedy))
 
     def _check_sets(self, document: Document, sets: ScenarioSets) -> Iterator[Problem]:
         if not self._scenarios:
@@ -260,7 +261,7 @@ def _unrecognised_file(document: Document) -> Problem:
         "'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are lists of scenario "
         "ids by name"
     )
-    return problem(document, "", "it cannot be told what this file is", hint)
+    return problem(document, "", "it is not clear what this file is", hint)
 
 
 def _config_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:

@@ -106,7 +106,7 @@ def definitions_in(config: EvalConfig) -> Definitions:
 
 
 def scenario_ids(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the ids of the scenarios in folders; of a file that cannot be read, the id that its name tells."""
+    """Return the ids of the scenarios in folders; of a file that cannot be read, the id in its name."""
     there = [each for each in folders if os.path.exists(each)]  # noqa: PTH110 - Path raises for too long a name
     files = scenario_files(there) if there else []
     ids = {

@@ -82,11 +82,11 @@ def _input_errors_once(task: str, name: str, value: str | float | bool | None) -
 
 
 def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Complaint, ...]:
-    model, given = capability(task).operation.input, {name: value}
+    model, inputs = capability(task).operation.input, {name: value}
     try:
-        model.model_validate(given)
+        model.model_validate(inputs)
     except ValidationError as error:
-        return tuple(each for each in explain(error, model, given) if each.tokens[:1] == (name,))
+        return tuple(each for each in explain(error, model, inputs) if each.tokens[:1] == (name,))
     return ()
 
 
@@ -226,7 +226,7 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
     signature = known.inputs.get(task)
     if signature is None:
         return
-    given: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for key, value in checkpoint.input.items():
         name = signature.name_of(key)
         tokens = (*place, "input", key)
@@ -234,8 +234,8 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
             hint = did_you_mean(key, signature.names, otherwise=f"it takes {listed(signature.names)}")
             reason = f"{task} takes no input {shortened(key)}"
             yield Complaint(tokens=tokens, reason=reason, suggestion=hint, at_key=True)
-        elif given.setdefault(name, key) != key:
-            reason = f"input {key!r} says the same as {given[name]!r}"
+        elif keys.setdefault(name, key) != key:
+            reason = f"input {key!r} says the same as {keys[name]!r}"
             yield Complaint(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
         else:
             yield from input_errors(task, name, value, tokens)
@@ -306,7 +306,7 @@ def _input_warnings(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iter
     signature = known.inputs.get(checkpoint.task)
     if signature is None:
         return
-    given = {signature.name_of(key) for key in checkpoint.input}
-    missing = [name for name in signature.required if name not in given]
+    names = {signature.name_of(key) for key in checkpoint.input}
+    missing = [name for name in signature.required if name not in names]
     if missing:
         yield Complaint(tokens=(*place, "input"), reason=f"{checkpoint.task} needs {listed(missing)} as well")

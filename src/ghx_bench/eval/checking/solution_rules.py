@@ -18,7 +18,7 @@ REFERENCE = "reference"
 """The agent that follows solutions."""
 
 
-def solved_by(path: Path) -> str:
+def scenario_id_of(path: Path) -> str:
     """Return the id of the scenario whose solution is in a file of this name."""
     return path.name.removesuffix(SUFFIX)
 
@@ -96,7 +96,7 @@ class Solutions:
 
     def check(self, document: Document, modes: Collection[str] | None) -> tuple[list[Problem], list[Problem]]:
         """Return what is wrong with a solution, and what is probably not meant; `modes` are those there are."""
-        id_ = solved_by(document.path)
+        id_ = scenario_id_of(document.path)
         self._found[id_] = document, None
         try:
             solution = validate_document(document, SolutionFile)
@@ -108,8 +108,8 @@ class Solutions:
             errors = problems_of(document, solution_errors(solution, self._variables[id_]))
         elif id_ not in self._places:
             hint = did_you_mean(id_, self._places, otherwise="a solution has the name of its scenario")
-            said = f"there is no scenario {id_!r} that this could be a solution of"
-            warnings.append(problem(document, "", said, hint))
+            reason = f"there is no scenario {id_!r} that this could be a solution of"
+            warnings.append(problem(document, "", reason, hint))
         if modes is not None:
             warnings += problems_of(document, solution_warnings(solution, modes))
         return errors, warnings
@@ -131,8 +131,8 @@ class Solutions:
 
 def _missing_solution(modes: Sequence[str], config: Path, document: Document | None, scenario: Path) -> Problem:
     which = "mode" if len(modes) == 1 else "modes"
-    said = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
+    reason = f"there is no solution for {which} {listed(modes)}, which {config} lists for the agent {REFERENCE!r}"
     if document is not None:
-        return problem(document, "/modes", said, f"write one, or leave the {which} out", at_key=True)
+        return problem(document, "/modes", reason, f"write one, or leave the {which} out", at_key=True)
     name = f"{scenario.stem}{SUFFIX}"
-    return Problem(file=str(scenario), reason=said, suggestion=f"write {name} beside it, or choose another agent")
+    return Problem(file=str(scenario), reason=reason, suggestion=f"write {name} beside it, or choose another agent")

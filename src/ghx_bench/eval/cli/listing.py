@@ -143,7 +143,7 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
             "name": name,
             "description": library.get(name).description,
             **{kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches")},
-            **_place(library.shelved(name).path, built_in=BUILT_IN_FIXTURES),
+            **_place(library.entry(name).path, built_in=BUILT_IN_FIXTURES),
         }
         for name in library.names
     ]

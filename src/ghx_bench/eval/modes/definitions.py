@@ -84,7 +84,7 @@ class ModeDefinition(Section):
 
     _file: Path | None = PrivateAttr(default=None)
 
-    def described_in(self, file: Path) -> "ModeDefinition":
+    def resolve_paths(self, file: Path) -> "ModeDefinition":
         """Return this definition with what it names by a path taken from the folder of the file that it stands in.
 
         Sessions and servers run elsewhere. A path that leads nowhere stays as it is, and is among the `lost`.
@@ -258,16 +258,16 @@ def load_mode_definition(path: Path) -> ModeDefinition:
     document = read_document(path)
     definition = validate_document(document, ModeDefinition)
     if definition.name != path.stem:
-        said = f"the file is called {path.name!r} and the mode {definition.name!r}"
-        raise DocumentError([problem(document, "/name", said, "call both the same")])
-    return definition.described_in(path)
+        reason = f"the file is called {path.name!r} and the mode {definition.name!r}"
+        raise DocumentError([problem(document, "/name", reason, "call both the same")])
+    return definition.resolve_paths(path)
 
 
 def _longer(values: Mapping[str, object], key: str, more: list[object]) -> dict[str, object]:
-    given = values.get(key, ())
-    if not more or not isinstance(given, list | tuple):
+    items = values.get(key, ())
+    if not more or not isinstance(items, list | tuple):
         return {}
-    return {key: [*cast("Sequence[object]", given), *more]}
+    return {key: [*cast("Sequence[object]", items), *more]}
 
 
 def _definition(entry: object, index: int) -> ModeDefinition:

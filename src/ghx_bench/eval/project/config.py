@@ -167,8 +167,8 @@ class EvalConfig(ProfileConfig):
     @model_validator(mode="before")
     @classmethod
     def _has_one_way_to_name_agents(cls, values: object) -> object:
-        given = cast("dict[str, object]", values) if isinstance(values, dict) else {}
-        if given.get("agents") and "provider" in given:
+        keys = cast("dict[str, object]", values) if isinstance(values, dict) else {}
+        if keys.get("agents") and "provider" in keys:
             raise RefusedError(
                 "`provider` and `agents` both say which agent is evaluated", at=("agents",), suggestion="leave out one"
             )
@@ -218,7 +218,7 @@ class EvalConfig(ProfileConfig):
         folder = file.parent
         changes: dict[str, object] = {}
         if self.mode_definitions:
-            changes["mode_definitions"] = tuple(each.described_in(file) for each in self.mode_definitions)
+            changes["mode_definitions"] = tuple(each.resolve_paths(file) for each in self.mode_definitions)
         if self.mode_files:
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
         if self.agents:

@@ -34,8 +34,8 @@ CONFIG_FILE = f"{CONFIG_NAME}.yaml"
 
 def scenario_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return the files named, and the scenarios in the folders named, in order of their names; each once."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = (file for path in map(Path, given) for file in (_in_folder(path) if path.is_dir() else [path]))
+    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = (file for path in map(Path, named) for file in (_in_folder(path) if path.is_dir() else [path]))
     return list({os.path.realpath(file): file for file in files}.values())
 
 

@@ -73,8 +73,8 @@ def load_from_file(path: Path, name: str, kind: type[T]) -> T:
 
 def explain_import(error: BaseException) -> str:
     """Return on one line why a module could not be imported."""
-    said = one_line(" ".join(str(error).split()))
-    shown = said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
+    message = one_line(" ".join(str(error).split()))
+    shown = message if len(message) <= _LONGEST_REASON else message[:_LONGEST_REASON] + "…"
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
 
 

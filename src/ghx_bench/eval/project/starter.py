@@ -84,8 +84,8 @@ def _check_id(id_: str) -> None:
     try:
         _ID.validate_python(id_)
     except ValidationError:
-        said = f"{shortened(id_)} cannot be the id of a scenario"
-        raise InputError(f"{said}; write lower-case words and three digits: 'pr-review-001'") from None
+        refusal = f"{shortened(id_)} cannot be the id of a scenario"
+        raise InputError(f"{refusal}; write lower-case words and three digits: 'pr-review-001'") from None
 
 
 def _category_of(id_: str) -> Category:

@@ -272,7 +272,7 @@ class _Binder:
                     self._refuse(tokens, f"{placeholder(name)} is null, which cannot be put into a text", None)
                 return value
             if not is_name(name):
-                pass  # braces of another language; where they are not meant, checking has told so
+                pass  # braces of another language; where they are not meant, checking has warned of it
             elif not name.startswith(CHECKPOINTS):
                 self._miss(name, tokens)
             elif tokens == PROMPT:
@@ -285,7 +285,7 @@ class _Binder:
     def _miss(self, name: str, tokens: Tokens) -> None:
         finding = unbound(name, tokens, self._values, has_fixture=self._scenario.fixture is not None)
         lacks_fixtures = any(each.tokens[0] == "fixture" for each in self.findings)
-        # Without its fixtures a scenario lacks all of its variables; that is one mistake, and told as one.
+        # Without its fixtures a scenario lacks all of its variables; that is one mistake, and reported as one.
         if finding not in self.findings and not (lacks_fixtures and name in variable_names(self._scenario)):
             self.findings.append(finding)
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 def _refuse_too_many(value: object) -> object:
     """Refuse what is too long."""
-    # Before its items are validated: each of a million might be wrong, and would be told in a line of its own.
+    # Before its items are validated: each of a million might be wrong, and would get a line of its own.
     if isinstance(value, list | tuple | dict):
         size = len(cast("list[object]", value))
         if size > MOST_ITEMS:
@@ -46,8 +46,8 @@ _PLACEHOLDER_SCHEMA = {"type": "string", "pattern": f"^{PLACEHOLDER}$", "example
 
 
 def _wrong_kind(expected: str, value: object) -> RefusedError:
-    told = of_wrong_kind(("value",), expected, value)
-    return RefusedError(told.reason, suggestion=told.suggestion)
+    complaint = of_wrong_kind(("value",), expected, value)
+    return RefusedError(complaint.reason, suggestion=complaint.suggestion)
 
 
 def _is_placeholder(value: object) -> bool:
@@ -196,7 +196,7 @@ class Condition(TaggedModel, extra="forbid"):
         return self.describe()
 
     def way_to_parts(self) -> Way:
-        """Return how what the parts look at is reached from what this looks at: it is the same unless told here."""
+        """Return how what the parts look at is reached from what this looks at; by default it is the same."""
         return ()
 
     def parts(self) -> Iterator[tuple[Tokens, "Condition"]]:

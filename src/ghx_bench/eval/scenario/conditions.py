@@ -295,7 +295,7 @@ class Custom(Condition):
     scorer: Annotated[Text, Role.NAME] = Field(
         description="The name of a registered scorer.", examples=["mentions-every-file"]
     )
-    params: JsonObject = Field(default={}, description="What the scorer is told besides the output.")
+    params: JsonObject = Field(default={}, description="What the scorer is given besides the output.")
 
     def holds(self, data: JsonValue, scorers: Scorers) -> bool:
         scorer = scorers.get(self.scorer)
@@ -306,8 +306,8 @@ class Custom(Condition):
         except Exception as error:  # plugin call: a project's own code may raise anything
             raise BadConditionError(f"custom scorer {self.scorer!r} failed: {describe_error(error)}") from error
         if not isinstance(verdict, bool):
-            said = f"custom scorer {self.scorer!r} returned {verdict!r}"
-            raise BadConditionError(f"{said}; it must return True or False")
+            reason = f"custom scorer {self.scorer!r} returned {verdict!r}"
+            raise BadConditionError(f"{reason}; it must return True or False")
         return verdict
 
     def describe(self) -> str:

@@ -111,8 +111,8 @@ class Checkpoint(WireModel):
     @classmethod
     def _is_more_than_a_word(cls, condition: object) -> object:
         if isinstance(condition, str):
-            told = f"expected an object, got the string {shortened(condition)}"
-            raise RefusedError(told, suggestion=f'write {{"type": {json.dumps(condition, ensure_ascii=False)}}}')
+            reason = f"expected an object, got the string {shortened(condition)}"
+            raise RefusedError(reason, suggestion=f'write {{"type": {json.dumps(condition, ensure_ascii=False)}}}')
         return condition
 
 
@@ -177,7 +177,7 @@ class EvalScenario(BaseScenario):
 
     @cached_property
     def known_extensions(self) -> ScenarioExtensions:
-        """What the bench reads in `extensions`; raises `ValidationError` where that is wrong, as loading tells."""
+        """What the bench reads in `extensions`; raises `ValidationError` where that is wrong, as loading does."""
         return read_extensions(self.extensions)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -18,24 +18,24 @@ def expectation_findings(
     in that order, whatever was used in between. Without expectations there are no findings.
     """
     findings: dict[str, Finding] = {}
-    said: list[str] = []
+    parts: list[str] = []
     sequence, capabilities = scenario.assertions.expected_tool_sequence, scenario.assertions.expected_capabilities
     if sequence:
         followed = _longest_followed(sequence, tool_names)
         skipped = tuple(each for index, each in enumerate(sequence) if index not in followed)
-        said.append(f"{len(followed)} of {len(sequence)} expected tools in order")
-        findings["tool_sequence_followed"] = RatioFinding(value=len(followed) / len(sequence), label=said[-1])
+        parts.append(f"{len(followed)} of {len(sequence)} expected tools in order")
+        findings["tool_sequence_followed"] = RatioFinding(value=len(followed) / len(sequence), label=parts[-1])
         findings["tools_not_used_in_order"] = ListFinding(values=skipped)
     if capabilities:
         expected = dict.fromkeys(capabilities)
         missing = tuple(each for each in expected if each not in capability_names)
         others = tuple(each for each in dict.fromkeys(capability_names) if each not in expected)
         reached = len(expected) - len(missing)
-        said.append(f"{reached} of {len(expected)} expected capabilities")
-        findings["capabilities_used"] = RatioFinding(value=reached / len(expected), label=said[-1])
+        parts.append(f"{reached} of {len(expected)} expected capabilities")
+        findings["capabilities_used"] = RatioFinding(value=reached / len(expected), label=parts[-1])
         findings["capabilities_not_used"] = ListFinding(values=missing)
         findings["capabilities_unexpected"] = ListFinding(values=others)
-    return AnalysisResult(analyzer=ANALYZER, findings=findings, summary=", ".join(said)).with_all_keys()
+    return AnalysisResult(analyzer=ANALYZER, findings=findings, summary=", ".join(parts)).with_all_keys()
 
 
 def _longest_followed(expected: Sequence[str], used: Sequence[str]) -> set[int]:

@@ -78,7 +78,7 @@ def hub_from_environment(environ: Mapping[str, str]) -> LiveHub:
 
 
 def with_host(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return these variables with GH_HOST, where only the address of the API tells it, as on GitHub's own runners."""
+    """Return these variables with GH_HOST, where only the address of the API names it, as on GitHub's own runners."""
     connection = connection_from_environment(environ)
     address = urlsplit(connection.api_url)
     if connection.socket_path or environ.get("GH_HOST", "").strip():
@@ -135,7 +135,7 @@ def _write_gh_settings(folder: Path, hub: LiveHub, login: str) -> None:
 
 
 def _git_config(hub: LiveHub, askpass: Path, login: str) -> str:
-    """Return settings of git that hold nothing of the user's own: what these include may be anybody's password."""
+    """Return settings of git that hold nothing of the user's own, which may include passwords."""
     usual = f"https://{hub.host}"
     moved = "" if hub.git_url == usual else f'[url "{hub.git_url}/"]\n\tinsteadOf = {usual}/\n'
     return (

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")], /) -> int:
     """Report the mistakes of form in a seed all at once, then the first thing that GitHub would refuse in its world."""
+    from ghx_bench._base.problems import plural
     from ghx_bench.twin.seed.loading import load_seed
     from ghx_bench.twin.seed.mistakes import within
     from ghx_bench.twin.seed.planting import plant
@@ -16,9 +17,7 @@ def check(seed: Annotated[Path, Parameter(help="The seed file, YAML or JSON.")],
     document = load_seed(seed)
     with World.create() as world, within(str(seed)):
         plant(world, document)
-    counts = (
-        f"{len(document.users)} users, {len(document.organizations)} organizations, "
-        f"{len(document.repositories)} repositories"
-    )
+    kinds = {"user": document.users, "organization": document.organizations, "repository": document.repositories}
+    counts = ", ".join(plural(len(records), kind) for kind, records in kinds.items())
     print(f"{seed}: ok ({counts})")  # noqa: T201 - this command's output
     return 0

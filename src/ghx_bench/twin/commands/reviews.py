@@ -293,5 +293,5 @@ def _whom(asked: ReviewRequest) -> dict[str, int | None]:
 
 
 def _has_access(act: Act, repository: Repository, team: Team) -> bool:
-    given = act.database.one(TeamRepository, repository_id=repository.id, team_id=team.id)
-    return given is not None or team.organization_id == repository.owner_id
+    access = act.database.one(TeamRepository, repository_id=repository.id, team_id=team.id)
+    return access is not None or team.organization_id == repository.owner_id

@@ -25,7 +25,7 @@ def synchronize(act: Act, repository: Repository, updates: Sequence[RefUpdate]) 
     """Bring everything that depends on refs up to date with refs that have changed."""
     changed = [update for update in updates if update.old != update.new]
     for update in changed:
-        act.database.note("refs", repository.id, update.ref, update.old, update.new)  # a diff tells who moved it
+        act.database.note("refs", repository.id, update.ref, update.old, update.new)  # a diff says who moved it
     if any(not update.ref.startswith("refs/pull/") for update in changed):
         current = kernel.reload(act, repository)
         act.database.update(current, pushed_at=max(act.now, current.pushed_at))

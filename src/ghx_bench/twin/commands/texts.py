@@ -62,8 +62,8 @@ def check_length(text: str, longest: int, *, resource: str, field: str) -> str:
 def check_time(text: str, *, resource: str, field: str) -> str:
     """Return a time in GitHub's spelling, or refuse a text that is none; one without a zone is UTC."""
     try:
-        given = datetime.fromisoformat(text)
-        utc = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = datetime.fromisoformat(text)
+        utc = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise invalid(resource, field, value=text) from None
     return f"{utc.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

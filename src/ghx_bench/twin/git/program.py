@@ -110,6 +110,6 @@ def run(path: Path, arguments: Sequence[str], *, durable: bool = False) -> bytes
     except FileNotFoundError:
         raise NoGitError from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"git {arguments[0]} failed: {said[-1] if said else f'exit code {done.returncode}'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"git {arguments[0]} failed: {lines[-1] if lines else f'exit code {done.returncode}'}")
     return done.stdout

@@ -108,9 +108,9 @@ def read_push(request: BinaryIO) -> Push:
     updates: list[RefUpdate] = []
     capabilities: frozenset[str] = frozenset()
     for line in read_packets(request):
-        command, _, said = line.rstrip(b"\n").partition(b"\0")
-        if said:
-            capabilities = frozenset(decode_text(said).split())
+        command, _, offered = line.rstrip(b"\n").partition(b"\0")
+        if offered:
+            capabilities = frozenset(decode_text(offered).split())
         if not command.startswith((b"shallow ", b"push-cert")):  # lines that are no commands
             updates.append(_parse_update(decode_text(command)))
     request.seek(0)
@@ -150,16 +150,16 @@ def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[byte
         return output, ()
     lines = list(read_packets(io.BytesIO(report)))
     declined = {ref for line in lines if (ref := _declined_ref(line)) in decisions.declines}
-    said = b"".join(packet(_reword_line(line, decisions)) for line in lines) + FLUSH
+    reworded = b"".join(packet(_reword_line(line, decisions)) for line in lines) + FLUSH
     reported = {line.rstrip() for line in lines}
     done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in reported)
     if not push.has_bands:
-        return said, done
+        return reworded, done
     for ref in (update.ref for update in push.updates if update.ref in declined):
         # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
         progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
-    return progress + pack_band(DATA, said) + FLUSH, done
+    return progress + pack_band(DATA, reworded) + FLUSH, done
 
 
 def _parse_update(command: str) -> RefUpdate:

@@ -143,13 +143,13 @@ def _files(git: GitRepository, repository: Repository, folder: str) -> list[tupl
 def _issue_form(path: str, text: str) -> IssueForm | None:
     """Read a template; without a head that names it, it is none."""
     start, head, body = [*text.split("---\n", 2), "", ""][:3]
-    given = _mapping(head) if not start.strip() else {}
-    if not given.get("name"):
+    header = _mapping(head) if not start.strip() else {}
+    if not header.get("name"):
         return None
-    about, title = given.get("about"), given.get("title")
+    about, title = header.get("about"), header.get("title")
     return IssueForm(
         filename=PurePosixPath(path).name,
-        name=str(given["name"]),
+        name=str(header["name"]),
         about=str(about) if about is not None else None,
         title=str(title) if title is not None else None,
         body=body.lstrip("\n"),

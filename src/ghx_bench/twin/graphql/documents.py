@@ -154,7 +154,7 @@ def lacks_type(name: str) -> bool:
     return name in published_names()["types"]
 
 
-def lacked_value(message: str) -> str | None:
+def find_lacked_value(message: str) -> str | None:
     """Return the input field or enum value that a message complains of, where GitHub has it."""
     if match := _INPUT_FIELD.search(message):
         owner, name = match.groups()
@@ -267,11 +267,11 @@ def _refusal(document: DocumentNode, operations: list[OperationDefinitionNode]) 
         return Rejected(({"message": "Query is nested too deeply to be validated"},))
     if not errors:
         return None
-    lacks = next((found for error in errors if (found := _lacking(error))), None)
+    lacks = next((found for error in errors if (found := _name_lack(error))), None)
     return Rejected(tuple(validation_failure(error) for error in errors), lacks)
 
 
-def _lacking(error: GraphQLError) -> str | None:
+def _name_lack(error: GraphQLError) -> str | None:
     """Return what GitHub has and the twin lacks, where that is why a document does not fit."""
     match error.extensions or {}:
         case {"code": "undefinedField", "typeName": str(owner), "fieldName": str(name)}:
@@ -281,7 +281,7 @@ def _lacking(error: GraphQLError) -> str | None:
         case {"code": "undefinedType", "typeName": str(name)}:
             found = name if lacks_type(name) else None
         case {"_reason": str(reason)}:
-            found = lacked_value(reason)
+            found = find_lacked_value(reason)
         case _:
             found = None
     return f"{found} {LACKS}" if found else None

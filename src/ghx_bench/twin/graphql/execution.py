@@ -8,7 +8,7 @@ from graphql import ExecutionResult, OperationDefinitionNode, VariableDefinition
 from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVariableType] - its optional arguments
 
 from ghx_bench.twin.graphql.context import Budget, Context
-from ghx_bench.twin.graphql.documents import Prepared, Rejected, lacked_value, name_in, name_of, prepare
+from ghx_bench.twin.graphql.documents import Prepared, Rejected, find_lacked_value, name_in, name_of, prepare
 from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
 from ghx_bench.twin.graphql.registry import VIEW_MAKERS
 from ghx_bench.twin.graphql.schema import schema
@@ -133,7 +133,7 @@ def _without_lone_surrogates(value: Any) -> Any:
 
 def _bad_variables_reply(result: ExecutionResult, request: _Request, name: str) -> Reply:
     errors = result.errors or []
-    if lacks := next((found for error in errors if (found := lacked_value(error.message))), None):
+    if lacks := next((found for error in errors if (found := find_lacked_value(error.message))), None):
         return _rejection_reply(Rejected((), f"{lacks} {LACKS}"), operation=name)
     return _reply(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
 

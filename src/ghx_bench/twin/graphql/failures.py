@@ -53,12 +53,12 @@ def execution_failure(error: GraphQLError, viewer: Viewer) -> dict[str, Any]:
     written: dict[str, Any] = {}
     message = error.message
     if isinstance(cause, Refusal):
-        said = cause.graphql_message
+        sentence = cause.graphql_message
         if isinstance(cause, RoleRefusal):  # GraphQL names the mutation, where REST says what the role cannot do
             field = next(node.name.value for node in error.nodes or () if isinstance(node, FieldNode))
             mutation = f"{field[0].upper()}{field[1:]}"
-            said = f"{viewer.user.login} does not have the correct permissions to execute `{mutation}`"
-        written["type"], message = before_lookup(cause, error, viewer) or (cause.graphql_type, said)
+            sentence = f"{viewer.user.login} does not have the correct permissions to execute `{mutation}`"
+        written["type"], message = before_lookup(cause, error, viewer) or (cause.graphql_type, sentence)
     if error.path:
         written["path"] = list(error.path)
     return {**written, **_locations(error), "message": message}

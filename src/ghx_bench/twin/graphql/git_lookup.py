@@ -6,7 +6,7 @@ from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import Commit, Signature
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.subjects import BlobThing, CommitThing, EntryThing, GitThing, RefThing, TagThing, TreeThing
-from ghx_bench.twin.queries import pulls
+from ghx_bench.twin.queries import comparison
 from ghx_bench.twin.state.records import Pull, Repository, User
 
 _CO_AUTHOR = re.compile(r"(?i:co-authored-by):\s*(?P<name>[^<]*?)\s*<(?P<email>[^>]+)>")
@@ -141,4 +141,4 @@ def pulls_with(context: Context, repository: Repository, sha: str) -> list[Pull]
 
 def pull_commits(context: Context, pull: Pull) -> list[Commit]:
     """Return the commits that a pull request adds, oldest first."""
-    return context.once(("commits", pull.id), lambda: pulls.commits(context.world, pull))
+    return context.once(("commits", pull.id), lambda: comparison.commits(context.world, pull))

@@ -133,8 +133,8 @@ class RequiredArguments(ValidationRule):
     def _check(
         self, node: FieldNode | DirectiveNode, kind: str, known: dict[str, GraphQLArgument], place: list[str]
     ) -> None:
-        given = {argument.name.value for argument in node.arguments or ()}
-        missing = [name for name, one in known.items() if is_required_argument(one) and name not in given]
+        names = {argument.name.value for argument in node.arguments or ()}
+        missing = [name for name, one in known.items() if is_required_argument(one) and name not in names]
         if not missing:
             return
         name, names = node.name.value, ", ".join(missing)

@@ -19,17 +19,17 @@ def before_lookup(refusal: Refusal, error: GraphQLError, viewer: Viewer) -> tupl
     """Return type and message of what GitHub says instead of "not found" where the token lacks a scope; else None."""
     if not isinstance(refusal, NotFoundRefusal) or viewer.has_scope(_NEEDED) or not _asks_for_projects(error):
         return None
-    lacking = _lacking(viewer, _PROJECTS, _NEEDED)
-    return lacking.graphql_type, lacking.graphql_message
+    refused = _scope_refusal(viewer, _PROJECTS, _NEEDED)
+    return refused.graphql_type, refused.graphql_message
 
 
 def require_scope(viewer: Viewer, field: str, scope: str) -> None:
     """Refuse a field to a token without its scope."""
     if not viewer.unrestricted and not viewer.has_scope(scope):
-        raise _lacking(viewer, field, scope)
+        raise _scope_refusal(viewer, field, scope)
 
 
-def _lacking(viewer: Viewer, field: str, scope: str) -> ScopeRefusal:
+def _scope_refusal(viewer: Viewer, field: str, scope: str) -> ScopeRefusal:
     granted = ", ".join(f"'{scope}'" for scope in sorted(viewer.scopes))
     return ScopeRefusal(
         "Your token has not been granted the required scopes to execute this query. "

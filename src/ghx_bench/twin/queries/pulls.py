@@ -1,57 +1,11 @@
-"""Everything about a pull request that is computed: its changes, its reviews, and whether it can be merged."""
+"""The issues that a pull request closes."""
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.comparison import (
-    base_tip,
-    commits,
-    files,
-    files_at,
-    git_of,
-    hunks_of,
-    position,
-    trial_merge_commit,
-)
-from ghx_bench.twin.queries.mergeability import is_required, merge_state, mergeable, obstacles
 from ghx_bench.twin.queries.references import closing_references
-from ghx_bench.twin.queries.reviews import (
-    latest_opinions,
-    latest_reviews,
-    pending_review,
-    review_decision,
-    submitted_reviews,
-    visible_comments,
-    visible_reviews,
-    visible_threads,
-)
 from ghx_bench.twin.refusals import Refusal
 from ghx_bench.twin.state.records import Issue, Pull, Repository
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
-
-__all__ = [
-    "base_tip",
-    "closing_issues",
-    "commits",
-    "files",
-    "files_at",
-    "git_of",
-    "hunks_of",
-    "is_required",
-    "latest_opinions",
-    "latest_reviews",
-    "merge_state",
-    "mergeable",
-    "obstacles",
-    "pending_review",
-    "position",
-    "referenced_issues",
-    "review_decision",
-    "submitted_reviews",
-    "trial_merge_commit",
-    "visible_comments",
-    "visible_reviews",
-    "visible_threads",
-]
 
 
 def closing_issues(world: World, pull: Pull, viewer: Viewer | None = None) -> list[Issue]:

@@ -68,7 +68,7 @@ def answer(
         )
         reply = operation.handler(request)
     except Refusal as refusal:
-        moved = _moved_to(world, refusal, path, query)
+        moved = _find_new_path(world, refusal, path, query)
         page = documentation_url(operation.name)
         reply = refusal_reply(refusal, page) if moved is None else _redirect(asked, base, moved)
     except GitError as error:
@@ -119,7 +119,7 @@ def _not_served_reply(method: str, raw_path: str) -> Reply:
     return reply
 
 
-def _moved_to(world: World, refusal: Refusal, path: str, query: str) -> str | None:
+def _find_new_path(world: World, refusal: Refusal, path: str, query: str) -> str | None:
     """Return the path of what was renamed or transferred, by the id of its repository; None for other refusals."""
     if isinstance(refusal, RenamedRefusal):
         below = path.split("/", 4)[4:]

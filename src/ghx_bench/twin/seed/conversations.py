@@ -2,7 +2,7 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from ghx_bench.twin.seed.checks import SeedCheck
 from ghx_bench.twin.seed.format import Emoji, IssueName, Login, MergeMethod, Moment, Number, SeedModel, Sha
@@ -37,10 +37,10 @@ class SeedPlace(SeedModel):
     original_commit_sha: Sha
     subject_type: Literal["line", "file"] = "line"
     start_side: Side | None = None
-    original_line: int | None = None
-    original_start_line: int | None = None
-    original_position: int | None = None
-    outdated: bool = False
+    original_line: StrictInt | None = None
+    original_start_line: StrictInt | None = None
+    original_position: StrictInt | None = None
+    outdated: StrictBool = False
     diff_hunk: str = ""
 
 
@@ -82,7 +82,7 @@ class SeedConversation(SeedModel):
     milestone: str | None = Field(default=None, description="The title of a milestone.")
     comments: tuple[SeedComment, ...] = ()
     reactions: dict[Emoji, tuple[Login, ...]] = Field(default={}, description="Logins by emoji.")
-    locked: bool = False
+    locked: StrictBool = False
     lock_reason: Literal["off-topic", "too heated", "resolved", "spam"] | None = Field(
         default=None, description="Why it is locked."
     )
@@ -110,7 +110,7 @@ class SeedIssue(SeedConversation):
     state_reason: Literal["completed", "not_planned", "duplicate", "reopened"] | None = Field(
         default=None, description="Why it is closed, completed if left out; `reopened` for an open one that was closed."
     )
-    pinned: bool = False
+    pinned: StrictBool = False
     parent: IssueName | None = Field(default=None, description="The issue it is part of: `#1`, or `owner/name#1`.")
     blocked_by: tuple[IssueName, ...] = Field(default=(), description="The issues it waits for.")
 
@@ -147,8 +147,8 @@ class SeedPull(SeedConversation):
 
     head: str = Field(description="The branch it comes from, as `branch` or `owner:branch`.")
     base: str | None = Field(default=None, description="The branch it goes to; the default branch if left out.")
-    draft: bool = False
-    maintainer_can_modify: bool = Field(
+    draft: StrictBool = False
+    maintainer_can_modify: StrictBool = Field(
         default=False, description="Whether writers of the base may push to the head in a fork."
     )
     state: Literal["open", "closed", "merged"] = "open"

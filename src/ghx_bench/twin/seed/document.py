@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
 from ghx_bench.twin.seed.checks import SeedCommitCheck, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedIssue, SeedPull
@@ -29,7 +29,7 @@ class SeedUser(SeedModel):
     company: str | None = None
     location: str | None = None
     blog: str | None = None
-    site_admin: bool = False
+    site_admin: StrictBool = False
     tokens: tuple[SeedToken, ...] = ()
     at: Moment | None = Field(default=None, description="When the account was made.")
 
@@ -111,17 +111,17 @@ class SeedProtection(SeedModel):
     """Rules for branches whose names match a pattern; they hold from when the world is planted."""
 
     pattern: str = Field(description="The name of a branch, or a shell pattern such as `release/*`.")
-    required_approvals: int | None = Field(
+    required_approvals: StrictInt | None = Field(
         default=None, ge=0, le=6, description="How many approvals a merge takes; left out, no pull request is needed."
     )
-    dismiss_stale_reviews: bool = Field(default=False, description="Whether a push dismisses approvals.")
+    dismiss_stale_reviews: StrictBool = Field(default=False, description="Whether a push dismisses approvals.")
     required_checks: tuple[str, ...] = Field(default=(), description="Names of checks that must have passed.")
-    strict_checks: bool = Field(
+    strict_checks: StrictBool = Field(
         default=False, description="Whether a branch must be up to date with its base to be merged."
     )
-    enforce_admins: bool = Field(default=False, description="Whether administrators are bound as well.")
-    allow_force_pushes: bool = False
-    allow_deletions: bool = False
+    enforce_admins: StrictBool = Field(default=False, description="Whether administrators are bound as well.")
+    allow_force_pushes: StrictBool = False
+    allow_deletions: StrictBool = False
 
 
 class SeedRepository(SeedModel):
@@ -134,21 +134,21 @@ class SeedRepository(SeedModel):
     default_branch: str = "main"
     topics: tuple[str, ...] = ()
     fork_of: RepositoryName | None = Field(default=None, description="The repository it is a fork of; listed before.")
-    has_issues: bool = True
-    has_wiki: bool = True
-    has_projects: bool = True
-    has_downloads: bool = True
-    has_discussions: bool = False
-    allow_merge_commit: bool = True
-    allow_squash_merge: bool = True
-    allow_rebase_merge: bool = True
-    allow_auto_merge: bool = False
-    allow_update_branch: bool = False
-    allow_forking: bool = True
-    delete_branch_on_merge: bool = False
-    web_commit_signoff_required: bool = False
-    archived: bool = False
-    is_template: bool = False
+    has_issues: StrictBool = True
+    has_wiki: StrictBool = True
+    has_projects: StrictBool = True
+    has_downloads: StrictBool = True
+    has_discussions: StrictBool = False
+    allow_merge_commit: StrictBool = True
+    allow_squash_merge: StrictBool = True
+    allow_rebase_merge: StrictBool = True
+    allow_auto_merge: StrictBool = False
+    allow_update_branch: StrictBool = False
+    allow_forking: StrictBool = True
+    delete_branch_on_merge: StrictBool = False
+    web_commit_signoff_required: StrictBool = False
+    archived: StrictBool = False
+    is_template: StrictBool = False
     collaborators: dict[Login, Role] = Field(default={}, description="Roles by login.")
     teams: dict[str, Role] = Field(default={}, description="Roles by slug, of teams of the organization that owns it.")
     labels: tuple[SeedLabel, ...] | None = Field(default=None, description="Labels; GitHub's nine if left out.")
@@ -164,9 +164,9 @@ class SeedRepository(SeedModel):
     at: Moment | None = Field(default=None, description="When it was made.")
     updated_at: Moment | None = None
     pushed_at: Moment | None = None
-    exported: bool = Field(
+    exported: StrictBool = Field(
         default=False,
-        description="Written by an export: it tells what has happened, so nobody's role today is asked.",
+        description="Written by an export: it says what has happened, so the roles of today are not checked.",
     )
     bundle: str | None = Field(
         default=None,

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
 _LOGIN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:\[bot\])?"
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
@@ -24,7 +24,7 @@ RepositoryName = Annotated[str, StringConstraints(pattern=rf"^{_LOGIN}/[A-Za-z0-
 IssueName = Annotated[str, StringConstraints(pattern=rf"^(?:{_LOGIN}/[A-Za-z0-9._-]{{1,100}})?#[1-9][0-9]{{0,8}}$")]
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_is_moment)]
 Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Role = Literal["read", "triage", "write", "maintain", "admin"]
 Emoji = Literal["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]
 MergeMethod = Literal["merge", "squash", "rebase"]

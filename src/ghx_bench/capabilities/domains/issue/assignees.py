@@ -48,27 +48,27 @@ class AssigneesOfIssue(OutputModel):
     assignees: Logins
 
 
-async def add_assignees(client: GitHubClient, given: SomeAssigneesInput) -> AddedAssignees:
+async def add_assignees(client: GitHubClient, inputs: SomeAssigneesInput) -> AddedAssignees:
     """Assign people to an issue or a pull request."""
-    added = await add_people(client, _subject(given), given.assignees)
-    return AddedAssignees(issue_number=given.issue_number, added=added)
+    added = await add_people(client, _subject(inputs), inputs.assignees)
+    return AddedAssignees(issue_number=inputs.issue_number, added=added)
 
 
-async def remove_assignees(client: GitHubClient, given: SomeAssigneesInput) -> RemovedAssignees:
+async def remove_assignees(client: GitHubClient, inputs: SomeAssigneesInput) -> RemovedAssignees:
     """Take people off an issue or a pull request."""
-    removed = await remove_people(client, _subject(given), given.assignees)
-    return RemovedAssignees(issue_number=given.issue_number, removed=removed)
+    removed = await remove_people(client, _subject(inputs), inputs.assignees)
+    return RemovedAssignees(issue_number=inputs.issue_number, removed=removed)
 
 
-async def set_assignees(client: GitHubClient, given: AllAssigneesInput) -> AssigneesOfIssue:
+async def set_assignees(client: GitHubClient, inputs: AllAssigneesInput) -> AssigneesOfIssue:
     """Replace the assignees of an issue or a pull request."""
-    subject, ids = await find_people(client, _subject(given), given.assignees)
+    subject, ids = await find_people(client, _subject(inputs), inputs.assignees)
     fields = "id assignees(first: 100) { nodes { login } }"
     return AssigneesOfIssue.model_validate(await update_subject(client, subject, {"assigneeIds": ids}, fields=fields))
 
 
-def _subject(given: SubjectInput) -> Assignable:
-    return Assignable(kind="issueOrPullRequest", owner=given.owner, name=given.name, number=given.issue_number)
+def _subject(inputs: SubjectInput) -> Assignable:
+    return Assignable(kind="issueOrPullRequest", owner=inputs.owner, name=inputs.name, number=inputs.issue_number)
 
 
 _EXAMPLE = {"owner": "octocat", "name": "hello-world", "issueNumber": 1, "assignees": ["hubot"]}

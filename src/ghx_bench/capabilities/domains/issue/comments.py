@@ -83,9 +83,9 @@ class Comments(OutputModel):
     page_info: PageInfo
 
 
-async def create_comment(client: GitHubClient, given: IssueCommentInput) -> NewComment:
+async def create_comment(client: GitHubClient, inputs: IssueCommentInput) -> NewComment:
     """Comment on an issue or a pull request."""
-    return await comment_on(client, (await find_subject(client, given))["id"], given.body)
+    return await comment_on(client, (await find_subject(client, inputs))["id"], inputs.body)
 
 
 async def comment_on(client: GitHubClient, id_: str, body: str) -> NewComment:
@@ -94,9 +94,9 @@ async def comment_on(client: GitHubClient, id_: str, body: str) -> NewComment:
     return NewComment.model_validate(require_value(answer, "addComment", "commentEdge", "node"))
 
 
-async def list_comments(client: GitHubClient, given: IssueCommentsInput) -> Comments:
+async def list_comments(client: GitHubClient, inputs: IssueCommentsInput) -> Comments:
     """List the comments of an issue or a pull request."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     return Comments.model_validate(to_page(require_value(answer, "repository", "subject", "comments")))
 
 

@@ -24,10 +24,10 @@ class NewIssueInput(RepositoryInput):
     body: Annotated[str | None, Field(description="What the issue says, in Markdown.")] = None
 
 
-async def create_issue(client: GitHubClient, given: NewIssueInput) -> IssueSummary:
+async def create_issue(client: GitHubClient, inputs: NewIssueInput) -> IssueSummary:
     """Open an issue."""
-    found = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
-    variables = {"id": require_value(found, "repository", "id"), "title": given.title, "body": given.body}
+    found = await client.graphql(_REPOSITORY, {"owner": inputs.owner, "name": inputs.name})
+    variables = {"id": require_value(found, "repository", "id"), "title": inputs.title, "body": inputs.body}
     answer = await client.graphql(_CREATE, variables)
     return IssueSummary.model_validate(require_value(answer, "createIssue", "issue"))
 

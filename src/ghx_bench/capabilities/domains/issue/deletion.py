@@ -16,12 +16,12 @@ class DeletedIssue(OutputModel):
     deleted: bool
 
 
-async def delete_issue(client: GitHubClient, given: IssueInput) -> DeletedIssue:
+async def delete_issue(client: GitHubClient, inputs: IssueInput) -> DeletedIssue:
     """Delete an issue; only administrators of a repository may."""
-    id_ = await issue_id(client, given)
+    id_ = await issue_id(client, inputs)
     answer = await client.graphql(_DELETE, {"id": id_})
     require_value(answer, "deleteIssue")
-    return DeletedIssue(id=id_, number=given.issue_number, deleted=True)
+    return DeletedIssue(id=id_, number=inputs.issue_number, deleted=True)
 
 
 OPERATIONS = {

@@ -107,46 +107,46 @@ class LabelList(OutputModel):
     page_info: PageInfo
 
 
-async def add_labels(client: GitHubClient, given: SomeLabelsInput) -> LabelsOfIssue:
+async def add_labels(client: GitHubClient, inputs: SomeLabelsInput) -> LabelsOfIssue:
     """Put labels on an issue or a pull request."""
-    subject, label_ids = await _find(client, given)
+    subject, label_ids = await _find(client, inputs)
     return LabelsOfIssue.model_validate(await _change(client, _ADD, subject["id"], label_ids))
 
 
-async def set_labels(client: GitHubClient, given: AllLabelsInput) -> LabelsOfIssue:
+async def set_labels(client: GitHubClient, inputs: AllLabelsInput) -> LabelsOfIssue:
     """Replace the labels of an issue or a pull request."""
-    subject, label_ids = await _find(client, given)
+    subject, label_ids = await _find(client, inputs)
     fields = "id labels(first: 100) { nodes { name } }"
     return LabelsOfIssue.model_validate(await update_subject(client, subject, {"labelIds": label_ids}, fields=fields))
 
 
-async def remove_labels(client: GitHubClient, given: SomeLabelsInput) -> RemovedLabels:
+async def remove_labels(client: GitHubClient, inputs: SomeLabelsInput) -> RemovedLabels:
     """Take labels off an issue or a pull request."""
-    subject, label_ids = await _find(client, given)
+    subject, label_ids = await _find(client, inputs)
     after = LabelsOfIssue.model_validate(await _change(client, _REMOVE, subject["id"], label_ids)).labels
     removed = tuple(label["name"] for label in subject["labels"]["nodes"] if label["name"] not in after)
-    return RemovedLabels(issue_number=given.issue_number, removed=removed)
+    return RemovedLabels(issue_number=inputs.issue_number, removed=removed)
 
 
-async def list_labels(client: GitHubClient, given: IssueLabelsInput) -> LabelList:
+async def list_labels(client: GitHubClient, inputs: IssueLabelsInput) -> LabelList:
     """List the labels of an issue or a pull request."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     return LabelList.model_validate(to_page(require_value(answer, "repository", "subject", "labels")))
 
 
-async def _find(client: GitHubClient, given: SomeLabelsInput | AllLabelsInput) -> tuple[dict[str, Any], list[str]]:
+async def _find(client: GitHubClient, inputs: SomeLabelsInput | AllLabelsInput) -> tuple[dict[str, Any], list[str]]:
     """Return the subject and the ids of the labels that are meant; pages of labels are read until all are found."""
     known: list[dict[str, Any]] = []
-    wanted = {name.casefold() for name in given.labels}
+    wanted = {name.casefold() for name in inputs.labels}
     after: str | None = None
     while True:
-        answer = await client.graphql(_LOOKUP, {**issue_variables(given), "after": after})
+        answer = await client.graphql(_LOOKUP, {**issue_variables(inputs), "after": after})
         found = to_page(require_value(answer, "repository", "labels"))
         known += found["items"]
         after = found["pageInfo"]["endCursor"]
         if wanted <= {label["name"].casefold() for label in known} or not found["pageInfo"]["hasNextPage"]:
-            what = f"{given.owner}/{given.name} has no label"
-            return require_value(answer, "repository", "subject"), find_ids(given.labels, known, key="name", what=what)
+            what = f"{inputs.owner}/{inputs.name} has no label"
+            return require_value(answer, "repository", "subject"), find_ids(inputs.labels, known, key="name", what=what)
 
 
 async def _change(client: GitHubClient, document: str, id_: str, label_ids: list[str]) -> dict[str, Any]:

@@ -42,12 +42,12 @@ class LinkedPulls(OutputModel):
     items: tuple[LinkedPull, ...]
 
 
-async def list_linked_pulls(client: GitHubClient, given: IssueInput) -> LinkedPulls:
+async def list_linked_pulls(client: GitHubClient, inputs: IssueInput) -> LinkedPulls:
     """List the pull requests that an issue is linked to, each once."""
     pulls: dict[str, dict[str, Any]] = {}
     after: str | None = None
     while True:
-        answer = await client.graphql(_LIST, {**issue_variables(given), "after": after})
+        answer = await client.graphql(_LIST, {**issue_variables(inputs), "after": after})
         issue = require_value(answer, "repository", "issue")
         found = [item.get("pull") for item in issue["timelineItems"]["nodes"] if item]
         for pull in (*issue["closedByPullRequestsReferences"]["nodes"], *found):

@@ -44,10 +44,10 @@ class IssueList(OutputModel):
     page_info: PageInfo
 
 
-async def list_issues(client: GitHubClient, given: IssueListInput) -> IssueList:
+async def list_issues(client: GitHubClient, inputs: IssueListInput) -> IssueList:
     """List issues, without pull requests."""
-    states = None if given.state == "all" else [given.state.upper()]
-    variables = {name: value for name, value in given.variables().items() if name != "state"}
+    states = None if inputs.state == "all" else [inputs.state.upper()]
+    variables = {name: value for name, value in inputs.variables().items() if name != "state"}
     answer = await client.graphql(_LIST, {**variables, "states": states})
     return IssueList.model_validate(to_page(require_value(answer, "repository", "issues")))
 

@@ -41,20 +41,20 @@ mutation PullRequestMarks($input: UpdatePullRequestInput!) {{
 )
 
 
-def issue_variables(given: IssueInput) -> dict[str, Any]:
+def issue_variables(inputs: IssueInput) -> dict[str, Any]:
     """Return the variables of a document that name an issue."""
-    return {"owner": given.owner, "name": given.name, "issueNumber": given.issue_number}
+    return {"owner": inputs.owner, "name": inputs.name, "issueNumber": inputs.issue_number}
 
 
-async def issue_id(client: GitHubClient, given: IssueInput) -> str:
+async def issue_id(client: GitHubClient, inputs: IssueInput) -> str:
     """Return the node id of an issue."""
-    answer = await client.graphql(_ID, issue_variables(given))
+    answer = await client.graphql(_ID, issue_variables(inputs))
     return require_value(answer, "repository", "issue", "id")
 
 
-async def find_subject(client: GitHubClient, given: SubjectInput) -> dict[str, Any]:
+async def find_subject(client: GitHubClient, inputs: SubjectInput) -> dict[str, Any]:
     """Return `id` and `__typename` of an issue or a pull request."""
-    return require_value(await client.graphql(_SUBJECT_ID, issue_variables(given)), "repository", "subject")
+    return require_value(await client.graphql(_SUBJECT_ID, issue_variables(inputs)), "repository", "subject")
 
 
 async def update_subject(

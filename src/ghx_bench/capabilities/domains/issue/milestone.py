@@ -42,21 +42,21 @@ class ClearedMilestone(OutputModel):
     cleared: bool
 
 
-async def set_milestone(client: GitHubClient, given: MilestoneInput) -> IssueMilestone:
+async def set_milestone(client: GitHubClient, inputs: MilestoneInput) -> IssueMilestone:
     """Put an issue or a pull request into a milestone."""
-    answer = await client.graphql(_LOOKUP, given.variables())
+    answer = await client.graphql(_LOOKUP, inputs.variables())
     milestone_id = get_value(answer, "repository", "milestone", "id")
     if milestone_id is None:
-        raise not_found_error(f"no milestone {given.milestone_number} in {given.owner}/{given.name}")
+        raise not_found_error(f"no milestone {inputs.milestone_number} in {inputs.owner}/{inputs.name}")
     subject = await _put(client, require_value(answer, "repository", "subject"), milestone_id)
     number = get_value(subject, "milestone", "number")
-    return IssueMilestone(id=subject["id"], milestone_number=number, updated=number == given.milestone_number)
+    return IssueMilestone(id=subject["id"], milestone_number=number, updated=number == inputs.milestone_number)
 
 
-async def clear_milestone(client: GitHubClient, given: SubjectInput) -> ClearedMilestone:
+async def clear_milestone(client: GitHubClient, inputs: SubjectInput) -> ClearedMilestone:
     """Take an issue or a pull request out of its milestone."""
-    subject = await _put(client, await find_subject(client, given), None)
-    return ClearedMilestone(issue_number=given.issue_number, cleared=subject["milestone"] is None)
+    subject = await _put(client, await find_subject(client, inputs), None)
+    return ClearedMilestone(issue_number=inputs.issue_number, cleared=subject["milestone"] is None)
 
 
 async def _put(client: GitHubClient, subject: Mapping[str, Any], milestone_id: str | None) -> dict[str, Any]:

@@ -117,9 +117,9 @@ class RemovedBlock(OutputModel):
     removed: bool
 
 
-async def view_relations(client: GitHubClient, given: IssueInput) -> Relations:
+async def view_relations(client: GitHubClient, inputs: IssueInput) -> Relations:
     """Read the relations of an issue to others."""
-    issue = require_value(await client.graphql(_VIEW, given.variables()), "repository", "issue")
+    issue = require_value(await client.graphql(_VIEW, inputs.variables()), "repository", "issue")
     return Relations.model_validate(
         {
             "issue": {"id": issue["id"], "number": issue["number"]},
@@ -130,36 +130,36 @@ async def view_relations(client: GitHubClient, given: IssueInput) -> Relations:
     )
 
 
-async def set_parent(client: GitHubClient, given: ParentInput) -> NewParent:
+async def set_parent(client: GitHubClient, inputs: ParentInput) -> NewParent:
     """Make an issue a sub-issue; the parent it had loses it."""
-    answer = await client.graphql(_SET_PARENT, {"id": given.parent_issue_id, "subIssueId": given.issue_id})
+    answer = await client.graphql(_SET_PARENT, {"id": inputs.parent_issue_id, "subIssueId": inputs.issue_id})
     child, parent = require_value(answer, "addSubIssue", "subIssue"), require_value(answer, "addSubIssue", "issue")
     has_it = child["parent"] is not None and child["parent"]["id"] == parent["id"]
     return NewParent(issue_id=child["id"], parent_issue_id=parent["id"], updated=has_it)
 
 
-async def remove_parent(client: GitHubClient, given: OrphanInput) -> RemovedParent:
+async def remove_parent(client: GitHubClient, inputs: OrphanInput) -> RemovedParent:
     """Detach a sub-issue from the parent it has."""
-    answer = await client.graphql(_PARENT, {"id": given.issue_id})
+    answer = await client.graphql(_PARENT, {"id": inputs.issue_id})
     parent_id = get_value(answer, "node", "parent", "id")
     if parent_id is None:
-        raise not_found_error(f"the issue {given.issue_id} has no parent")
-    answer = await client.graphql(_REMOVE_PARENT, {"id": parent_id, "subIssueId": given.issue_id})
+        raise not_found_error(f"the issue {inputs.issue_id} has no parent")
+    answer = await client.graphql(_REMOVE_PARENT, {"id": parent_id, "subIssueId": inputs.issue_id})
     child = require_value(answer, "removeSubIssue", "subIssue")
     return RemovedParent(issue_id=child["id"], parent_removed=child["parent"] is None)
 
 
-async def add_block(client: GitHubClient, given: BlockedByInput) -> NewBlock:
+async def add_block(client: GitHubClient, inputs: BlockedByInput) -> NewBlock:
     """Note that an issue is blocked by another."""
-    answer = await client.graphql(_BLOCK, {"id": given.issue_id, "blockingId": given.blocked_by_issue_id})
+    answer = await client.graphql(_BLOCK, {"id": inputs.issue_id, "blockingId": inputs.blocked_by_issue_id})
     issue_id = require_value(answer, "addBlockedBy", "issue", "id")
     blocking_id = require_value(answer, "addBlockedBy", "blockingIssue", "id")
     return NewBlock(issue_id=issue_id, blocked_by_issue_id=blocking_id, added=True)
 
 
-async def remove_block(client: GitHubClient, given: BlockedByInput) -> RemovedBlock:
+async def remove_block(client: GitHubClient, inputs: BlockedByInput) -> RemovedBlock:
     """Note that an issue is blocked by another no more."""
-    answer = await client.graphql(_UNBLOCK, {"id": given.issue_id, "blockingId": given.blocked_by_issue_id})
+    answer = await client.graphql(_UNBLOCK, {"id": inputs.issue_id, "blockingId": inputs.blocked_by_issue_id})
     issue_id = require_value(answer, "removeBlockedBy", "issue", "id")
     blocking_id = require_value(answer, "removeBlockedBy", "blockingIssue", "id")
     return RemovedBlock(issue_id=issue_id, blocked_by_issue_id=blocking_id, removed=True)

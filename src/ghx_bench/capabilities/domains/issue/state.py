@@ -27,16 +27,16 @@ class ReopenedIssue(OutputModel):
     reopened: bool
 
 
-async def close_issue(client: GitHubClient, given: IssueInput) -> ClosedIssue:
+async def close_issue(client: GitHubClient, inputs: IssueInput) -> ClosedIssue:
     """Close an issue; a closed one stays closed."""
-    answer = await client.graphql(_CLOSE, {"id": await issue_id(client, given)})
+    answer = await client.graphql(_CLOSE, {"id": await issue_id(client, inputs)})
     issue = require_value(answer, "closeIssue", "issue")
     return ClosedIssue.model_validate({**issue, "closed": issue["state"] == "CLOSED"})
 
 
-async def reopen_issue(client: GitHubClient, given: IssueInput) -> ReopenedIssue:
+async def reopen_issue(client: GitHubClient, inputs: IssueInput) -> ReopenedIssue:
     """Open an issue again; an open one stays open."""
-    answer = await client.graphql(_REOPEN, {"id": await issue_id(client, given)})
+    answer = await client.graphql(_REOPEN, {"id": await issue_id(client, inputs)})
     issue = require_value(answer, "reopenIssue", "issue")
     return ReopenedIssue.model_validate({**issue, "reopened": issue["state"] == "OPEN"})
 

@@ -57,10 +57,10 @@ _DETAILS = {
 }
 
 
-async def list_timeline(client: GitHubClient, given: TimelineInput) -> Timeline:
+async def list_timeline(client: GitHubClient, inputs: TimelineInput) -> Timeline:
     """List the events of an issue or a pull request."""
-    path = rest_path("repos", given.owner, given.name, "issues", given.issue_number, "timeline")
-    events, page_info = await get_page(client, path, given)
+    path = rest_path("repos", inputs.owner, inputs.name, "issues", inputs.issue_number, "timeline")
+    events, page_info = await get_page(client, path, inputs)
     return Timeline.model_validate({"items": [_item(event) for event in events], "pageInfo": page_info})
 
 

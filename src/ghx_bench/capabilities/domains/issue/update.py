@@ -28,10 +28,10 @@ class IssueUpdateInput(IssueInput):
         return self
 
 
-async def update_issue(client: GitHubClient, given: IssueUpdateInput) -> IssueSummary:
+async def update_issue(client: GitHubClient, inputs: IssueUpdateInput) -> IssueSummary:
     """Change the title or the body of an issue."""
-    changes = {"title": given.title, "body": given.body}
-    change = {"id": await issue_id(client, given)} | {name: each for name, each in changes.items() if each is not None}
+    changes = {"title": inputs.title, "body": inputs.body}
+    change = {"id": await issue_id(client, inputs)} | {name: each for name, each in changes.items() if each is not None}
     answer = await client.graphql(_UPDATE, {"input": change})
     return IssueSummary.model_validate(require_value(answer, "updateIssue", "issue"))
 

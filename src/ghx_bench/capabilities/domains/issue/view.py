@@ -41,9 +41,9 @@ class IssueView(OutputModel):
     milestone: MilestoneTitle
 
 
-async def view_issue(client: GitHubClient, given: IssueInput) -> IssueView:
+async def view_issue(client: GitHubClient, inputs: IssueInput) -> IssueView:
     """Read an issue with labels, assignees and milestone."""
-    answer = await client.graphql(_VIEW, given.variables())
+    answer = await client.graphql(_VIEW, inputs.variables())
     return IssueView.model_validate(require_value(answer, "repository", "issue"))
 
 

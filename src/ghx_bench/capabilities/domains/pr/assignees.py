@@ -25,20 +25,20 @@ class RemovedPullAssignees(OutputModel):
     removed: tuple[str, ...]
 
 
-async def add_assignees(client: GitHubClient, given: PullAssigneesInput) -> AddedPullAssignees:
+async def add_assignees(client: GitHubClient, inputs: PullAssigneesInput) -> AddedPullAssignees:
     """Assign people to a pull request."""
-    added = await add_people(client, _subject(given), given.assignees)
-    return AddedPullAssignees(pr_number=given.pr_number, added=added)
+    added = await add_people(client, _subject(inputs), inputs.assignees)
+    return AddedPullAssignees(pr_number=inputs.pr_number, added=added)
 
 
-async def remove_assignees(client: GitHubClient, given: PullAssigneesInput) -> RemovedPullAssignees:
+async def remove_assignees(client: GitHubClient, inputs: PullAssigneesInput) -> RemovedPullAssignees:
     """Take people off a pull request."""
-    removed = await remove_people(client, _subject(given), given.assignees)
-    return RemovedPullAssignees(pr_number=given.pr_number, removed=removed)
+    removed = await remove_people(client, _subject(inputs), inputs.assignees)
+    return RemovedPullAssignees(pr_number=inputs.pr_number, removed=removed)
 
 
-def _subject(given: PullInput) -> Assignable:
-    return Assignable(kind="pullRequest", owner=given.owner, name=given.name, number=given.pr_number)
+def _subject(inputs: PullInput) -> Assignable:
+    return Assignable(kind="pullRequest", owner=inputs.owner, name=inputs.name, number=inputs.pr_number)
 
 
 _EXAMPLE = {**EXAMPLE, "assignees": ["hubot"]}

@@ -27,19 +27,19 @@ class UpdatedBranch(OutputModel):
     updated: bool
 
 
-async def update_branch(client: GitHubClient, given: PullInput) -> UpdatedBranch:
+async def update_branch(client: GitHubClient, inputs: PullInput) -> UpdatedBranch:
     """Merge the base branch into the branch of a pull request; refused if there is nothing new in it."""
     # The head is looked up to be expected: GitHub then refuses if a push came in between.
-    pull = await find_pull(client, given, "id headRefOid")
+    pull = await find_pull(client, inputs, "id headRefOid")
     answer = await client.graphql(_UPDATE, {"id": pull["id"], "head": pull["headRefOid"]})
     require_value(answer, "updatePullRequestBranch", "pullRequest")
-    return UpdatedBranch(pr_number=given.pr_number, updated=True)
+    return UpdatedBranch(pr_number=inputs.pr_number, updated=True)
 
 
 async def delete_head(client: GitHubClient, pull: dict[str, Any]) -> bool:
     """Delete the branch of a pull request that was merged or closed; return whether it is gone."""
     if pull["isCrossRepository"]:
-        return False  # it is in a fork, which belongs to somebody else
+        return False  # it is in a fork, which belongs to another user
     if pull["headRef"] is None:
         return True
     try:

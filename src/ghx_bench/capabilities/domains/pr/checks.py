@@ -87,10 +87,10 @@ class Checks(OutputModel):
     summary: CheckCounts
 
 
-async def list_checks(client: GitHubClient, given: ChecksInput) -> Checks:
+async def list_checks(client: GitHubClient, inputs: ChecksInput) -> Checks:
     """List the checks of a pull request; of a check that ran several times, the last run."""
     latest: dict[tuple[Any, ...], dict[str, Any]] = {}
-    async for context in _contexts(client, given):
+    async for context in _contexts(client, inputs):
         run = get_value(context, "checkSuite", "workflowRun")
         # A workflow that runs for push and for pull_request has a check of the same name for each of them.
         key = (context.get("name"), context.get("context"), get_value(run, "event"), get_value(run, "workflow", "name"))
@@ -99,14 +99,14 @@ async def list_checks(client: GitHubClient, given: ChecksInput) -> Checks:
     checks = [_describe_check(context) for context in latest.values()]
     outcomes = [(_OUTCOMES.get(check["state"], "pending"), check) for check in checks]
     counts = {name: sum(outcome == name for outcome, _ in outcomes) for name in ("failed", "pending", "passed")}
-    items = [check for outcome, check in outcomes if given.state in (None, outcome)]
+    items = [check for outcome, check in outcomes if inputs.state in (None, outcome)]
     return Checks.model_validate({"items": items, "summary": {"total": len(outcomes), **counts}})
 
 
-async def _contexts(client: GitHubClient, given: ChecksInput) -> AsyncGenerator[dict[str, Any]]:
+async def _contexts(client: GitHubClient, inputs: ChecksInput) -> AsyncGenerator[dict[str, Any]]:
     after: str | None = None
     while True:
-        answer = await client.graphql(_LIST, {**pull_variables(given), "after": after})
+        answer = await client.graphql(_LIST, {**pull_variables(inputs), "after": after})
         rollup = require_value(answer, "repository", "pullRequest")["statusCheckRollup"]
         if rollup is None:  # nothing was ever checked
             return

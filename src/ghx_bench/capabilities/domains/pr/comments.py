@@ -22,14 +22,14 @@ class PullCommentInput(CommentInput, PullInput):
     """What to say, and where."""
 
 
-async def create_comment(client: GitHubClient, given: PullCommentInput) -> NewComment:
+async def create_comment(client: GitHubClient, inputs: PullCommentInput) -> NewComment:
     """Comment on a pull request as a whole."""
-    return await comment_on(client, (await find_pull(client, given))["id"], given.body)
+    return await comment_on(client, (await find_pull(client, inputs))["id"], inputs.body)
 
 
-async def list_comments(client: GitHubClient, given: PullCommentsInput) -> Comments:
+async def list_comments(client: GitHubClient, inputs: PullCommentsInput) -> Comments:
     """List the comments on a pull request as a whole."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     return Comments.model_validate(to_page(require_value(answer, "repository", "pullRequest", "comments")))
 
 

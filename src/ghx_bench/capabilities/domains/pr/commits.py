@@ -31,9 +31,9 @@ class PullCommits(OutputModel):
     page_info: PageInfo
 
 
-async def list_commits(client: GitHubClient, given: PullCommitsInput) -> PullCommits:
+async def list_commits(client: GitHubClient, inputs: PullCommitsInput) -> PullCommits:
     """List the commits that a pull request would merge."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     listed = to_page(require_value(answer, "repository", "pullRequest", "commits"))
     return PullCommits.model_validate(
         {**listed, "items": [describe_commit(node["commit"]) for node in listed["items"]]}

@@ -27,16 +27,16 @@ class NewPullInput(RepositoryInput):
     draft: Annotated[bool, Field(description="Open it as a draft.")] = False
 
 
-async def create_pull(client: GitHubClient, given: NewPullInput) -> PullOutline:
+async def create_pull(client: GitHubClient, inputs: NewPullInput) -> PullOutline:
     """Open a pull request."""
-    repository = await client.graphql(_REPOSITORY, {"owner": given.owner, "name": given.name})
+    repository = await client.graphql(_REPOSITORY, {"owner": inputs.owner, "name": inputs.name})
     new = {
         "repositoryId": require_value(repository, "repository", "id"),
-        "baseRefName": given.base,
-        "headRefName": given.head,
-        "title": given.title,
-        "body": given.body,
-        "draft": given.draft,
+        "baseRefName": inputs.base,
+        "headRefName": inputs.head,
+        "title": inputs.title,
+        "body": inputs.body,
+        "draft": inputs.draft,
     }
     answer = await client.graphql(_CREATE, {"input": new})
     return PullOutline.model_validate(require_value(answer, "createPullRequest", "pullRequest"))

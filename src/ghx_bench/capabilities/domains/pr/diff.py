@@ -67,22 +67,22 @@ class Diff(OutputModel):
     diff: str
 
 
-async def list_diff_files(client: GitHubClient, given: FilesInput) -> ChangedFiles:
+async def list_diff_files(client: GitHubClient, inputs: FilesInput) -> ChangedFiles:
     """List the files that a pull request changes, by how many lines."""
-    answer = await client.graphql(_FILES, given.variables())
+    answer = await client.graphql(_FILES, inputs.variables())
     return ChangedFiles.model_validate(to_page(require_value(answer, "repository", "pullRequest", "files")))
 
 
-async def list_files(client: GitHubClient, given: FilesInput) -> FileChanges:
+async def list_files(client: GitHubClient, inputs: FilesInput) -> FileChanges:
     """List the files that a pull request changes, with their patches."""
-    path = rest_path("repos", given.owner, given.name, "pulls", given.pr_number, "files")
-    files, page_info = await get_page(client, path, given)
+    path = rest_path("repos", inputs.owner, inputs.name, "pulls", inputs.pr_number, "files")
+    files, page_info = await get_page(client, path, inputs)
     return FileChanges.model_validate({"items": [_describe_change(file) for file in files], "pageInfo": page_info})
 
 
-async def view_diff(client: GitHubClient, given: PullInput) -> Diff:
+async def view_diff(client: GitHubClient, inputs: PullInput) -> Diff:
     """Read the whole diff of a pull request."""
-    path = rest_path("repos", given.owner, given.name, "pulls", given.pr_number)
+    path = rest_path("repos", inputs.owner, inputs.name, "pulls", inputs.pr_number)
     return Diff(diff=(await client.get(path, accept=_DIFF)).text)
 
 

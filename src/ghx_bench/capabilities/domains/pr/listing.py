@@ -40,10 +40,10 @@ class PullList(OutputModel):
     page_info: PageInfo
 
 
-async def list_pulls(client: GitHubClient, given: PullListInput) -> PullList:
+async def list_pulls(client: GitHubClient, inputs: PullListInput) -> PullList:
     """List pull requests."""
-    variables = {name: value for name, value in given.variables().items() if name != "state"}
-    answer = await client.graphql(_LIST, {**variables, "states": _STATES[given.state]})
+    variables = {name: value for name, value in inputs.variables().items() if name != "state"}
+    answer = await client.graphql(_LIST, {**variables, "states": _STATES[inputs.state]})
     return PullList.model_validate(to_page(require_value(answer, "repository", "pullRequests")))
 
 

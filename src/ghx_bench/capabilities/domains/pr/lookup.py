@@ -7,13 +7,13 @@ from ghx_bench.capabilities.models import PullInput, require_value
 from ghx_bench.capabilities.responses import graphql_error
 
 
-def pull_variables(given: PullInput) -> dict[str, Any]:
+def pull_variables(inputs: PullInput) -> dict[str, Any]:
     """Return the variables of a document that name a pull request."""
-    return {"owner": given.owner, "name": given.name, "prNumber": given.pr_number}
+    return {"owner": inputs.owner, "name": inputs.name, "prNumber": inputs.pr_number}
 
 
 async def find_pull(
-    client: GitHubClient, given: PullInput, fields: str = "id", *, dispensable: str | None = None
+    client: GitHubClient, inputs: PullInput, fields: str = "id", *, dispensable: str | None = None
 ) -> dict[str, Any]:
     """Return some fields of a pull request, which are given as a GraphQL selection.
 
@@ -24,7 +24,7 @@ query PullRequestLookup($owner: String!, $name: String!, $prNumber: Int!) {{
   repository(owner: $owner, name: $name) {{ pullRequest(number: $prNumber) {{ {fields} }} }}
 }}
 """
-    answer = await client.graphql_response(document, pull_variables(given))
+    answer = await client.graphql_response(document, pull_variables(inputs))
     errors = [error for error in answer.errors if dispensable not in (error.get("path") or ())]
     if errors:
         raise graphql_error(errors)

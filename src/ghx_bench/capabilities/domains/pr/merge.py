@@ -64,39 +64,39 @@ class MergeStatus(OutputModel):
     state: str
 
 
-async def merge_pull(client: GitHubClient, given: MergeInput) -> Merge:
+async def merge_pull(client: GitHubClient, inputs: MergeInput) -> Merge:
     """Merge a pull request."""
-    pull = await find_pull(client, given, f"id mergeStateStatus isMergeQueueEnabled {HEAD}")
-    later = _is_for_later(given, pull)
-    method = given.method or "merge"
+    pull = await find_pull(client, inputs, f"id mergeStateStatus isMergeQueueEnabled {HEAD}")
+    later = _is_for_later(inputs, pull)
+    method = inputs.method or "merge"
     await client.graphql(_MERGE_LATER if later else _MERGE, {"id": pull["id"], "method": method.upper()})
     merge: dict[str, Any] = {
-        "prNumber": given.pr_number,
+        "prNumber": inputs.pr_number,
         "method": method,
-        "isMethodAssumed": given.method is None,
+        "isMethodAssumed": inputs.method is None,
         "queued": later,
-        "deleteBranch": given.delete_branch and not later and await delete_head(client, pull),
+        "deleteBranch": inputs.delete_branch and not later and await delete_head(client, pull),
     }
-    return Merge.model_validate(merge | {name: True for name in ("admin", "auto") if getattr(given, name)})
+    return Merge.model_validate(merge | {name: True for name in ("admin", "auto") if getattr(inputs, name)})
 
 
-async def merge_status(client: GitHubClient, given: PullInput) -> MergeStatus:
+async def merge_status(client: GitHubClient, inputs: PullInput) -> MergeStatus:
     """Read whether a pull request can be merged."""
-    return MergeStatus.model_validate(await find_pull(client, given, _STATUS))
+    return MergeStatus.model_validate(await find_pull(client, inputs, _STATUS))
 
 
-def _is_for_later(given: MergeInput, pull: dict[str, Any]) -> bool:
+def _is_for_later(inputs: MergeInput, pull: dict[str, Any]) -> bool:
     """Return whether to merge later; raise `CapabilityError` if the rules of the base branch forbid it for now."""
     # GitHub lets administrators merge past the rules of a branch without asking; here they have to say `admin`.
-    if given.admin:
+    if inputs.admin:
         return False
     if pull["isMergeQueueEnabled"]:
         return True
-    if given.auto:
+    if inputs.auto:
         return pull["mergeStateStatus"] not in _CAN_BE_MERGED_NOW
     if pull["mergeStateStatus"] == "BLOCKED":
         raise CapabilityError(
-            f"pull request {given.pr_number} is blocked by the rules of its base branch; `auto` merges it when they"
+            f"pull request {inputs.pr_number} is blocked by the rules of its base branch; `auto` merges it when they"
             " are met, `admin` merges it all the same",
             error_code=ErrorCode.VALIDATION,
         )

@@ -106,40 +106,40 @@ class CommentReactions(OutputModel):
     scan: Scan
 
 
-async def list_reactions(client: GitHubClient, given: ReactionsInput) -> PullReactions:
+async def list_reactions(client: GitHubClient, inputs: ReactionsInput) -> PullReactions:
     """List the reactions to a pull request itself."""
-    pull = await find_pull(client, given, f"__typename id url {_GROUPS}")
+    pull = await find_pull(client, inputs, f"__typename id url {_GROUPS}")
     subject = {"type": pull["__typename"], "id": pull["id"], "url": pull["url"]}
     return PullReactions.model_validate(
-        {"subject": subject, "items": _matching_groups(pull, given), "filterApplied": _filter(given)}
+        {"subject": subject, "items": _matching_groups(pull, inputs), "filterApplied": _filter(inputs)}
     )
 
 
-async def list_comment_reactions(client: GitHubClient, given: CommentReactionsInput) -> CommentReactions:
+async def list_comment_reactions(client: GitHubClient, inputs: CommentReactionsInput) -> CommentReactions:
     """List the reactions to comments; comments without any are left out."""
-    listed = await scan(_pages(client, given), lambda node: bool(_matching_groups(node, given)), first=given.first)
+    listed = await scan(_pages(client, inputs), lambda node: bool(_matching_groups(node, inputs)), first=inputs.first)
     items = [
         {
             "subjectType": node["__typename"],
             "subjectId": node["id"],
             "subjectUrl": node["url"],
             "authorLogin": node["author"],
-            "groups": _matching_groups(node, given),
+            "groups": _matching_groups(node, inputs),
         }
         for node in listed["items"]
     ]
-    return CommentReactions.model_validate({**listed, "items": items, "filterApplied": _filter(given)})
+    return CommentReactions.model_validate({**listed, "items": items, "filterApplied": _filter(inputs)})
 
 
-def _matching_groups(subject: dict[str, Any], given: ReactionsInput) -> list[dict[str, Any]]:
+def _matching_groups(subject: dict[str, Any], inputs: ReactionsInput) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = subject["reactionGroups"] or []
     groups = [_describe_group(each) for each in every]
-    wanted = given.reactor_login and given.reactor_login.casefold()
+    wanted = inputs.reactor_login and inputs.reactor_login.casefold()
     return [
         group
         for group in groups
         if group["reactorCount"]
-        and given.content in (None, group["content"])
+        and inputs.content in (None, group["content"])
         and (wanted is None or wanted in {login.casefold() for login in group["reactorLogins"]})
     ]
 
@@ -156,32 +156,32 @@ def _describe_group(group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _filter(given: ReactionsInput) -> dict[str, Any]:
-    return {"reactorLogin": given.reactor_login, "content": given.content}
+def _filter(inputs: ReactionsInput) -> dict[str, Any]:
+    return {"reactorLogin": inputs.reactor_login, "content": inputs.content}
 
 
-async def _pages(client: GitHubClient, given: CommentReactionsInput) -> AsyncGenerator[SourcePage]:
+async def _pages(client: GitHubClient, inputs: CommentReactionsInput) -> AsyncGenerator[SourcePage]:
     """Yield pages of comments, then of comments in review threads, from the cursor on."""
-    kind, after, skipped = _place(given.after)
+    kind, after, skipped = _place(inputs.after)
     while kind == "comments":
-        connection = await _connection(client, given, kind, _COMMENTS, after)
+        connection = await _connection(client, inputs, kind, _COMMENTS, after)
         entries = [(_cursor(kind, edge["cursor"]), edge["node"]) for edge in connection["edges"] if edge["node"]]
         yield SourcePage(entries=entries, last=False)
         after = connection["pageInfo"]["endCursor"]
         if not connection["pageInfo"]["hasNextPage"]:
             kind, after = "reviewThreads", None
     while True:
-        connection = await _connection(client, given, kind, _THREADS, after)
+        connection = await _connection(client, inputs, kind, _THREADS, after)
         last = not connection["pageInfo"]["hasNextPage"]
         yield SourcePage(entries=(await _in_threads(client, connection, after))[skipped:], last=last)
         after, skipped = connection["pageInfo"]["endCursor"], 0
 
 
 async def _connection(
-    client: GitHubClient, given: PullInput, kind: str, selection: str, after: str | None
+    client: GitHubClient, inputs: PullInput, kind: str, selection: str, after: str | None
 ) -> dict[str, Any]:
     argument = "" if after is None else f", after: {json.dumps(after)}"
-    return (await find_pull(client, given, selection % argument))[kind]
+    return (await find_pull(client, inputs, selection % argument))[kind]
 
 
 async def _in_threads(client: GitHubClient, connection: dict[str, Any], after: str | None) -> list[ScannedItem]:

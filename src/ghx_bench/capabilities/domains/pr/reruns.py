@@ -34,32 +34,32 @@ class Rerun(OutputModel):
     queued: bool
 
 
-async def rerun_all(client: GitHubClient, given: RerunInput) -> Rerun:
+async def rerun_all(client: GitHubClient, inputs: RerunInput) -> Rerun:
     """Run every job of a workflow run again."""
-    await _start(client, await _checked_path(client, given), "rerun")
-    return Rerun(run_id=given.run_id, queued=True)
+    await _start(client, await _checked_path(client, inputs), "rerun")
+    return Rerun(run_id=inputs.run_id, queued=True)
 
 
-async def rerun_failed(client: GitHubClient, given: RerunInput) -> Rerun:
+async def rerun_failed(client: GitHubClient, inputs: RerunInput) -> Rerun:
     """Run the failed jobs of a workflow run again, with those that depend on them; all jobs if none can be retried."""
-    path = await _checked_path(client, given)
+    path = await _checked_path(client, inputs)
     try:
         await _start(client, path, "rerun-failed-jobs")
     except GitHubError as error:
         if not _NOT_RETRIED.search(str(error)):
             raise
         await _start(client, path, "rerun")
-    return Rerun(run_id=given.run_id, queued=True)
+    return Rerun(run_id=inputs.run_id, queued=True)
 
 
-async def _checked_path(client: GitHubClient, given: RerunInput) -> str:
+async def _checked_path(client: GitHubClient, inputs: RerunInput) -> str:
     """Return the path of the run, which must be for the last commit of the pull request."""
-    head: str = (await find_pull(client, given, "headRefOid"))["headRefOid"]
-    path = rest_path("repos", given.owner, given.name, "actions", "runs", given.run_id)
+    head: str = (await find_pull(client, inputs, "headRefOid"))["headRefOid"]
+    path = rest_path("repos", inputs.owner, inputs.name, "actions", "runs", inputs.run_id)
     if (ran_for := get_value((await client.get(path)).data, "head_sha")) != head:
         raise InvalidInputError(
-            f"runId: workflow run {given.run_id} was for commit {str(ran_for)[:7]}, and the last commit of"
-            f" pull request {given.pr_number} is {head[:7]}"
+            f"runId: workflow run {inputs.run_id} was for commit {str(ran_for)[:7]}, and the last commit of"
+            f" pull request {inputs.pr_number} is {head[:7]}"
         )
     return path
 

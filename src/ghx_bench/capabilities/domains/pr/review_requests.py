@@ -26,18 +26,18 @@ class RequestedReviewers(OutputModel):
     updated: bool
 
 
-async def request_reviews(client: GitHubClient, given: ReviewersInput) -> RequestedReviewers:
+async def request_reviews(client: GitHubClient, inputs: ReviewersInput) -> RequestedReviewers:
     """Ask people and teams to review a pull request; earlier requests stay."""
-    path = rest_path("repos", given.owner, given.name, "pulls", given.pr_number, "requested_reviewers")
-    people = [name for name in given.reviewers if "/" not in name]
-    teams = [name.rpartition("/")[2] for name in given.reviewers if "/" in name]
+    path = rest_path("repos", inputs.owner, inputs.name, "pulls", inputs.pr_number, "requested_reviewers")
+    people = [name for name in inputs.reviewers if "/" not in name]
+    teams = [name.rpartition("/")[2] for name in inputs.reviewers if "/" in name]
     pull: dict[str, Any] = (await client.post(path, {"reviewers": people, "team_reviewers": teams})).data
     logins = [each["login"] for each in pull["requested_reviewers"]]
     slugs = [each["slug"] for each in pull["requested_teams"]]
     asked = {name.casefold() for name in (*logins, *slugs)}
     return RequestedReviewers(
-        pr_number=given.pr_number,
-        reviewers=(*logins, *(f"{given.owner}/{slug}" for slug in slugs)),
+        pr_number=inputs.pr_number,
+        reviewers=(*logins, *(f"{inputs.owner}/{slug}" for slug in slugs)),
         updated=asked >= {name.casefold() for name in (*people, *teams)},
     )
 

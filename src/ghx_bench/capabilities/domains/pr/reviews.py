@@ -111,19 +111,19 @@ class SubmittedReview(OutputModel):
     body: str | None
 
 
-async def list_reviews(client: GitHubClient, given: ReviewsInput) -> Reviews:
+async def list_reviews(client: GitHubClient, inputs: ReviewsInput) -> Reviews:
     """List the reviews of a pull request."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     return Reviews.model_validate(to_page(require_value(answer, "repository", "pullRequest", "reviews")))
 
 
-async def submit_review(client: GitHubClient, given: ReviewInput) -> SubmittedReview:
+async def submit_review(client: GitHubClient, inputs: ReviewInput) -> SubmittedReview:
     """Review a pull request: a verdict, a body, and comments on lines."""
     review = {
-        "pullRequestId": (await find_pull(client, given))["id"],
-        "event": given.event,
-        "body": given.body,
-        "threads": [_draft_thread(comment) for comment in given.comments],
+        "pullRequestId": (await find_pull(client, inputs))["id"],
+        "event": inputs.event,
+        "body": inputs.body,
+        "threads": [_draft_thread(comment) for comment in inputs.comments],
     }
     answer = await client.graphql(_SUBMIT, {"input": review})
     return SubmittedReview.model_validate(require_value(answer, "addPullRequestReview", "pullRequestReview"))

@@ -49,23 +49,23 @@ class ReopenedPull(OutputModel):
     reopened: bool
 
 
-async def close_pull(client: GitHubClient, given: PullCloseInput) -> ClosedPull:
+async def close_pull(client: GitHubClient, inputs: PullCloseInput) -> ClosedPull:
     """Close a pull request without merging it."""
-    pull = await find_pull(client, given, f"id {HEAD}")
-    if given.comment is not None:
-        await client.graphql(_COMMENT, {"id": pull["id"], "body": given.comment})
+    pull = await find_pull(client, inputs, f"id {HEAD}")
+    if inputs.comment is not None:
+        await client.graphql(_COMMENT, {"id": pull["id"], "body": inputs.comment})
     answer = await client.graphql(_CLOSE, {"id": pull["id"]})
-    closed = {"prNumber": given.pr_number, **require_value(answer, "closePullRequest", "pullRequest")}
-    if given.delete_branch:
+    closed = {"prNumber": inputs.pr_number, **require_value(answer, "closePullRequest", "pullRequest")}
+    if inputs.delete_branch:
         closed["deleteBranch"] = await delete_head(client, pull)
     return ClosedPull.model_validate(closed)
 
 
-async def reopen_pull(client: GitHubClient, given: PullInput) -> ReopenedPull:
+async def reopen_pull(client: GitHubClient, inputs: PullInput) -> ReopenedPull:
     """Open a closed pull request again."""
-    answer = await client.graphql(_REOPEN, {"id": (await find_pull(client, given))["id"]})
+    answer = await client.graphql(_REOPEN, {"id": (await find_pull(client, inputs))["id"]})
     state = require_value(answer, "reopenPullRequest", "pullRequest", "state")
-    return ReopenedPull(pr_number=given.pr_number, state=state, reopened=state == "OPEN")
+    return ReopenedPull(pr_number=inputs.pr_number, state=state, reopened=state == "OPEN")
 
 
 OPERATIONS = {

@@ -60,29 +60,29 @@ class ThreadReply(OutputModel):
     comment_url: str
 
 
-async def reply(client: GitHubClient, given: ThreadReplyInput) -> ThreadReply:
+async def reply(client: GitHubClient, inputs: ThreadReplyInput) -> ThreadReply:
     """Reply in a review thread."""
     # Looked up first: a failure to read it afterwards would look as if there were no reply.
-    thread = require_value(await client.graphql(_STATE, {"threadId": given.thread_id}), "node")
+    thread = require_value(await client.graphql(_STATE, {"threadId": inputs.thread_id}), "node")
     if not thread:
-        raise not_found_error(f"{shortened(given.thread_id)} is no review thread; `pr.threads.list` lists their ids")
-    answer = await client.graphql(_REPLY, {"threadId": given.thread_id, "body": given.body})
+        raise not_found_error(f"{shortened(inputs.thread_id)} is no review thread; `pr.threads.list` lists their ids")
+    answer = await client.graphql(_REPLY, {"threadId": inputs.thread_id, "body": inputs.body})
     comment = require_value(answer, "addPullRequestReviewThreadReply", "comment")
     return ThreadReply.model_validate({**thread, "commentId": comment["id"], "commentUrl": comment["url"]})
 
 
-async def resolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
+async def resolve(client: GitHubClient, inputs: ThreadInput) -> ThreadState:
     """Mark a thread as resolved."""
-    return await _change(client, _RESOLVE, given)
+    return await _change(client, _RESOLVE, inputs)
 
 
-async def unresolve(client: GitHubClient, given: ThreadInput) -> ThreadState:
+async def unresolve(client: GitHubClient, inputs: ThreadInput) -> ThreadState:
     """Mark a resolved thread as open."""
-    return await _change(client, _UNRESOLVE, given)
+    return await _change(client, _UNRESOLVE, inputs)
 
 
-async def _change(client: GitHubClient, document: str, given: ThreadInput) -> ThreadState:
-    answer = await client.graphql(document, {"threadId": given.thread_id})
+async def _change(client: GitHubClient, document: str, inputs: ThreadInput) -> ThreadState:
+    answer = await client.graphql(document, {"threadId": inputs.thread_id})
     return ThreadState.model_validate(require_value(answer, "change", "thread"))
 
 

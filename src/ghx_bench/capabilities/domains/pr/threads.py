@@ -95,27 +95,27 @@ class Threads(OutputModel):
     scan: Scan
 
 
-async def list_threads(client: GitHubClient, given: ThreadsInput) -> Threads:
+async def list_threads(client: GitHubClient, inputs: ThreadsInput) -> Threads:
     """List review threads with their comments."""
 
     def is_wanted(thread: dict[str, Any]) -> bool:
-        if given.unresolved_only and thread["isResolved"]:
+        if inputs.unresolved_only and thread["isResolved"]:
             return False
-        return given.include_outdated or not thread["isOutdated"]
+        return inputs.include_outdated or not thread["isOutdated"]
 
-    found = await scan(_pages(client, given), is_wanted, first=given.first)
+    found = await scan(_pages(client, inputs), is_wanted, first=inputs.first)
     items = [{**thread, "comments": await _all_comments(client, thread)} for thread in found["items"]]
-    applied = {"unresolvedOnly": given.unresolved_only, "includeOutdated": given.include_outdated}
+    applied = {"unresolvedOnly": inputs.unresolved_only, "includeOutdated": inputs.include_outdated}
     return Threads.model_validate({**found, "items": items, "filterApplied": applied})
 
 
-async def _pages(client: GitHubClient, given: ThreadsInput) -> AsyncGenerator[SourcePage]:
-    filters = given.unresolved_only or not given.include_outdated
-    after = given.after
+async def _pages(client: GitHubClient, inputs: ThreadsInput) -> AsyncGenerator[SourcePage]:
+    filters = inputs.unresolved_only or not inputs.include_outdated
+    after = inputs.after
     while True:
         # Where threads are left out, more than `first` of them have to be read: long pages save round trips.
-        asked = {"first": max(_PAGE, given.first) if filters else given.first, "after": after}
-        answer = await client.graphql(_LIST, {**pull_variables(given), **asked})
+        asked = {"first": max(_PAGE, inputs.first) if filters else inputs.first, "after": after}
+        answer = await client.graphql(_LIST, {**pull_variables(inputs), **asked})
         connection = require_value(answer, "repository", "pullRequest", "reviewThreads")
         yield source_page(connection)
         after = connection["pageInfo"]["endCursor"]

@@ -41,27 +41,27 @@ class PullUpdateInput(PullInput):
         return self
 
 
-async def update_pull(client: GitHubClient, given: PullUpdateInput) -> PullOutline:
+async def update_pull(client: GitHubClient, inputs: PullUpdateInput) -> PullOutline:
     """Change the title, the body or the draft state of a pull request."""
-    id_, pull = await _find(client, given)
-    texts = {name: text for name, text in (("title", given.title), ("body", given.body)) if text is not None}
+    id_, pull = await _find(client, inputs)
+    texts = {name: text for name, text in (("title", inputs.title), ("body", inputs.body)) if text is not None}
     if texts:
         pull = await _change(client, _UPDATE, {"pullRequestId": id_, **texts})
-    if given.draft is not None and given.draft != pull["draft"]:
-        pull = await _change(client, _DRAFT if given.draft else _READY, {"pullRequestId": id_})
+    if inputs.draft is not None and inputs.draft != pull["draft"]:
+        pull = await _change(client, _DRAFT if inputs.draft else _READY, {"pullRequestId": id_})
     return PullOutline.model_validate(pull)
 
 
-async def mark_ready(client: GitHubClient, given: PullInput) -> PullOutline:
+async def mark_ready(client: GitHubClient, inputs: PullInput) -> PullOutline:
     """Mark a draft as ready to be reviewed; a pull request that is no draft stays as it is."""
-    id_, pull = await _find(client, given)
+    id_, pull = await _find(client, inputs)
     if pull["draft"]:
         pull = await _change(client, _READY, {"pullRequestId": id_})
     return PullOutline.model_validate(pull)
 
 
-async def _find(client: GitHubClient, given: PullInput) -> tuple[str, dict[str, Any]]:
-    pull = await find_pull(client, given, f"id {OUTLINE}")
+async def _find(client: GitHubClient, inputs: PullInput) -> tuple[str, dict[str, Any]]:
+    pull = await find_pull(client, inputs, f"id {OUTLINE}")
     return pull.pop("id"), pull
 
 

@@ -20,7 +20,7 @@ from ghx_bench.capabilities.models import (
 )
 from ghx_bench.capabilities.registry import Operation
 
-# Of a team GitHub tells nothing to a token that may not read organizations: only people are asked for.
+# Of a team GitHub shows nothing to a token that may not read organizations: only people are asked for.
 _REVIEWERS = "reviewers"
 _FIELDS = f"""
 id number title state url isDraft headBranch: headRefName baseBranch: baseRefName
@@ -65,10 +65,10 @@ class PullView(OutputModel):
     reviewers: Annotated[tuple[str, ...], BeforeValidator(_pick_logins)]
 
 
-async def view_pull(client: GitHubClient, given: PullViewInput) -> PullView:
+async def view_pull(client: GitHubClient, inputs: PullViewInput) -> PullView:
     """Read a pull request with labels, assignees, milestone, reviewers and branches."""
-    fields = _FIELDS if "body" in given.exclude else f"{_FIELDS} body"
-    return PullView.model_validate(await find_pull(client, given, fields, dispensable=_REVIEWERS))
+    fields = _FIELDS if "body" in inputs.exclude else f"{_FIELDS} body"
+    return PullView.model_validate(await find_pull(client, inputs, fields, dispensable=_REVIEWERS))
 
 
 OPERATIONS = {

@@ -75,26 +75,26 @@ class Commits(OutputModel):
     page_info: PageInfo
 
 
-async def list_commits(client: GitHubClient, given: CommitsInput) -> Commits:
+async def list_commits(client: GitHubClient, inputs: CommitsInput) -> Commits:
     """List commits; an empty repository has none."""
-    start = await _start(client, given)
+    start = await _start(client, inputs)
     if start is None:
         return Commits.model_validate(EMPTY_PAGE)
     history = to_page(require_value(start, "history"))
     return Commits.model_validate({**history, "items": [describe_commit(commit) for commit in history["items"]]})
 
 
-async def _start(client: GitHubClient, given: CommitsInput) -> dict[str, Any] | None:
+async def _start(client: GitHubClient, inputs: CommitsInput) -> dict[str, Any] | None:
     """Return the commit to go back from, with its history; `None` in an empty repository."""
-    variables = given.variables()
-    if given.ref is None:
+    variables = inputs.variables()
+    if inputs.ref is None:
         del variables["ref"]
         repository = require_value(await client.graphql(_OF_DEFAULT_BRANCH, variables), "repository")
         return get_value(repository, "defaultBranchRef", "target")
     named = get_value(await client.graphql(_OF_REF, variables), "repository", "object")
     start = get_value(named, "target") or named
     if get_value(start, "history") is None:
-        raise not_found_error(f"{given.owner}/{given.name} has no branch, tag or commit {given.ref!r}")
+        raise not_found_error(f"{inputs.owner}/{inputs.name} has no branch, tag or commit {inputs.ref!r}")
     return start
 
 

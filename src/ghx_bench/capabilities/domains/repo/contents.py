@@ -96,32 +96,32 @@ class DeletedFile(OutputModel):
     commit_url: Text
 
 
-async def get_contents(client: GitHubClient, given: ContentsInput) -> Contents:
+async def get_contents(client: GitHubClient, inputs: ContentsInput) -> Contents:
     """Read a file or list a folder."""
-    params = {} if given.ref is None else {"ref": given.ref}
-    data: object = (await client.get(_place(given), params=params)).data
+    params = {} if inputs.ref is None else {"ref": inputs.ref}
+    data: object = (await client.get(_place(inputs), params=params)).data
     if isinstance(data, list):
         items = [
             {name: entry[name] for name in ("type", "name", "path", "sha", "size")} for entry in cast("list[Any]", data)
         ]
-        return Contents.model_validate({"type": "dir", "path": given.path, "items": items})
+        return Contents.model_validate({"type": "dir", "path": inputs.path, "items": items})
     known = {name: require_value(data, name) for name in ("type", "path", "sha", "size")}
     if (target := get_value(data, "target")) is not None:
         known["target"] = target
     if get_value(data, "encoding") == "none":  # GitHub puts no file above 1 MB into JSON
-        known |= _decode((await client.get(_place(given), params=params, accept=_RAW)).body)
+        known |= _decode((await client.get(_place(inputs), params=params, accept=_RAW)).body)
     elif (content := get_value(data, "content")) is not None:
         known |= _decode(base64.b64decode(content))
     return Contents.model_validate(known)
 
 
-async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
+async def put_contents(client: GitHubClient, inputs: WriteInput) -> WrittenFile:
     """Write a file; one that is there is replaced."""
     # GitHub wants the blob id of the file that is replaced. Given by the caller, it guards against changes since they
     # read the file; looked up here, it only says that replacing is meant.
-    sha = given.sha or await _present_sha(client, given)
-    body = {**_commit(given, sha), "content": _encode(given)}
-    answer = await client.put(_place(given), body)
+    sha = inputs.sha or await _present_sha(client, inputs)
+    body = {**_commit(inputs, sha), "content": _encode(inputs)}
+    answer = await client.put(_place(inputs), body)
     return WrittenFile(
         path=require_value(answer.data, "content", "path"),
         sha=require_value(answer.data, "content", "sha"),
@@ -131,14 +131,14 @@ async def put_contents(client: GitHubClient, given: WriteInput) -> WrittenFile:
     )
 
 
-async def delete_file(client: GitHubClient, given: FileChangeInput) -> DeletedFile:
+async def delete_file(client: GitHubClient, inputs: FileChangeInput) -> DeletedFile:
     """Delete a file."""
-    sha = given.sha or await _present_sha(client, given)
+    sha = inputs.sha or await _present_sha(client, inputs)
     if sha is None:
-        raise not_found_error(f"{given.owner}/{given.name} has no file {given.path!r}")
-    answer = await client.delete(_place(given), _commit(given, sha))
+        raise not_found_error(f"{inputs.owner}/{inputs.name} has no file {inputs.path!r}")
+    answer = await client.delete(_place(inputs), _commit(inputs, sha))
     return DeletedFile(
-        path=given.path,
+        path=inputs.path,
         deleted=True,
         commit_sha=require_value(answer.data, "commit", "sha"),
         commit_url=require_value(answer.data, "commit", "html_url"),
@@ -152,31 +152,31 @@ query RepositoryFile($owner: String!, $name: String!, $expression: String!) {
 """
 
 
-async def _present_sha(client: GitHubClient, given: FileChangeInput) -> str | None:
+async def _present_sha(client: GitHubClient, inputs: FileChangeInput) -> str | None:
     """Return the blob id of the file as it is now; `None` if there is none."""
-    expression = f"{given.branch or 'HEAD'}:{given.path}"
-    variables = {"owner": given.owner, "name": given.name, "expression": expression}
+    expression = f"{inputs.branch or 'HEAD'}:{inputs.path}"
+    variables = {"owner": inputs.owner, "name": inputs.name, "expression": expression}
     present = require_value(await client.graphql(_PRESENT, variables), "repository")["object"]
     if present is not None and present["__typename"] != "Blob":
-        raise InvalidInputError(f"path: {given.path!r} is a folder; name a file")
+        raise InvalidInputError(f"path: {inputs.path!r} is a folder; name a file")
     return None if present is None else present["oid"]
 
 
-def _place(given: ContentsInput | FileChangeInput) -> str:
-    place = rest_path("repos", given.owner, given.name, "contents")
-    return f"{place}/{quote(given.path)}" if given.path else place
+def _place(inputs: ContentsInput | FileChangeInput) -> str:
+    place = rest_path("repos", inputs.owner, inputs.name, "contents")
+    return f"{place}/{quote(inputs.path)}" if inputs.path else place
 
 
-def _commit(given: FileChangeInput, sha: str | None) -> dict[str, str]:
-    known = {"message": given.message, "branch": given.branch, "sha": sha}
+def _commit(inputs: FileChangeInput, sha: str | None) -> dict[str, str]:
+    known = {"message": inputs.message, "branch": inputs.branch, "sha": sha}
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _encode(given: WriteInput) -> str:
-    if given.encoding == "utf-8":
-        return base64.b64encode(given.content.encode()).decode()
+def _encode(inputs: WriteInput) -> str:
+    if inputs.encoding == "utf-8":
+        return base64.b64encode(inputs.content.encode()).decode()
     try:
-        return base64.b64encode(base64.b64decode(given.content, validate=True)).decode()
+        return base64.b64encode(base64.b64decode(inputs.content, validate=True)).decode()
     except binascii.Error:
         raise InvalidInputError("content: this is not base64; give text and leave out the encoding") from None
 

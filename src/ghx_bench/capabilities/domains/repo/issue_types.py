@@ -32,9 +32,9 @@ class IssueTypes(OutputModel):
     page_info: PageInfo
 
 
-async def list_issue_types(client: GitHubClient, given: RepositoryPageInput) -> IssueTypes:
+async def list_issue_types(client: GitHubClient, inputs: RepositoryPageInput) -> IssueTypes:
     """List the types that issues of a repository can have."""
-    repository = require_value(await client.graphql(_LIST, given.variables()), "repository")
+    repository = require_value(await client.graphql(_LIST, inputs.variables()), "repository")
     found = EMPTY_PAGE if repository["issueTypes"] is None else to_page(repository["issueTypes"])
     return IssueTypes.model_validate(found)
 

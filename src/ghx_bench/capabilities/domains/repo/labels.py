@@ -33,9 +33,9 @@ class RepositoryLabels(OutputModel):
     page_info: PageInfo
 
 
-async def list_labels(client: GitHubClient, given: RepositoryPageInput) -> RepositoryLabels:
+async def list_labels(client: GitHubClient, inputs: RepositoryPageInput) -> RepositoryLabels:
     """List the labels of a repository."""
-    answer = await client.graphql(_LIST, given.variables())
+    answer = await client.graphql(_LIST, inputs.variables())
     return RepositoryLabels.model_validate(to_page(require_value(answer, "repository", "labels")))
 
 

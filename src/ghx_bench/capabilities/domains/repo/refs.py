@@ -70,9 +70,9 @@ class Tags(OutputModel):
     page_info: PageInfo
 
 
-async def list_branches(client: GitHubClient, given: RepositoryPageInput) -> Branches:
+async def list_branches(client: GitHubClient, inputs: RepositoryPageInput) -> Branches:
     """List the branches of a repository."""
-    repository = require_value(await client.graphql(_BRANCHES, given.variables()), "repository")
+    repository = require_value(await client.graphql(_BRANCHES, inputs.variables()), "repository")
     default = get_value(repository, "defaultBranchRef", "name")
     listed = to_page(require_value(repository, "refs"))
     items = [
@@ -82,9 +82,9 @@ async def list_branches(client: GitHubClient, given: RepositoryPageInput) -> Bra
     return Branches.model_validate({**listed, "items": items})
 
 
-async def list_tags(client: GitHubClient, given: RepositoryPageInput) -> Tags:
+async def list_tags(client: GitHubClient, inputs: RepositoryPageInput) -> Tags:
     """List the tags of a repository."""
-    listed = to_page(require_value(await client.graphql(_TAGS, given.variables()), "repository", "refs"))
+    listed = to_page(require_value(await client.graphql(_TAGS, inputs.variables()), "repository", "refs"))
     items = [
         {
             "name": ref["name"],

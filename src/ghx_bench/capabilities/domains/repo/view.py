@@ -26,9 +26,9 @@ class RepositoryView(OutputModel):
     default_branch: RefName
 
 
-async def view_repository(client: GitHubClient, given: RepositoryInput) -> RepositoryView:
+async def view_repository(client: GitHubClient, inputs: RepositoryInput) -> RepositoryView:
     """Read a repository."""
-    answer = await client.graphql(_VIEW, given.variables())
+    answer = await client.graphql(_VIEW, inputs.variables())
     return RepositoryView.model_validate(require_value(answer, "repository"))
 
 

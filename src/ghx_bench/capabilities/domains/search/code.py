@@ -37,10 +37,10 @@ class FoundFiles(OutputModel):
     page_info: PageInfo
 
 
-async def search_code(client: GitHubClient, given: CodeSearchInput) -> FoundFiles:
+async def search_code(client: GitHubClient, inputs: CodeSearchInput) -> FoundFiles:
     """Search files on default branches by their text."""
     results, page_info = await get_results(
-        client, rest_path("search", "code"), given, params={"q": given.query}, accept=_WITH_MATCHES
+        client, rest_path("search", "code"), inputs, params={"q": inputs.query}, accept=_WITH_MATCHES
     )
     return FoundFiles.model_validate(
         {

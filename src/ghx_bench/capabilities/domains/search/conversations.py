@@ -64,18 +64,18 @@ class FoundConversations(OutputModel):
     page_info: PageInfo
 
 
-async def search_issues(client: GitHubClient, given: SearchInput) -> FoundConversations:
+async def search_issues(client: GitHubClient, inputs: SearchInput) -> FoundConversations:
     """Search issues."""
-    return await _search(client, given, "is:issue")
+    return await _search(client, inputs, "is:issue")
 
 
-async def search_pulls(client: GitHubClient, given: SearchInput) -> FoundConversations:
+async def search_pulls(client: GitHubClient, inputs: SearchInput) -> FoundConversations:
     """Search pull requests."""
-    return await _search(client, given, "is:pr")
+    return await _search(client, inputs, "is:pr")
 
 
-async def _search(client: GitHubClient, given: SearchInput, kind: str) -> FoundConversations:
-    answer = await client.graphql(_SEARCH, {**given.variables(), "query": f"{kind} {given.query}"})
+async def _search(client: GitHubClient, inputs: SearchInput, kind: str) -> FoundConversations:
+    answer = await client.graphql(_SEARCH, {**inputs.variables(), "query": f"{kind} {inputs.query}"})
     results = require_value(answer, "search")
     return FoundConversations.model_validate({**to_page(results), "totalCount": results["totalCount"]})
 

@@ -34,7 +34,7 @@ def bind_changes(schema: GraphQLSchema) -> None:
         change = CHANGES.get(snake(name))
         if change is None:
             raise UnboundFieldError(f"Mutation.{name} has no function {snake(name)}")
-        field.args["input"].out_name = "given"
+        field.args["input"].out_name = "inputs"
         field.resolve = _mutation_resolver(change)
         payload: object = field.type
         assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
@@ -48,14 +48,14 @@ def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
     A document may hold several: each happens whole or not at all, and one that is refused does not stop the next.
     """
 
-    def resolve(_root: object, info: Info, given: dict[str, Any]) -> Payload:
+    def resolve(_root: object, info: Info, inputs: dict[str, Any]) -> Payload:
         context = info.context
-        given = dict(given)
-        token = given.pop("client_mutation_id", None)
+        inputs = dict(inputs)
+        token = inputs.pop("client_mutation_id", None)
         context.forget()  # the mutation before may have changed what was looked up for its payload
         try:
             with context.world.acting(context.viewer) as act:
-                outcome = change(Change(context, act), **given)
+                outcome = change(Change(context, act), **inputs)
         finally:
             context.forget()
         return Payload(context, outcome, token)

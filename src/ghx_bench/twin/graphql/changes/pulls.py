@@ -75,9 +75,9 @@ def update_pull_request(
     refuse_given("UpdatePullRequestInput", projectIds=project_ids)
     pull = _pull(change, pull_request_id)
     texts = {"title": title, "body": body, "base": base_ref_name, "maintainer_can_modify": maintainer_can_modify}
-    given = {name: value for name, value in texts.items() if value is not None}
-    if given:
-        pulls.update(change.act, pull, **given)  # pyright: ignore[reportArgumentType] - each under its own name
+    changes = {name: value for name, value in texts.items() if value is not None}
+    if changes:
+        pulls.update(change.act, pull, **changes)  # pyright: ignore[reportArgumentType] - each under its own name
     issue = lookup.issue_of(change.context.world, pull)
     put_metadata(change, issue, label_ids=label_ids, assignee_ids=assignee_ids, milestone_id=milestone_id)
     if state == "CLOSED":

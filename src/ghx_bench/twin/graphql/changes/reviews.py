@@ -6,8 +6,8 @@ from typing import Any, cast
 from ghx_bench.twin.commands import reviews, threads
 from ghx_bench.twin.commands.placement import NewThread
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
-from ghx_bench.twin.queries import pulls
 from ghx_bench.twin.queries.hunks import Side
+from ghx_bench.twin.queries.reviews import pending_review
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
 
@@ -44,7 +44,7 @@ def submit_pull_request_review(
     pull_request_review_id: str | None = None,
 ) -> Outcome:
     """Submit a review that was begun."""
-    review = _begun(change, pull_request_id, pull_request_review_id)
+    review = _find_pending(change, pull_request_id, pull_request_review_id)
     if review is None:
         raise NotFoundRefusal("Could not find a pending review for this user on this pull request.")
     submitted = reviews.submit(change.act, review, event=cast("reviews.ReviewEvent", _event(event)), body=body)
@@ -160,13 +160,13 @@ def _reply(change: Change, thread: Thread, body: str, review_id: str | None) -> 
         review = change.find(review_id, Review)
     else:
         pull = change.act.database.get(Pull, thread.pull_id)
-        review = pulls.pending_review(change.context.world, change.context.viewer, pull) if pull else None
+        review = pending_review(change.context.world, change.context.viewer, pull) if pull else None
     return threads.reply(change.act, thread, body, review=review)
 
 
 def _pull_and_review(change: Change, pull_id: str | None, review_id: str | None) -> tuple[Pull, Review]:
     """Return where to comment: in the review that is named or was begun, else in one that is begun now."""
-    review = _begun(change, pull_id, review_id)
+    review = _find_pending(change, pull_id, review_id)
     if review is None:
         if pull_id is None:
             raise InvalidRefusal("Either `pullRequestId` or `pullRequestReviewId` must be provided.")
@@ -178,24 +178,24 @@ def _pull_and_review(change: Change, pull_id: str | None, review_id: str | None)
     return pull, review
 
 
-def _begun(change: Change, pull_id: str | None, review_id: str | None) -> Review | None:
+def _find_pending(change: Change, pull_id: str | None, review_id: str | None) -> Review | None:
     if review_id:
         return change.find(review_id, Review)
     if not pull_id:
         return None
-    return pulls.pending_review(change.context.world, change.context.viewer, change.find(pull_id, Pull))
+    return pending_review(change.context.world, change.context.viewer, change.find(pull_id, Pull))
 
 
-def _thread(given: dict[str, Any]) -> NewThread:
+def _thread(thread: dict[str, Any]) -> NewThread:
     return NewThread(
-        path=given["path"],
-        body=given["body"],
-        line=given.get("line"),
-        side=cast("Side", given.get("side") or "RIGHT"),
-        start_line=given.get("start_line"),
-        start_side=given.get("start_side"),
-        subject_type="file" if given.get("subject_type") == "FILE" else "line",
-        position=given.get("position"),
+        path=thread["path"],
+        body=thread["body"],
+        line=thread.get("line"),
+        side=cast("Side", thread.get("side") or "RIGHT"),
+        start_line=thread.get("start_line"),
+        start_side=thread.get("start_side"),
+        subject_type="file" if thread.get("subject_type") == "FILE" else "line",
+        position=thread.get("position"),
     )
 
 

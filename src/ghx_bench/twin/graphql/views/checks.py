@@ -9,7 +9,7 @@ from ghx_bench.twin.graphql.connections import Connection
 from ghx_bench.twin.graphql.subjects import RollupOf, StatusOf, SuiteOf
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.nodes import find_record, git_node_id
-from ghx_bench.twin.queries import lookup, pulls, workflow_runs
+from ghx_bench.twin.queries import lookup, mergeability, workflow_runs
 from ghx_bench.twin.queries.checks import combined_state
 from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import CheckRun, Pull, Repository, Status
@@ -158,7 +158,7 @@ class CheckRunView(Linked, RecordView[CheckRun]):
         return self.context.view_of(SuiteOf(self._origin() or self.subject))
 
     def details_url(self) -> str | None:
-        """Return where it tells more: what its tool said, or the page of a job."""
+        """Return where there is more: what its tool said, or the page of a job."""
         return self.subject.details_url or (self.url() if self._origin() else None)
 
     def status(self) -> str:
@@ -202,7 +202,7 @@ def _is_required(
     view: RecordView[Any], name: str, *, pull_request_id: str | None = None, pull_request_number: int | None = None
 ) -> bool:
     pull = _pull(view, view.context.home(view.subject.repository_id), pull_request_id, pull_request_number)
-    return pulls.is_required(view.context.world, pull, name)
+    return mergeability.is_required(view.context.world, pull, name)
 
 
 def _pull(view: RecordView[Any], home: Repository, identity: str | None, number: int | None) -> Pull:

@@ -9,7 +9,7 @@ from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
 from ghx_bench.twin.nodes import NodeId
-from ghx_bench.twin.queries import checks, pulls
+from ghx_bench.twin.queries import checks, comparison, mergeability, pulls, reviews
 from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository, Review, ReviewRequest, Team, Thread
 
 _CHANGES = {"added": "ADDED", "removed": "DELETED", "modified": "MODIFIED", "renamed": "RENAMED", "copied": "COPIED"}
@@ -68,12 +68,12 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def potential_merge_commit(self) -> Any:
         """Return what a merge would make."""
-        return self._commit(pulls.trial_merge_commit(self.context.world, self.subject))
+        return self._commit(comparison.trial_merge_commit(self.context.world, self.subject))
 
     def mergeable(self) -> str:
         """Return whether git can merge it."""
         key = ("mergeable", self.subject.id)
-        return self.context.once(key, lambda: pulls.mergeable(self.context.world, self.subject))
+        return self.context.once(key, lambda: mergeability.mergeable(self.context.world, self.subject))
 
     def can_be_rebased(self) -> bool:
         """Return whether it can be rebased onto its base."""
@@ -81,7 +81,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def merge_state_status(self) -> str:
         """Return what a merge would meet."""
-        return pulls.merge_state(self.context.world, self.subject)
+        return mergeability.merge_state(self.context.world, self.subject)
 
     def is_in_merge_queue(self) -> bool:
         """Return whether it waits in a merge queue: a world has none."""
@@ -126,7 +126,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def base_ref_oid(self) -> str:
         """Return the tip of the branch it goes into."""
-        return pulls.base_tip(self.context.world, self.subject)
+        return comparison.base_tip(self.context.world, self.subject)
 
     def base_repository(self) -> Any:
         """Return the repository it goes into."""
@@ -190,7 +190,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def review_decision(self) -> str | None:
         """Return what the reviews add up to."""
-        return pulls.review_decision(self.context.world, self.subject)
+        return reviews.review_decision(self.context.world, self.subject)
 
     def review_requests(self) -> list[ReviewRequest]:
         """Return who was asked to review it."""
@@ -198,11 +198,11 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def review_threads(self) -> list[Thread]:
         """Return the conversations on its lines."""
-        return pulls.visible_threads(self.context.world, self.context.viewer, self.subject)
+        return reviews.visible_threads(self.context.world, self.context.viewer, self.subject)
 
     def reviews(self, author: str | None = None, states: Sequence[str] | None = None) -> list[Review]:
         """Return its reviews."""
-        found = pulls.visible_reviews(self.context.world, self.context.viewer, self.subject)
+        found = reviews.visible_reviews(self.context.world, self.context.viewer, self.subject)
         found = [one for one in found if not states or one.state in states]
         if author is None:
             return found
@@ -214,18 +214,18 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
     def latest_reviews(self) -> list[Review]:
         """Return the last review of each who was not asked again since."""
         asked = {one.user_id for one in self.review_requests()}
-        found = pulls.latest_reviews(self.context.world, self.subject)
+        found = reviews.latest_reviews(self.context.world, self.subject)
         return [one for one in found if one.author_id not in asked]
 
     def latest_opinionated_reviews(self, writers_only: bool | None = None) -> list[Review]:
         """Return the approvals and requests for changes that still stand."""
-        return pulls.latest_opinions(self.context.world, self.subject, writers_only=bool(writers_only))
+        return reviews.latest_opinions(self.context.world, self.subject, writers_only=bool(writers_only))
 
     def total_comments_count(self) -> int:
         """Return how many comments there are, those on lines too."""
         comments = self.context.database.count(Comment, issue_id=self.issue.id)
         world, viewer = self.context.world, self.context.viewer
-        return comments + sum(len(pulls.visible_comments(world, viewer, one)) for one in self.review_threads())
+        return comments + sum(len(reviews.visible_comments(world, viewer, one)) for one in self.review_threads())
 
     def viewer_latest_review(self) -> Any:
         """Return the viewer's last review."""
@@ -250,7 +250,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def _files(self) -> Sequence[Any]:
         key = ("files", self.subject.id)
-        return self.context.once(key, lambda: pulls.files(self.context.world, self.subject))
+        return self.context.once(key, lambda: comparison.files(self.context.world, self.subject))
 
     def _may_push(self) -> bool:
         return self.context.may(self.home, "write")

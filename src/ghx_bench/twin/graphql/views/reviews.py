@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.views.base import Linked, RecordView
 from ghx_bench.twin.graphql.views.comments import Remark
-from ghx_bench.twin.queries import permissions, pulls
+from ghx_bench.twin.queries import comparison, permissions, reviews
 from ghx_bench.twin.state.records import Issue, Pull, Repository, Review, ReviewComment, Thread
 
 
@@ -113,7 +113,7 @@ class PullRequestReviewThreadView(OnPull, RecordView[Thread]):
 
     def comments(self, skip: int | None = None) -> list[ReviewComment]:
         """Return what was said, oldest first."""
-        found = pulls.visible_comments(self.context.world, self.context.viewer, self.subject)
+        found = reviews.visible_comments(self.context.world, self.context.viewer, self.subject)
         return found[max(0, skip or 0) :]
 
     def diff_side(self) -> str:
@@ -204,7 +204,7 @@ class PullRequestReviewCommentView(OnPull, Remark, Linked, RecordView[ReviewComm
 
     def position(self) -> int | None:
         """Return how far below the first hunk it stands now."""
-        return pulls.position(self.context.world, self.pull, self.thread)
+        return comparison.position(self.context.world, self.pull, self.thread)
 
     def original_position(self) -> int:
         """Return how far below the first hunk it was written."""

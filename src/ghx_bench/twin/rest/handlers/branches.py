@@ -92,8 +92,8 @@ def update_required_checks(request: RestRequest) -> Reply:
     """Update status check protection."""
     home, name, rules = _protection(request)
     body = request.body()
-    strict, given = body.flag("strict"), _check_rules(body)["required_checks"]
-    contexts = given if "contexts" in body or "checks" in body else rules.required_checks
+    strict, checks = body.flag("strict"), _check_rules(body)["required_checks"]
+    contexts = checks if "contexts" in body or "checks" in body else rules.required_checks
     with request.acting() as act:
         changed = repositories.protect(
             act,
@@ -117,13 +117,13 @@ def update_required_reviews(request: RestRequest) -> Reply:
     """Update pull request review protection."""
     home, name, rules = _protection(request)
     body = request.body()
-    given = _review_rules(body)
+    settings = _review_rules(body)
     if "required_approving_review_count" not in body and rules.required_approvals is not None:
-        given["required_approvals"] = rules.required_approvals
+        settings["required_approvals"] = rules.required_approvals
     if "dismiss_stale_reviews" not in body:
-        given["dismiss_stale_reviews"] = rules.dismiss_stale_reviews
+        settings["dismiss_stale_reviews"] = rules.dismiss_stale_reviews
     with request.acting() as act:
-        changed = repositories.protect(act, home, pattern=rules.pattern, **given)
+        changed = repositories.protect(act, home, pattern=rules.pattern, **settings)
     return json_reply(render.required_reviews(request.view, home, name, changed))
 
 

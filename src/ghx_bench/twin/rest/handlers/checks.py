@@ -116,7 +116,7 @@ def update_check_run(request: RestRequest) -> Reply:
     found, body = _check_run(request), request.body()
     texts = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
     title, summary = _output(body)
-    given: dict[str, Any] = {
+    changes: dict[str, Any] = {
         **texts,
         "status": body.choice("status", _STATUSES),
         "conclusion": body.choice("conclusion", _CONCLUSIONS),
@@ -125,7 +125,7 @@ def update_check_run(request: RestRequest) -> Reply:
     }
     with request.acting() as act:
         changed = checks.update_check_run(
-            act, found, **{name: UNSET if value is None else value for name, value in given.items()}
+            act, found, **{name: UNSET if value is None else value for name, value in changes.items()}
         )
     return json_reply(render.check_run(request.view, changed))
 

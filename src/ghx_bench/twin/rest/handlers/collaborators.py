@@ -48,7 +48,7 @@ def add_collaborator(request: RestRequest) -> Reply:
     asked = body.text("permission") or "push"
     with request.acting() as act:
         repositories.add_collaborator(act, home, user, _ROLES.get(asked, asked))
-    return no_content()  # nobody has to accept an invitation here
+    return no_content()  # an invitation needs no acceptance here
 
 
 def remove_collaborator(request: RestRequest) -> Reply:

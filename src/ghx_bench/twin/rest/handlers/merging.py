@@ -47,12 +47,12 @@ def sync_fork(request: RestRequest) -> Reply:
     with request.acting() as act:
         require(act, home, "write", _NEEDS_WRITE)
         kind = _catch_up(act, home, (branch, ours, theirs), upstream)
-    told = {
+    messages = {
         "none": f"This branch is not behind the upstream {upstream}.",
         "merge": f"Successfully fetched and merged from upstream {upstream}.",
         "fast-forward": f"Successfully fetched and fast-forwarded from upstream {upstream}.",
     }
-    return json_reply({"message": told[kind], "merge_type": kind, "base_branch": upstream})
+    return json_reply({"message": messages[kind], "merge_type": kind, "base_branch": upstream})
 
 
 def _catch_up(act: Act, home: Repository, ends: tuple[str, str, str], upstream: str) -> str:

@@ -2,8 +2,7 @@
 
 from ghx_bench.twin.commands import merges, pulls, reviews
 from ghx_bench.twin.commands.kernel import UNSET
-from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison, lookup
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
@@ -76,7 +75,7 @@ def get_pull(request: RestRequest) -> Reply:
     found = from_path.pull(request)
     if not request.media & {"diff", "patch"}:
         return json_reply(render.full_pull(request.view, found))
-    git, base = queries.git_of(request.world, found), queries.base_tip(request.world, found)
+    git, base = comparison.git_of(request.world, found), comparison.base_tip(request.world, found)
     if "diff" in request.media:
         return Reply(content=git.diff_text(base, found.head_sha).encode(), media_type=DIFF)
     return Reply(content=git.patch_text(base, found.head_sha).encode(), media_type=PATCH)
@@ -103,14 +102,14 @@ def update_pull(request: RestRequest) -> Reply:
 
 def list_pull_commits(request: RestRequest) -> Reply:
     """List commits on a pull request."""
-    home, found = from_path.repository(request), queries.commits(request.world, from_path.pull(request))
+    home, found = from_path.repository(request), comparison.commits(request.world, from_path.pull(request))
     return list_reply(request, found, lambda one: render_commits.commit(request.view, home, one))
 
 
 def list_pull_files(request: RestRequest) -> Reply:
     """List pull requests files."""
     home, found = from_path.repository(request), from_path.pull(request)
-    files = queries.files(request.world, found)
+    files = comparison.files(request.world, found)
     return list_reply(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
 
 

@@ -1,6 +1,6 @@
 """Pull requests, in a list and on their own."""
 
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison, mergeability
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import issues, labels
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
@@ -41,7 +41,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "merged_at": pull.merged_at,
         # While it is open this is the trial merge, as GitHub has it.
         "merge_commit_sha": pull.merge_commit_sha
-        or (queries.trial_merge_commit(view.world, pull) if issue.state == "open" else None),
+        or (comparison.trial_merge_commit(view.world, pull) if issue.state == "open" else None),
         "assignee": assignees[0] if assignees else None,
         "assignees": assignees,
         "requested_reviewers": users,
@@ -50,7 +50,7 @@ def pull(view: View, pull: Pull) -> JsonObject:
         "milestone": labels.milestone(view, milestone) if milestone else None,
         "draft": pull.draft,
         "head": _side(view, pull.head_repository_id, pull.head_ref, pull.head_sha),
-        "base": _side(view, pull.repository_id, pull.base_ref, queries.base_tip(view.world, pull)),
+        "base": _side(view, pull.repository_id, pull.base_ref, comparison.base_tip(view.world, pull)),
         "_links": _links(view, repository, issue, pull),
         "author_association": view.association(repository, view.user(issue.author_id)),
         "auto_merge": _auto_merge(view, pull),
@@ -61,19 +61,19 @@ def pull(view: View, pull: Pull) -> JsonObject:
 def full_pull(view: View, shown: Pull) -> JsonObject:
     """Render a pull request's own page, with what git says about it."""
     issue = issue_of(view, shown)
-    files = queries.files(view.world, shown)
-    mergeable = _MERGEABLE.get(queries.mergeable(view.world, shown))
+    files = comparison.files(view.world, shown)
+    mergeable = _MERGEABLE.get(mergeability.mergeable(view.world, shown))
     return {
         **pull(view, shown),
         "merged": shown.merged_at is not None,
         "mergeable": mergeable,
         "rebaseable": mergeable,
-        "mergeable_state": queries.merge_state(view.world, shown).lower(),
+        "mergeable_state": mergeability.merge_state(view.world, shown).lower(),
         "merged_by": optional_user(view, shown.merged_by_id),
         "comments": view.database.count(Comment, issue_id=issue.id),
         "review_comments": _count_review_comments(view, shown),
         "maintainer_can_modify": shown.maintainer_can_modify,
-        "commits": len(queries.commits(view.world, shown)),
+        "commits": len(comparison.commits(view.world, shown)),
         "additions": sum(file.additions for file in files),
         "deletions": sum(file.deletions for file in files),
         "changed_files": len(files),
@@ -89,7 +89,7 @@ def minimal_pull(view: View, pull: Pull) -> JsonObject:
         "id": pull.id,
         "number": issue.number,
         "head": {"ref": pull.head_ref, "sha": pull.head_sha, "repo": _tiny(view, head)},
-        "base": {"ref": pull.base_ref, "sha": queries.base_tip(view.world, pull), "repo": _tiny(view, repository)},
+        "base": {"ref": pull.base_ref, "sha": comparison.base_tip(view.world, pull), "repo": _tiny(view, repository)},
     }
 
 

@@ -1,6 +1,6 @@
 """Reviews and the comments on lines of a diff."""
 
-from ghx_bench.twin.queries import pulls as queries
+from ghx_bench.twin.queries import comparison
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import reactions
 from ghx_bench.twin.rest.render.pulls import issue_of
@@ -78,5 +78,5 @@ def _place(view: View, pull: Pull, thread: Thread) -> JsonObject:
         "original_line": thread.original_line,
         "side": thread.side,
         "original_position": thread.original_position,
-        "position": queries.position(view.world, pull, thread),
+        "position": comparison.position(view.world, pull, thread),
     }

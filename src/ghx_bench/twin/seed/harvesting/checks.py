@@ -77,8 +77,8 @@ def _check_run(run: CheckRun) -> dict[str, Any]:
 def _utc(text: str | None) -> str | None:
     """Return a time in GitHub's spelling; tools report times in any ISO 8601 form, and texts that are none."""
     try:
-        given = datetime.fromisoformat(text or "")
-        aware = given if given.tzinfo else given.replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(text or "")
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
         return None

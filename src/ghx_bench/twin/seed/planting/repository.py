@@ -51,7 +51,7 @@ class PlantedRepository:
     def acting_as(self, who: str | User, *, at: str | None = None) -> Generator[Act]:
         """Open the world for a change by `who`, with the rights of that user."""
         user = self.person(who) if isinstance(who, str) else who
-        # An export tells what has happened: the author of an old comment may have lost the role since.
+        # An export says what has happened: the author of an old comment may have lost the role since.
         unrestricted = self.seed.exported or user.type == "Organization"
         with self.world.acting(Viewer(user=user, unrestricted=unrestricted), at=at) as act:
             yield act

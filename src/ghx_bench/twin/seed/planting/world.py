@@ -153,9 +153,9 @@ def _set_times_and_numbers(repo: PlantedRepository) -> None:
     with repo.world.acting(None) as act:
         current = reload(act, repo.record)
         _refuse_taken(current, seed)
-        given = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
-        given["next_milestone_number"] = seed.next_milestone_number
-        act.database.update(current, **{name: value for name, value in given.items() if value is not None})
+        fields = {name: getattr(seed, name) for name in ("updated_at", "pushed_at", "next_number")}
+        fields["next_milestone_number"] = seed.next_milestone_number
+        act.database.update(current, **{name: value for name, value in fields.items() if value is not None})
 
 
 def _refuse_taken(current: Repository, seed: SeedRepository) -> None:
