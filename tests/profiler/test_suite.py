@@ -497,7 +497,7 @@ async def test_the_plan_is_frozen_into_the_record_before_the_first_cell(tmp_path
     assert record["matrix"]["seed"] == 0
     assert record["scenarios"][0]["timeoutMs"] == 10_000
     assert record["version"] == 2
-    assert record["agents"] == [{"name": "fake", "version": None, "isControl": False}]
+    assert record["agents"] == [{"name": "fake", "version": None, "controlKind": None}]
 
 
 async def _load_any(ids: Sequence[str]) -> Sequence[BaseScenario]:
