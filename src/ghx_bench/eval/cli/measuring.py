@@ -223,7 +223,8 @@ def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
     """Return one line for each mode: its successes, and the medians of what is known in any of them."""
     columns = [each for each in _COLUMNS if any(glance.metrics[each.name].n for glance in glances.values())]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("mode", "success"):
+    has_agents = any(" / " in name for name in glances)
+    for title in ("agent / mode" if has_agents else "mode", "success"):
         table.add_column(title, no_wrap=True)
     for column in columns:
         table.add_column(f"{column.heading or column.label} p50", justify="right")

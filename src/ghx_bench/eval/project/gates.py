@@ -85,7 +85,8 @@ class GateTally:
         success, agent = row.success is True, row.agent_name if len(self.agents) > 1 else None
         self.measured += 1
         cell = f"{row.mode}/{row.scenario_id}/{row.iteration}"
-        self.cells[success].append(f"{agent}/{cell}" if agent else cell)
+        # As `ghx-bench show` names cells.
+        self.cells[success].append(f"{agent}/{row.model}/{cell}" if agent else cell)
         self.by_arm.setdefault(str(Arm(mode=row.mode, agent=agent)), []).append(success)
 
 
