@@ -71,7 +71,8 @@ def test_agents_are_held_against_gates_one_by_one_and_controls_beside_them_are_n
 
     assert results == [
         "hasty / ghx succeeds in 0 of 2 measured cells (0)",
-        "2 of 4 measured cells are wrong: hasty/vendor/model-1/ghx/pr-reply-001/0, hasty/vendor/model-1/ghx/pr-reply-001/1",
+        "2 of 4 measured cells are wrong: hasty/vendor/model-1/ghx/pr-reply-001/0, "
+        "hasty/vendor/model-1/ghx/pr-reply-001/1",
     ]
 
 
