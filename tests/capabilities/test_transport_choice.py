@@ -20,7 +20,7 @@ async def test_a_unix_socket_is_spoken_to_as_the_host_it_leads_to(tmp_path_facto
     place = Path(tmp_path_factory.mktemp("s")) / "gh.sock"
     with scripted_server([OK], socket_path=place) as server:
         transport = transport_for(server.url, socket_path=str(place))
-        response = await transport.send(Request(method="GET", url=f"{server.url}/user", headers={}))
+        response = await transport.send(Request(method="GET", url=f"{server.url}/user", headers={}), patience_s=60)
 
     assert response.body == b"{}"
     assert server.requests[0].startswith(b"GET /user HTTP/1.1\r\nHost: api.github.com\r\n")
