@@ -64,11 +64,13 @@ class CallLoop:
             calls.cancel_scope.cancel()
 
     async def _load_capabilities(self) -> None:
-        """Load what calls will need while the agent still thinks; a call that comes first goes first."""
+        """Load what calls will need while the agent still thinks; once it calls, a call loads what it needs alone."""
         with suppress(GhxBenchError):  # said in the answer to each call
             _ = self._client
         for entry in self._selection.tools.values():
             await anyio.lowlevel.checkpoint()
+            if self._scopes:
+                return
             capability(entry.id)
 
     @cached_property
