@@ -73,14 +73,22 @@ class BlockingTransport:
         try:
             if self.socket_path is None:
                 return socket.create_connection((host, port), timeout=deadline.left_s())
-            connection = socket.socket(socket.AF_UNIX)
-            connection.settimeout(deadline.left_s())
-            connection.connect(self.socket_path)
+            return _connect_unix(self.socket_path, deadline.left_s())
         except OSError as error:
             if _is_too_slow(error):
                 raise
             raise describe_refusal(self.socket_path or f"{host}:{port}", error) from None
-        return connection
+
+
+def _connect_unix(path: str, patience_s: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(patience_s)
+        connection.connect(path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class _Deadline:
