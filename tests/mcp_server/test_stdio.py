@@ -1,14 +1,16 @@
 """The protocol over standard input and output, line by line, in all of its revisions."""
 
 import json
+import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Generator
 from typing import Any
 
 import pytest
-from raw_mcp import STATELESS, RawServer, call, cancel, initialize, raw_server, request
+from raw_mcp import COMMAND, STATELESS, RawServer, call, cancel, initialize, raw_server, request
 
 from ghx_bench.mcp.stdio_session import HANDSHAKE_REVISIONS
 from ghx_bench.twin.faults import Fault
@@ -320,6 +322,26 @@ def test_nothing_but_the_protocol_goes_over_the_streams() -> None:
 
     assert (listed["result"], ping["id"], rest, code) == ({"tools": []}, 2, [], 0)
     assert complaint == "stray\nstray\n"
+
+
+def test_a_defect_behind_the_first_answer_ends_the_process_in_one_line() -> None:
+    code = (
+        "import sys; from ghx_bench.cli import main; sys.modules['ghx_bench.mcp.call_loop'] = None; main.main(['mcp'])"
+    )
+    with raw_server({"GITHUB_API_URL": "http://127.0.0.1:1"}, command=(sys.executable, "-c", code)) as server:
+        server.ask(initialize())
+        exit_code = server.process.wait(60)
+        complaint = server.process.stderr.read()  # type: ignore[union-attr]
+
+    assert (exit_code, complaint.count(b"\n")) == (2, 1)
+    assert b"this is a defect" in complaint
+
+
+def test_streams_that_are_closed_are_said() -> None:
+    done = subprocess.run([*COMMAND], preexec_fn=lambda: os.close(0), capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "standard input" in done.stderr
 
 
 def test_a_server_answers_before_it_loads_what_calls_need() -> None:

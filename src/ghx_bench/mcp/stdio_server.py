@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Lock, Thread
 
+from ghx_bench._base.commandline import run_to_exit_code
 from ghx_bench._base.errors import OperationError
 from ghx_bench.capabilities.environment import connection_from_environment
 from ghx_bench.mcp.json_rpc import Message
@@ -33,7 +34,7 @@ def serve_stdio(selection: Selection, environ: Mapping[str, str]) -> None:
         for line in _read_lines(incoming, outgoing):
             session.receive(line)
         calls.stop()
-    except BrokenPipeError:
+    except ConnectionError:
         pass  # the client is gone: the session is over, however many answers it wanted
 
 
@@ -99,18 +100,23 @@ class _CallThread:
         self._jobs: SimpleQueue[Call | Cancellation | None] = SimpleQueue()
         self._unanswered: set[Call] = set()
 
-        def run() -> None:
+        def make_calls() -> None:
             # Takes several times as long as all else that the server does before it answers.
             from ghx_bench.mcp.call_loop import CallLoop  # noqa: PLC0415 - see above
 
             CallLoop(selection, environ, output.send, self._unanswered.discard).run(self._jobs)
 
+        def run() -> None:
+            # A defect ends the process, as it would in the main thread: a client must not wait for answers in vain.
+            if code := run_to_exit_code(make_calls):
+                os._exit(code)
+
         # A daemon: one that is still loading, or waits for a client to read, must not keep the process from ending.
         self._thread = Thread(target=run, daemon=True)
 
     def prepare(self) -> None:
-        """Start the thread."""
-        if not self._thread.is_alive():
+        """Start the thread, once."""
+        if self._thread.ident is None:
             self._thread.start()
 
     def submit(self, call: Call) -> None:

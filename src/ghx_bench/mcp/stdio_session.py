@@ -69,7 +69,7 @@ class Caller(Protocol):
     """Carries out calls while the session goes on; each call is replied to once, in any order and from any thread."""
 
     def prepare(self) -> None:
-        """Get ready for calls, without delay to the caller; done once, when the client has introduced itself."""
+        """Get ready for calls, without delay to the caller; asked for again and again, and done once."""
         ...
 
     def submit(self, call: Call) -> None:
@@ -106,6 +106,8 @@ class Session:
             self._receive_batch(cast("list[object]", value))
         else:
             self._receive_message(_read(cast("object", value)), self._reply)
+        if self._is_stateless or self._revision is not None:
+            self._caller.prepare()  # behind the answer, which must not wait for it
 
     def _receive_batch(self, values: Sequence[object]) -> None:
         messages = [_read(value, in_batch=True) for value in values] or [InvalidMessageError("a batch is never empty")]
@@ -188,7 +190,6 @@ class Session:
             case _:
                 raise _invalid_params("`clientInfo` must be an object with `name` and `version`")
         self._revision = asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
-        self._caller.prepare()
         return {
             "protocolVersion": self._revision,
             "capabilities": _CAPABILITIES,
@@ -201,8 +202,6 @@ class Session:
         claims_stateless = request.method != "initialize" and _META_REVISION in _meta(request, checked=False)
         if self._is_stateless is None:
             self._is_stateless = claims_stateless
-            if claims_stateless:
-                self._caller.prepare()
         if self._is_stateless:
             _check_stateless(request)
             return
