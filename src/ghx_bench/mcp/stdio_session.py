@@ -102,7 +102,7 @@ class Session:
         except (ValueError, RecursionError) as error:
             self._reply(write_error(None, RequestError(PARSE_ERROR, f"not JSON: {error}")))
             return
-        if isinstance(value, list) and self._revision == REVISION_WITH_BATCHES:
+        if value and isinstance(value, list) and self._revision == REVISION_WITH_BATCHES:
             self._receive_batch(cast("list[object]", value))
         else:
             self._receive_message(_read(cast("object", value)), self._reply)
@@ -110,7 +110,7 @@ class Session:
             self._caller.prepare()  # behind the answer, which must not wait for it
 
     def _receive_batch(self, values: Sequence[object]) -> None:
-        messages = [_read(value, in_batch=True) for value in values] or [InvalidMessageError("a batch is never empty")]
+        messages = [_read(value, in_batch=True) for value in values]
         expected = sum(isinstance(message, Request | InvalidMessageError) for message in messages)
         batch = _Batch(expected, self._send)
         for message in messages:
@@ -170,13 +170,10 @@ class Session:
             case "server/discover":
                 found = {"supportedVersions": [STATELESS_REVISION], "capabilities": _CAPABILITIES}
                 return self._complete_cacheable({**found, "instructions": instructions()})
-            case _:
-                return self._complete_cacheable({"tools": self._list_tools(request.params.get("cursor"))})
-
-    def _list_tools(self, cursor: object) -> list[dict[str, Any]]:
-        if cursor is not None:
-            raise RequestError(INVALID_PARAMS, NO_SUCH_CURSOR)
-        return describe_tools(self._selection)
+            case _:  # tools/list: other methods have been refused
+                if request.params.get("cursor") is not None:
+                    raise RequestError(INVALID_PARAMS, NO_SUCH_CURSOR)
+                return self._complete_cacheable({"tools": describe_tools(self._selection)})
 
     def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
         asked, client = params.get("protocolVersion"), params.get("clientInfo")
@@ -206,7 +203,7 @@ class Session:
             _check_stateless(request)
             return
         if claims_stateless:
-            reason = f"this session began with `initialize`; a request of {STATELESS_REVISION} has no place in it"
+            reason = f"this session began in an earlier revision; a request of {STATELESS_REVISION} has no place in it"
             raise RequestError(INVALID_REQUEST, reason)
         if request.method not in {"initialize", "ping", "tools/list", "tools/call"}:
             raise _method_not_found(request)
