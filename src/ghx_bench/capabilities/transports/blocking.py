@@ -41,9 +41,9 @@ async def sleep_blocking(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockingTransport:
-    """One connection for each request, to the host of its address or to a unix socket; nothing else happens meanwhile.
+    """One connection for each request, to the host of its address or to a unix socket.
 
-    A contract of transports that it does not keep: it carries one request at a time.
+    Unlike other transports it carries one request at a time, and nothing else happens meanwhile.
     """
 
     socket_path: str | None = None
