@@ -337,11 +337,19 @@ def test_a_defect_behind_the_first_answer_ends_the_process_in_one_line() -> None
     assert b"this is a defect" in complaint
 
 
-def test_streams_that_are_closed_are_said() -> None:
-    done = subprocess.run([*COMMAND], preexec_fn=lambda: os.close(0), capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("stream", [0, 1])
+def test_a_stream_that_is_closed_is_said(stream: int) -> None:
+    done = subprocess.run(
+        [*COMMAND],
+        preexec_fn=lambda: os.close(stream),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "standard input" in done.stderr
+    assert "standard input or output" in done.stderr
 
 
 def test_a_server_answers_before_it_loads_what_calls_need() -> None:

@@ -44,6 +44,7 @@ def _take_standard_streams() -> tuple[int, int]:
     A stray print of a library, or a program that it starts, then can neither write into the protocol nor read from it.
     """
     try:
+        os.fstat(1)  # first: if output were closed, the copy of the input would take its number
         incoming, outgoing = os.dup(0), os.dup(1)
     except OSError:
         raise OperationError("standard input or output is closed; an MCP client connects to both") from None
