@@ -87,6 +87,11 @@ as streamable HTTP at `http://127.0.0.1:PORT/mcp`, for this machine only: whoeve
 only read or delete something. `chain` is a tool, too. `--toolsets` chooses domains (`issue`, `pr`, `repo`, `search`),
 `--read-only` leaves out what changes something, in chains as well.
 
+Every revision of the protocol is spoken, from 2024-11-05 to 2026-07-28. Calls go on side by side and are answered as
+they end; a client can cancel one, and is told the progress of a chain, step by step, if it asks for it. On standard
+input and output the first answer takes about a tenth of a second: what calls need is loaded behind it, while the agent
+thinks. The session ends with the client: when it closes its end, calls that go on are stopped.
+
 ## Which GitHub, and as whom
 
 | variable | meaning |

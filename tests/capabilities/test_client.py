@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import anyio
 import pytest
 
 from ghx_bench.capabilities.client import GitHubClient, RetryPolicy, graphql_url_beside, rest_path
@@ -39,7 +38,7 @@ class FakeTransport:
     def __init__(self, script: Sequence[Response | CapabilityError]) -> None:
         self.script, self.requests, self.closed = list(script), list[Request](), False
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         self.requests.append(request)
         answer = self.script.pop(0)
         if isinstance(answer, CapabilityError):
@@ -368,9 +367,9 @@ async def test_a_refusal_does_not_repeat_what_can_be_a_token(token: str, message
 
 async def test_a_server_that_never_answers_is_not_waited_for_forever() -> None:
     class Silent(FakeTransport):
-        async def send(self, request: Request) -> Response:
-            await anyio.sleep_forever()
-            raise AssertionError
+        async def send(self, request: Request, *, patience_s: float) -> Response:
+            assert patience_s == 0.001
+            raise TimeoutError
 
     client = GitHubClient("https://api.github.com", TOKEN, transport=Silent([]), patience_s=0.001)
 

@@ -11,8 +11,11 @@ from promised_capabilities import promised
 from repo_calls import REPO_CALLS
 from search_calls import SEARCH_CALLS
 
+from ghx_bench.capabilities.environment import blocking_client_from_environment
+from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.capabilities.registry import capability
+from ghx_bench.capabilities.transports.blocking import run_to_end
 from ghx_bench.twin.faults import Fault, primary_rate_limit, secondary_rate_limit
 
 pytestmark = pytest.mark.slow
@@ -87,6 +90,17 @@ def test_a_call_that_goes_well_gives_what_its_schema_says(id_: str, ghx: Ghx) ->
     called = capability(id_)
     jsonschema.validate(data, called.output_schema)
     assert called.operation.output.model_validate(data).to_wire() == data
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_call_needs_no_event_loop(id_: str, ghx: Ghx) -> None:
+    given = call_input(CALLS[id_], ghx)
+    client = blocking_client_from_environment({"GITHUB_API_URL": ghx.twin.url, "GITHUB_TOKEN": ghx.token})
+    assert client is not None
+
+    envelope = run_to_end(execute_task(client, id_, given))
+
+    assert envelope.error is None
 
 
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in ADDED])

@@ -34,7 +34,7 @@ class Parrot:
     def __init__(self, status: int, body: bytes) -> None:
         self.response = Response(status=status, headers={}, body=body)
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         return self.response
 
     async def aclose(self) -> None:

@@ -28,7 +28,7 @@ class Scripted:
     def __init__(self, answer: dict[str, Any]) -> None:
         self.answer = answer
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         assert "requestedReviewer" in request.body.decode()
         return Response(status=200, headers={}, body=json.dumps(self.answer).encode())
 

@@ -16,7 +16,7 @@ TOKEN = "ghp_0123456789abcdef0123456789abcdef0123"
 class Parrot:
     """Answers every request with an error that repeats its credentials."""
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         said = {"errors": [{"type": "FORBIDDEN", "message": f"no: {request.headers['Authorization']}"}]}
         return Response(status=200, headers={}, body=json.dumps(said).encode())
 

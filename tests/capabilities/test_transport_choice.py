@@ -1,5 +1,7 @@
 """Which transport reaches an address, and how a unix socket is spoken to."""
 
+import types
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,9 @@ from scripted_server import scripted_server
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.client import transport_for
+from ghx_bench.capabilities.environment import blocking_client_from_environment
+from ghx_bench.capabilities.errors import UnreachableError
+from ghx_bench.capabilities.transports.blocking import BlockingTransport, run_to_end
 from ghx_bench.capabilities.transports.exchange import Request
 from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.capabilities.transports.pooled import PooledTransport
@@ -16,14 +21,50 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_unix_socket_is_spoken_to_as_the_host_it_leads_to(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("make", [PlainTransport, BlockingTransport])
+async def test_a_unix_socket_is_spoken_to_as_the_host_it_leads_to(
+    tmp_path_factory: pytest.TempPathFactory, make: type[PlainTransport | BlockingTransport]
+) -> None:
     place = Path(tmp_path_factory.mktemp("s")) / "gh.sock"
     with scripted_server([OK], socket_path=place) as server:
-        transport = transport_for(server.url, socket_path=str(place))
-        response = await transport.send(Request(method="GET", url=f"{server.url}/user", headers={}))
+        transport = make(socket_path=str(place))
+        response = await transport.send(Request(method="GET", url=f"{server.url}/user", headers={}), patience_s=60)
 
     assert response.body == b"{}"
     assert server.requests[0].startswith(b"GET /user HTTP/1.1\r\nHost: api.github.com\r\n")
+
+
+@pytest.mark.parametrize("make", [PlainTransport, BlockingTransport])
+async def test_a_unix_socket_that_is_not_there_is_named(
+    tmp_path: Path, make: type[PlainTransport | BlockingTransport]
+) -> None:
+    request = Request(method="GET", url="http://api.github.com/user", headers={})
+    with pytest.raises(UnreachableError, match=r"gone\.sock: No such file") as caught:
+        await make(socket_path=str(tmp_path / "gone.sock")).send(request, patience_s=60)
+
+    assert not caught.value.sent
+
+
+def test_only_what_needs_tls_needs_an_event_loop(tmp_path: Path) -> None:
+    def blocking(**variables: str) -> bool:
+        return blocking_client_from_environment({"HOME": str(tmp_path), **variables}) is not None
+
+    assert blocking(GITHUB_API_URL="http://127.0.0.1:8000")
+    assert blocking(GHX_UNIX_SOCKET="/gh.sock")
+    assert not blocking()
+    assert not blocking(GITHUB_API_URL="http://ghe.example.com/api/v3")
+
+
+def test_a_coroutine_that_waits_for_an_event_loop_is_not_run_without_one() -> None:
+    @types.coroutine
+    def wait() -> Generator[None]:
+        yield
+
+    async def waiting() -> None:
+        await wait()
+
+    with pytest.raises(RuntimeError, match="event loop"):
+        run_to_end(waiting())
 
 
 async def test_a_whole_http_library_is_loaded_only_where_it_is_needed() -> None:

@@ -1,4 +1,4 @@
-"""Both transports keep the same contract, against servers that behave and servers that do not."""
+"""All transports keep the same contract, against servers that behave and servers that do not."""
 
 import socket
 from collections.abc import Callable
@@ -7,11 +7,12 @@ import pytest
 from scripted_server import scripted_server
 
 from ghx_bench.capabilities.errors import UnreachableError
+from ghx_bench.capabilities.transports.blocking import BlockingTransport
 from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
 from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.capabilities.transports.pooled import PooledTransport
 
-TRANSPORTS = [PlainTransport, PooledTransport]
+TRANSPORTS = [PlainTransport, PooledTransport, BlockingTransport]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-One: a\r\n\r\n{}"
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("make", TRANSPORTS)]
@@ -24,9 +25,9 @@ async def exchange(make: Callable[[], Transport], answer: bytes, **given: object
     return response, server.requests[0]
 
 
-async def send(transport: Transport, request: Request) -> Response:
+async def send(transport: Transport, request: Request, *, patience_s: float = 60) -> Response:
     try:
-        return await transport.send(request)
+        return await transport.send(request, patience_s=patience_s)
     finally:
         await transport.aclose()
 
@@ -97,6 +98,15 @@ async def test_half_an_answer_is_none(make: Callable[[], Transport], answer: byt
         await exchange(make, answer)
 
     assert caught.value.sent
+
+
+async def test_a_server_that_never_answers_is_not_waited_for_forever(make: Callable[[], Transport]) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        request = Request(method="GET", url=f"http://127.0.0.1:{silent.getsockname()[1]}/", headers={})
+        with pytest.raises(TimeoutError):
+            await send(make(), request, patience_s=0.05)
 
 
 async def test_headers_are_in_no_representation(make: Callable[[], Transport]) -> None:

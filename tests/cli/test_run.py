@@ -23,6 +23,15 @@ def test_a_call_prints_one_line_of_json(ghx: Callable) -> None:
     assert done.json.keys() == {"ok", "data"}
 
 
+def test_a_call_loads_no_event_loop(installed_ghx: Callable) -> None:
+    done = installed_ghx("run", "issue.view", *ISSUE, PYTHONPROFILEIMPORTTIME="1")
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
+    assert done.code == 0
+    assert "pydantic" in loaded
+    assert not loaded & {"asyncio", "anyio", "httpx2", "subprocess"}
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -27,7 +27,7 @@ class Answering:
     def __init__(self, status: int, body: object) -> None:
         self._answer = Response(status=status, headers={}, body=json.dumps(body).encode())
 
-    async def send(self, _request: Request) -> Response:
+    async def send(self, _request: Request, *, patience_s: float) -> Response:
         return self._answer
 
     async def aclose(self) -> None:

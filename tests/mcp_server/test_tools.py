@@ -107,6 +107,19 @@ async def test_a_chain_calls_several_tools_by_their_names(connect: Callable, git
     assert spent == 4
 
 
+async def test_the_progress_of_a_chain_is_told_over_every_transport(connect: Callable) -> None:
+    told: list[tuple[float, float | None]] = []
+
+    async def note(done: float, total: float | None, _message: str | None) -> None:
+        told.append((done, total))
+
+    steps = [{"task": "issue_view", "input": {**WIDGETS, "issueNumber": number}} for number in (1, 999)]
+    async with connect() as client:
+        await client.call_tool("chain", {"steps": steps}, progress_callback=note)
+
+    assert sorted(told) == [(1, 2), (2, 2)]
+
+
 @SLOW_TO_START
 @pytest.mark.parametrize(
     "given", [{}, {"steps": []}, {"steps": [{"task": 1}]}, {"steps": [{"task": "pr_view", "input": {}}], "more": 1}]

@@ -8,8 +8,6 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-import anyio
-
 from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench.capabilities.errors import (
     CapabilityError,
@@ -20,7 +18,6 @@ from ghx_bench.capabilities.errors import (
 )
 from ghx_bench.capabilities.responses import GraphQLResponse, Json, graphql_error, read_graphql, read_rest
 from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
-from ghx_bench.capabilities.transports.plain import PlainTransport
 
 T = TypeVar("T")
 
@@ -86,13 +83,26 @@ def _may_retry(error: CapabilityError, *, mutates: bool) -> bool:
 
 def transport_for(url: str, *, socket_path: str | None = None) -> Transport:
     """Return a transport that reaches `url`, directly or through a unix socket."""
-    place = urlsplit(url)
-    if socket_path is not None or (place.scheme == "http" and place.hostname in _THIS_MACHINE):
+    if needs_no_tls(url, socket_path=socket_path):
+        from ghx_bench.capabilities.transports.plain import PlainTransport  # noqa: PLC0415 - loads an event loop
+
         return PlainTransport(socket_path=socket_path)
     # Only TLS and other hosts need the HTTP library, which takes long to import and reads all certificates.
     from ghx_bench.capabilities.transports.pooled import PooledTransport  # noqa: PLC0415 - slow, and often not needed
 
     return PooledTransport()
+
+
+def needs_no_tls(url: str, *, socket_path: str | None = None) -> bool:
+    """Return whether `url` can be reached without TLS: it is on this machine, or a unix socket leads there."""
+    place = urlsplit(url)
+    return socket_path is not None or (place.scheme == "http" and place.hostname in _THIS_MACHINE)
+
+
+async def _sleep(seconds: float) -> None:
+    import anyio  # noqa: PLC0415 - slow, and most calls never wait
+
+    await anyio.sleep(seconds)
 
 
 class GitHubClient:
@@ -112,7 +122,7 @@ class GitHubClient:
         transport: Transport | None = None,
         retries: RetryPolicy | None = None,
         clock: Clock | None = None,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = _sleep,
         patience_s: float = 60.0,
     ) -> None:
         self.base_url = base_url.rstrip("/")
@@ -263,8 +273,7 @@ class GitHubClient:
 
     async def _send(self, request: Request) -> Response:
         try:
-            with anyio.fail_after(self._patience_s):
-                return await self._transport.send(request)
+            return await self._transport.send(request, patience_s=self._patience_s)
         except TimeoutError:
             host = urlsplit(request.url).hostname
             # `sent`: how far the request got is not known, so a change must not be made again.

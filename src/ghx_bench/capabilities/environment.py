@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import shortened
-from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, transport_for
+from ghx_bench.capabilities.client import GitHubClient, graphql_url_beside, needs_no_tls, transport_for
 
 GITHUB = "github.com"
 _INSTEAD = "leave it out, the token goes into GITHUB_TOKEN"
@@ -35,6 +35,25 @@ def client_from_environment(environ: Mapping[str, str]) -> GitHubClient:
         connection.token,
         graphql_url=connection.graphql_url,
         transport=transport_for(connection.api_url, socket_path=connection.socket_path),
+    )
+
+
+def blocking_client_from_environment(environ: Mapping[str, str]) -> GitHubClient | None:
+    """Return a client whose coroutines need no event loop; `None` if GitHub is behind TLS, which takes one."""
+    from ghx_bench.capabilities.transports.blocking import (  # noqa: PLC0415 - of use to `ghx run` alone
+        BlockingTransport,
+        sleep_blocking,
+    )
+
+    connection = connection_from_environment(environ)
+    if not needs_no_tls(connection.api_url, socket_path=connection.socket_path):
+        return None
+    return GitHubClient(
+        connection.api_url,
+        connection.token,
+        graphql_url=connection.graphql_url,
+        transport=BlockingTransport(socket_path=connection.socket_path),
+        sleep=sleep_blocking,
     )
 
 

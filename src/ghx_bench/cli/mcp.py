@@ -3,8 +3,6 @@
 import os
 from collections.abc import Sequence
 
-import anyio
-
 from ghx_bench.cli.argument_parser import Parser
 from ghx_bench.mcp.toolsets import TOOLSETS, select
 
@@ -27,10 +25,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.toolsets is not None and not names:
         parser.error(f"--toolsets: name some of {', '.join(TOOLSETS)}, or leave it out to offer all")
     selection = select(names, read_only=options.read_only)
-    from ghx_bench.mcp.server import serve_http, serve_stdio
-
     if options.http is None:
-        anyio.run(serve_stdio, selection, os.environ)
+        from ghx_bench.mcp.stdio_server import serve_stdio
+
+        serve_stdio(selection, os.environ)
     else:
+        import anyio
+
+        from ghx_bench.mcp.http_server import serve_http
+
         anyio.run(serve_http, selection, os.environ, options.http)
     return 0

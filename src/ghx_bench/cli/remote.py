@@ -2,10 +2,8 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -106,6 +104,8 @@ def _host_of(url: str) -> str:
 
 
 def _is_this_machine(host: str) -> bool:
+    from ipaddress import ip_address
+
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -132,6 +132,8 @@ def _is_one_of(host: str, hosts: Sequence[str]) -> bool:
 
 def _run_program(command: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the output of a program; nothing if it fails, or is not there."""
+    import subprocess
+
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environ), timeout=10)
     except (OSError, subprocess.TimeoutExpired):

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from ghx_bench._base.commandline import BAD_USAGE, FAILED
+from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.envelope import Envelope
-from ghx_bench.capabilities.environment import client_from_environment
+from ghx_bench.capabilities.environment import blocking_client_from_environment, client_from_environment
 from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.registry import Capability, capability
+from ghx_bench.capabilities.transports.blocking import run_to_end
 from ghx_bench.cli.arguments import add_repository, check_repository, override, read_arguments, read_object
 from ghx_bench.cli.output import answer_in_json, keep_fields, read_fields, write_json
 from ghx_bench.cli.remote import default_repository
@@ -73,11 +73,17 @@ def _call(called: Capability, given: Mapping[str, Any], *, fields: str | None, v
     # Checked before the call: a wrong --fields must not lose the outcome of a change.
     names = None if fields is None else read_fields(fields, called.output_schema)
 
-    async def call() -> Envelope:
-        async with client_from_environment(os.environ) as client:
+    async def call(client: GitHubClient) -> Envelope:
+        async with client:
             return await execute_task(client, called.id, given)
 
-    envelope = anyio.run(call)
+    blocking = blocking_client_from_environment(os.environ)
+    if blocking is not None:
+        envelope = run_to_end(call(blocking))
+    else:
+        import anyio
+
+        envelope = anyio.run(call, client_from_environment(os.environ))
     if names is not None and envelope.ok:
         envelope = envelope.model_copy(update={"data": keep_fields(names, envelope.data)})
     write_json(envelope.to_wire() if verbose else envelope.to_compact(), indented=verbose)

@@ -31,11 +31,6 @@ class Selection:
 
     tools: Mapping[str, Entry]
 
-    @property
-    def only_reads(self) -> bool:
-        """Return whether nothing that is offered changes GitHub."""
-        return all(entry.effect == "reads" for entry in self.tools.values())
-
     def entry(self, name: str) -> Entry | None:
         """Return the capability with this tool name or id."""
         return self.tools.get(tool_name(name))

@@ -203,9 +203,9 @@ class _StepClient(GitHubClient):
 class _NoTransport:
     """A transport that is never used."""
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         """Raise `AssertionError`."""
-        raise AssertionError(request.url)
+        raise AssertionError(request.url, patience_s)
 
     async def aclose(self) -> None:
         """Close nothing."""

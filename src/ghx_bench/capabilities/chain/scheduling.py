@@ -4,7 +4,7 @@ A step waits for the steps that it refers to, and for those that it must not ove
 not wait for each other run at the same time and share their round trips (`batching`).
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
@@ -99,14 +99,24 @@ def _read_step(index: int, value: object) -> Step:
     return Step(task=task, input=cast("dict[str, Any]", given))
 
 
-async def run_chain(client: GitHubClient, steps: Sequence[Step], *, offered: Container[str] = ENTRIES) -> ChainResult:
-    """Call the capabilities of a chain and return an envelope for each.
+async def _ignore_step(_envelope: Envelope) -> None:
+    pass
+
+
+async def run_chain(
+    client: GitHubClient,
+    steps: Sequence[Step],
+    *,
+    offered: Container[str] = ENTRIES,
+    on_step: Callable[[Envelope], Awaitable[None]] = _ignore_step,
+) -> ChainResult:
+    """Call the capabilities of a chain and return an envelope for each; `on_step` gets each as soon as it is there.
 
     A step that fails makes only those fail that refer to it. A step fails as well if its capability is not `offered`.
     """
     started = client.clock.monotonic()
     batcher = Batcher(client)
-    chain = _Chain(steps, batcher, offered)
+    chain = _Chain(steps, batcher, offered, on_step)
     with ungrouped():
         async with batcher:
             chain.start_ready_steps()
@@ -129,11 +139,18 @@ class _Call:
 class _Chain:
     """Starts every step as soon as those it waits for are done."""
 
-    def __init__(self, steps: Sequence[Step], batcher: Batcher, offered: Container[str]) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        batcher: Batcher,
+        offered: Container[str],
+        on_step: Callable[[Envelope], Awaitable[None]],
+    ) -> None:
         self.done: list[Envelope | None] = [None] * len(steps)
         self._steps = steps
         self._batcher = batcher
         self._offered = offered
+        self._on_step = on_step
         # A reference to a later step is left out here, or both would wait forever; resolving it says what is wrong.
         self._needed = [{named for named in steps_named_in(s.input) if named < index} for index, s in enumerate(steps)]
         self._calls: dict[int, _Call] = {}
@@ -151,12 +168,14 @@ class _Chain:
     async def _run(self, index: int) -> None:
         call, task = self._calls[index], self._steps[index].task
         if call.failure is None:
-            self.done[index] = await execute_task(self._batcher.make_client(index), task, call.given)
+            envelope = await execute_task(self._batcher.make_client(index), task, call.given)
         else:
             meta = Meta(capability_id=task, reason="INPUT_VALIDATION")
-            self.done[index] = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)
+            envelope = Envelope(ok=False, error=Failure.of(call.failure), meta=meta)
+        self.done[index] = envelope
         self._running.remove(index)
         self.start_ready_steps()
+        await self._on_step(envelope)
 
     def _may_start(self, index: int) -> bool:
         call = self._known_call(index)

@@ -54,11 +54,12 @@ class Response:
 class Transport(Protocol):
     """Carries requests to a server; one may carry many at the same time."""
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         """Send a request and return the response, whatever its status; redirects are not followed.
 
-        Raises `UnreachableError` where no whole response came. Deadlines belong to the caller: a cancelled request
-        leaves no open connection behind.
+        Raises `UnreachableError` where no whole response came, and `TimeoutError` where none came in time. The caller
+        does not set the deadline itself, since that takes an event loop, which not every transport has. A cancelled
+        request leaves no open connection behind.
         """
         ...
 

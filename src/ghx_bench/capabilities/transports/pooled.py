@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+import anyio
 import httpx2
 
 from ghx_bench._base.errors import InputError
@@ -18,12 +19,13 @@ class PooledTransport:
     def __init__(self, client: httpx2.AsyncClient | None = None) -> None:
         self._client = client or _make_client()
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, patience_s: float) -> Response:
         """Send a request over a connection that is free, or a new one."""
         try:
-            response = await self._client.request(
-                request.method, request.url, headers=dict(request.headers), content=request.body or None
-            )
+            with anyio.fail_after(patience_s):
+                response = await self._client.request(
+                    request.method, request.url, headers=dict(request.headers), content=request.body or None
+                )
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise UnreachableError(f"the address of GitHub cannot be used: {error}", sent=False) from None
         except httpx2.RequestError as error:
@@ -43,7 +45,7 @@ def _make_client() -> httpx2.AsyncClient:
     try:
         for address in getproxies().values():
             _ = urlsplit(address).port  # raises: the library would notice only when it connects, and not say why
-        # The client sets deadlines, and follows redirects itself, so that the token is not sent to other hosts.
+        # `send` sets deadlines; our client follows redirects itself, so that the token is not sent to other hosts.
         return httpx2.AsyncClient(timeout=None, follow_redirects=False)
     except (ValueError, OSError, httpx2.InvalidURL) as error:
         # Not the whole text: of a proxy's address it might show the password.
