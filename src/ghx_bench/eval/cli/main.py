@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from cyclopts import App
 
-from ghx_bench._base.commandline import command_line, run_command_line
+from ghx_bench._base.commandline import command_line, run_and_exit, run_command_line
 from ghx_bench.eval.cli.listing import list_scenarios
 
 app = command_line(
@@ -81,9 +82,9 @@ app.command(new := App(name="new", help="Write first drafts of files."))
 new.command("ghx_bench.eval.cli.new:new_scenario", name="scenario", help="Write the first draft of a scenario.")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    run_and_exit(lambda: run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
