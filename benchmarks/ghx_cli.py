@@ -27,7 +27,7 @@ from ghx_bench.twin.server.loopback import Server
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 WORLD = Path(__file__).with_name("_ghx_world.yaml")
-BUDGET_MS = 200
+BUDGET_MS = 120
 
 REPOSITORY = {"owner": "octo", "name": "widgets"}
 ISSUE = {**REPOSITORY, "issueNumber": 1}
