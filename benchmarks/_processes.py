@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def compiled_environment() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def workplace() -> Iterator[Path]:
+def workplace() -> Generator[Path]:
     """Yield a folder for everything that is written while measuring, which is removed only at the end.
 
     For minutes after files were deleted, ext4 steps over each of their inodes whenever a file is made, which doubled
@@ -68,7 +68,7 @@ def time_program(
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
     """Run a program beside the block; at its end, the program and its children are gone."""
     process = subprocess.Popen(
         command,
