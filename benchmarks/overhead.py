@@ -145,7 +145,10 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=1000, help="iterations in one run, a multiple of 10")
     parser.add_argument("--sessions", type=int, default=200, help="sessions at once")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--quick", action="store_true", help="once and little of everything; to see that it runs")
     given = parser.parse_args()
+    if given.quick:
+        given.rounds, given.iterations, given.sessions = 1, REPETITIONS, 10
     if given.rounds < 1 or given.sessions < 1 or given.iterations < 1 or given.iterations % REPETITIONS:
         parser.error(f"rounds and sessions are at least 1, iterations a multiple of {REPETITIONS}")
     if find_spec("inspect_ai") is None:
