@@ -21,7 +21,7 @@ FAILED = 1
 BAD_USAGE = 2
 INTERRUPTED = 130
 
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 # What writing ends in where the disk is full, a quota or a limit is reached, or the stream cannot be written to.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
@@ -118,7 +118,7 @@ def run_and_exit(run: Callable[[], int]) -> NoReturn:
             exit_at_once(code)
 
     atexit.register(exit_last)  # registered first, so that it is called last
-    # Imports make a million objects, none of them garbage: looking for some every 700 takes a tenth of a short command.
+    # A command loads 200,000 objects, none of them garbage: to look for some every 700 takes a tenth of a short command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     code = run()
     sys.exit(code)
