@@ -118,7 +118,7 @@ def run_and_exit(run: Callable[[], int]) -> NoReturn:
             exit_at_once(code)
 
     atexit.register(exit_last)  # registered first, so that it is called last
-    # A command loads 200,000 objects, none of them garbage: to look for some every 700 takes a tenth of a short command.
+    # A command loads 200,000 objects, none of them garbage: looking for some every 700 takes a tenth of a short one.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     code = run()
     sys.exit(code)
