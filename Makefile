@@ -40,9 +40,12 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/lint-imports
 	$(PYTEST) $(PYTEST_FLAGS)
 
+# What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals
-	@status=0; for each in benchmarks/[!_]*.py; do \
-	    echo "== $$each"; $(BIN)/python "$$each" $(BENCH_FLAGS) || status=1; \
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; trap 'exit 130' HUP INT TERM; status=0; \
+	for each in benchmarks/[!_]*.py; do \
+	    echo "== $$each"; \
+	    TMPDIR=$$folder KEEP_BENCHMARK_FILES=1 $(BIN)/python "$$each" $(BENCH_FLAGS) || status=1; \
 	done; exit $$status
 
 docs: .venv/setup-docs.done ## Set up and build the documentation into site/; a broken link is an error

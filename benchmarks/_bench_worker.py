@@ -1,11 +1,9 @@
 """Runs our own suite once with an agent that answers after a given time, and prints the seconds it took."""
 
 import argparse
-import tempfile
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -90,10 +88,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, kind in (("scenarios", int), ("repetitions", int), ("concurrency", int), ("sleep", float)):
         parser.add_argument(f"--{name}", type=kind, required=True)
+    parser.add_argument("--results", type=Path, required=True)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        run = partial(measure, given.scenarios, given.repetitions, given.concurrency, given.sleep, Path(folder))
-        print(anyio.run(run))
+    print(anyio.run(measure, given.scenarios, given.repetitions, given.concurrency, given.sleep, given.results))
 
 
 if __name__ == "__main__":

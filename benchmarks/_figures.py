@@ -3,8 +3,9 @@
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 
@@ -37,20 +38,41 @@ class Figure:
         return "met" if self.budget.is_met_by(self.value) else "not met"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What figures were measured on; `load` is how many processes wanted a core in the minute before."""
+
+    date: str
+    python: str
+    system: str
+    cores: int | None
+    load: float
+    packages: Mapping[str, str]
+
+    @classmethod
+    def here(cls, packages: Sequence[str]) -> "Machine":
+        return cls(
+            date=datetime.now(UTC).date().isoformat(),
+            python=platform.python_version(),
+            system=f"{platform.system()} {platform.machine()}",
+            cores=os.cpu_count(),
+            load=round(os.getloadavg()[0], 1),
+            packages={name: version(name) for name in packages},
+        )
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{name} {number}" for name, number in self.packages.items())
+        return f"{self.date}, Python {self.python}, {self.system}, {self.cores} cores, load {self.load}; {versions}"
+
+
 def show(figures: Sequence[Figure], *, packages: Sequence[str], as_json: bool) -> None:
     """Print the figures and what they were measured on."""
-    machine = {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "packages": {name: version(name) for name in packages},
-    }
+    machine = Machine.here(packages)
     if as_json:
         measured = [asdict(figure) | {"verdict": figure.verdict or None} for figure in figures]
-        print(json.dumps({"machine": machine, "figures": measured}, indent=2))
+        print(json.dumps({"machine": asdict(machine), "figures": measured}, indent=2))
         return
-    versions = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
-    print(f"Python {machine['python']}, {machine['system']}, {machine['cores']} cores; {versions}\n")
+    print(f"{machine}\n")
     rows = [("", "median", "lowest .. highest", "budget", "")]
     rows += [
         (figure.what, _number(figure.value, figure.unit), _spread(figure), _words(figure), figure.verdict)
@@ -62,17 +84,18 @@ def show(figures: Sequence[Figure], *, packages: Sequence[str], as_json: bool) -
 
 
 def _number(value: float, unit: str) -> str:
-    return f"{_short(value)} {unit}".rstrip()
+    return f"{short(value)} {unit}".rstrip()
 
 
 def _spread(figure: Figure) -> str:
     if figure.spread is None:
         return ""
     lowest, highest = figure.spread
-    return f"{_short(lowest)} .. {_short(highest)}"
+    return f"{short(lowest)} .. {short(highest)}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a number with three digits, or whole where it has more."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 

@@ -5,7 +5,6 @@ row at once.
 """
 
 import argparse
-import tempfile
 import time
 
 import anyio
@@ -49,9 +48,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, kind in (("scenarios", int), ("repetitions", int), ("concurrency", int), ("sleep", float)):
         parser.add_argument(f"--{name}", type=kind, required=True)
+    parser.add_argument("--results", required=True)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        print(measure(given.scenarios, given.repetitions, given.concurrency, given.sleep, folder))
+    print(measure(given.scenarios, given.repetitions, given.concurrency, given.sleep, given.results))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ import argparse
 import json
 import resource
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from _figures import Budget, Figure, show
+from _processes import time_program, workplace
 
 FILES = 10_000
 BUDGET = Budget(value=5, words="under 5 s")
@@ -93,7 +92,7 @@ def measure(folder: Path, rounds: int, expected: int) -> tuple[list[float], list
     megabytes: list[float] = []
     for _ in range(rounds):
         command = [sys.executable, __file__, "--load", str(folder)]
-        loaded, took, peak = json.loads(subprocess.check_output(command, text=True))
+        loaded, took, peak = json.loads(time_program(command).output)
         if loaded != expected:
             raise SystemExit(f"expected {expected}, got {loaded}")
         seconds.append(took)
@@ -108,7 +107,7 @@ def figure(what: str, values: Sequence[float], unit: str, budget: Budget | None 
 
 def measure_all(count: int, rounds: int) -> list[Figure]:
     figures: list[Figure] = []
-    with tempfile.TemporaryDirectory() as temporary:
+    with workplace() as temporary:
         for suffix in ("json", "yaml"):
             folder = Path(temporary, suffix)
             write(folder, count, suffix)

@@ -2,26 +2,32 @@
 
 Writing the rows is not measured. Every report is made in a process of its own, from a file of rows alone, with all that
 `ghx-bench report` writes by default. Linear means: ten times the rows take at most about ten times the time.
+
+What a report of one row takes is start, imports and what every report has: measured as the whole command, in processor
+time, and beside it that of two rows of different modes, which has charts.
 """
 
 import argparse
 import json
 import random
 import resource
-import subprocess
+import statistics
 import sys
-import tempfile
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from _figures import Budget, Figure, show
+from _processes import time_program, workplace
 
 ROWS = 100_000
 MODES = ("baseline", "ghx", "mcp")
 SECONDS = Budget(value=60, words="under 60 s")
 MEGABYTES = Budget(value=1024, words="under 1 GiB")
 LINEAR = Budget(value=12, words="about 10 (at most 12)")
+ONE_ROW = Budget(value=1.5, words="under 1.5 s")
+ONE_PAGE = Budget(value=0.8, words="under 0.8 s")
 
 
 def rows(count: int) -> Iterator[dict[str, object]]:
@@ -80,24 +86,56 @@ def report(path: Path, folder: Path) -> None:
     print(json.dumps([made.rows, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
 
 
-def measure(count: int) -> tuple[float, float]:
+def write_rows(folder: Path, count: int) -> Path:
+    """Write a file of rows and return its path."""
+    path = folder / f"{count}.jsonl"
+    with path.open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows(count))
+    return path
+
+
+def measure(count: int, folder: Path) -> tuple[float, float]:
     """Return seconds and megabytes of one report."""
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary, "rows.jsonl")
-        with path.open("w") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows(count))
-        command = [sys.executable, __file__, "--report", str(path), temporary + "/report"]
-        reported, seconds, peak = json.loads(subprocess.check_output(command, text=True))
-        if reported != count:
-            raise SystemExit(f"expected {count} rows, got {reported}")
+    path = write_rows(folder, count)
+    output = time_program([sys.executable, __file__, "--report", path, folder / f"report-{count}"]).output
+    reported, seconds, peak = json.loads(output)
+    if reported != count:
+        raise SystemExit(f"expected {count} rows, got {reported}")
     return seconds, peak / (1024 if sys.platform == "linux" else 1024**2)
 
 
-def measure_all(count: int) -> list[Figure]:
-    few_seconds, _ = measure(count // 10)
-    seconds, megabytes = measure(count)
+def measure_small(folder: Path, rounds: int) -> list[Figure]:
+    """Time the command with next to no rows; the first round, which may make what is kept, does not count."""
+    command = [Path(sysconfig.get_path("scripts"), "ghx-bench"), "report", "--results"]
+    kinds = {
+        "report of one row": ([write_rows(folder, 1)], ONE_ROW),
+        "report of one row, HTML alone": ([write_rows(folder, 1), "--format", "html"], ONE_PAGE),
+        "report of two rows, with charts": ([write_rows(folder, 2)], None),
+    }
+    spent: dict[str, list[float]] = {what: [] for what in kinds}
+    for number in range(rounds + 1):
+        for what, (flags, _) in kinds.items():
+            taken = time_program([*command, *flags, "--output-dir", folder / f"{what}-{number}"])
+            spent[what].append(taken.cpu_s)
+    return [
+        Figure(
+            what=f"{what}, processor time",
+            value=statistics.median(spent[what][1:]),
+            unit="s",
+            spread=(min(spent[what][1:]), max(spent[what][1:])),
+            budget=budget,
+        )
+        for what, (_, budget) in kinds.items()
+    ]
+
+
+def measure_all(count: int, rounds: int, folder: Path) -> list[Figure]:
+    small = measure_small(folder, rounds)
+    few_seconds, _ = measure(count // 10, folder)
+    seconds, megabytes = measure(count, folder)
     is_whole = count == ROWS
     return [
+        *small,
         Figure(what=f"report over {count // 10:,} rows", value=few_seconds, unit="s"),
         Figure(what=f"report over {count:,} rows", value=seconds, unit="s", budget=SECONDS if is_whole else None),
         Figure(what="  most memory held", value=megabytes, unit="MB", budget=MEGABYTES),
@@ -108,6 +146,7 @@ def measure_all(count: int) -> list[Figure]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each small report")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the rows; to see that it runs")
     parser.add_argument("--report", nargs=2, type=Path, help=argparse.SUPPRESS)
@@ -116,7 +155,9 @@ def main() -> None:
         report(*given.report)
         return
     packages = ["ghx-bench", "numpy", "scipy", "altair", "vl-convert-python"]
-    show(measure_all(given.rows // 100 if given.quick else given.rows), packages=packages, as_json=given.json)
+    count, rounds = (given.rows // 100, 1) if given.quick else (given.rows, given.rounds)
+    with workplace() as folder:
+        show(measure_all(count, rounds, folder), packages=packages, as_json=given.json)
 
 
 if __name__ == "__main__":

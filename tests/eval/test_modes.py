@@ -101,6 +101,22 @@ async def test_the_name_and_version_of_its_servers_are_written_about_a_mode() ->
 
 
 @pytest.mark.anyio
+async def test_a_server_that_two_modes_start_alike_is_asked_once(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    script = f"open({str(starts)!r}, 'a').write('.'); import runpy; runpy.run_path({CALCULATOR!r}, run_name='__main__')"
+    server = {"command": sys.executable, "args": ["-c", script]}
+    one, two, other = (
+        defined(name=name, mcp_servers={"calc": {**server, "environment": environment}})
+        for name, environment in (("one", {}), ("two", {}), ("other", {"PLACE": "elsewhere"}))
+    )
+    async with modes_of(one, two, other) as modes:
+        facts = [(await modes.resolve(name)).facts["mcp_servers"] for name in ("one", "two", "other")]
+
+    assert facts == [{"calc": {"name": "calculator", "version": "1.2.3"}}] * 3
+    assert starts.read_text() == ".."
+
+
+@pytest.mark.anyio
 async def test_the_folders_of_a_run_are_private_and_gone_with_it() -> None:
     async with modes_of() as modes:
         folder = Path((await modes.resolve("baseline")).environment["PATH"]).parent

@@ -53,3 +53,12 @@ def test_an_unknown_command_is_bad_usage_told_without_a_traceback(command: str) 
     assert result.returncode == 2
     assert "no-such-command" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_run_is_ready_without_what_only_a_report_needs() -> None:
+    script = "import sys, ghx_bench.eval.cli.run, ghx_bench.eval.cli.measuring; print(*sys.modules)"
+    result = run(sys.executable, "-c", script)
+
+    loaded = set(result.stdout.split())
+    assert "ghx_bench.eval.cli.measuring" in loaded, result.stderr
+    assert loaded & {"scipy", "altair", "vl_convert", "mcp"} == set()

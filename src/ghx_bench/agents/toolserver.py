@@ -4,10 +4,8 @@ The SDK takes a second to load: import this module where a server is really need
 """
 
 import json
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 from typing import cast
@@ -16,7 +14,6 @@ import anyio
 import httpx2
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from anyio.streams.text import TextReceiveStream
 from mcp import Client, MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
@@ -26,47 +23,12 @@ from pydantic import JsonValue
 
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.agents.process import program
+from ghx_bench.agents.server_identity import LastWords, ServerIdentity, lines_of
 from ghx_bench.agents.toolset import McpServer, ToolAnswer, value_of
-from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
-
-_LAST_LINES = 5
-_PATIENCE_S = 0.5
+from ghx_bench.profiler.causes import describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 """What the SDK calls a transport: what comes in, and what goes out."""
-
-
-class LastWords:
-    """The last lines of a server's standard error, which usually tell why it did not come up."""
-
-    def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=_LAST_LINES)
-        self._has_ended = anyio.Event()
-
-    async def read(self, stream: ByteReceiveStream) -> None:
-        """Read until the server ends."""
-        async for line in _lines_of(stream):
-            if line.strip():
-                self._lines.append(line.strip())
-        self._has_ended.set()
-
-    async def wait(self) -> None:
-        """Wait until the server has written everything, but not for a child of it that keeps the pipe open."""
-        with anyio.move_on_after(_PATIENCE_S):
-            await self._has_ended.wait()
-
-    def failure(self, what: str, error: BaseException | None = None) -> EnvironmentFailure:
-        """Return an error that says what happened and why: in the server's own words, if it said anything."""
-        reason = " | ".join(self._lines) or ("" if error is None else describe_error(error))
-        return EnvironmentFailure(f"{what}: {reason}" if reason else what)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerIdentity:
-    """What a server calls itself; `None` where it does not say."""
-
-    name: str | None
-    version: str | None
 
 
 class ToolServer:
@@ -125,9 +87,7 @@ async def connect(
         except Exception as error:
             if is_open:
                 raise
-            # As the mode has it, since what `${NAME}` stands for may be a secret.
-            address = " ".join(server.words) if server.url is None else server.url
-            raise last_words.failure(f"the MCP server {name!r} ({address}) does not come up", error) from error
+            raise last_words.start_failure(name, server, error) from error
 
 
 def _transport(server: McpServer, directory: Path | None, last_words: LastWords) -> Transport:
@@ -169,22 +129,12 @@ async def _over_pipes(
                 pipes.cancel_scope.cancel()
 
 
-async def _lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:
-    rest = ""
-    async for text in TextReceiveStream(stream, errors="replace"):
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            yield line
-    if rest:
-        yield rest
-
-
 async def _receive(
     stream: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception], last_words: LastWords
 ) -> None:
     """Pass on what the server writes, one message a line; a line that is none is passed on as the error it is."""
     async with incoming:
-        async for line in _lines_of(stream):
+        async for line in lines_of(stream):
             try:
                 message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
             except ValueError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from ghx_bench._base.commandline import BAD_USAGE, FAILED, complain, run_to_exit_code
+from ghx_bench._base.commandline import BAD_USAGE, complain, exit_at_once, run_to_exit_code
 from ghx_bench._base.problems import did_you_mean, shortened
 
 PURPOSE = "Typed GitHub operations for AI agents: one call in, one JSON envelope out."
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         gc.disable()
     # Pydantic looks through every installed package for plugins unless told not to; none is of use here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    leave(run(words))
+    exit_at_once(run(words))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -60,19 +60,6 @@ def _run_command(arguments: Sequence[str]) -> int:
             return complain(f"no command {shortened(name)}; {hint}", BAD_USAGE)
         case _:
             raise AssertionError(arguments)
-
-
-def leave(code: int) -> NoReturn:
-    """Flush the standard streams and end the process at once."""
-    # Not by `sys.exit`: taking apart what was loaded takes another tenth of the run, and nothing depends on it.
-    try:
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed from the start is not there
-            stream.flush()
-    except BrokenPipeError:
-        code = code or FAILED  # the reader of our output is gone, and no message would reach it
-    except OSError as error:
-        code = complain(f"cannot write what came of it: {error.strerror}", FAILED)
-    os._exit(code)
 
 
 def _help() -> str:

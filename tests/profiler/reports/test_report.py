@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from importlib import import_module
 from importlib.util import find_spec
@@ -258,6 +259,21 @@ def test_a_report_is_made_of_whatever_there_is(rows: list[Any], expected: str, t
     Draft202012Validator(SUMMARY_SCHEMA).validate(json.loads((made.directory / "data" / "summary.json").read_text()))
     assert "NaN" not in (made.directory / "data" / "summary.json").read_text()
     assert not re.search(r"\bnan\b|\bNone\b", (made.directory / "report.md").read_text())
+
+
+@pytest.mark.parametrize("success", [True, False])
+def test_one_row_is_told_in_words_and_starts_no_engine_for_charts(
+    success: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    folder = generate_report([write_run(tmp_path, [a_row(success=success)])], generated_at=NOW).directory
+
+    told = (folder / "report.md").read_text("utf-8")
+    assert "Mean " in told
+    assert "There are no repetitions" in told
+    assert "](charts/" not in told
+    assert "<script" not in (folder / "index.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("provider", ["reference", "nop", "replay"])

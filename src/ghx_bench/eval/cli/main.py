@@ -1,94 +1,107 @@
 """The `ghx-bench` command: its list of commands."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
-from cyclopts import App
+from ghx_bench._base.commandline import command_line, run_and_exit, run_command_line, run_to_exit_code
 
-from ghx_bench._base.commandline import command_line, run_command_line
-from ghx_bench.eval.cli.listing import list_scenarios
+if TYPE_CHECKING:  # loaded with the first command: the list of commands is printed in half the time it takes
+    from cyclopts import App
 
-app = command_line(
-    "ghx-bench", "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
-)
-# Commands are named as text, with their help: `ghx-bench --help` imports none of them.
-app.command(
-    "ghx_bench.eval.cli.run:run",
-    name="run",
-    help="Run scenarios with an agent in every mode, and report what came of it.",
-)
-app.command(
-    "ghx_bench.eval.cli.resume:resume",
-    name="resume",
-    help="Run the cells that an interrupted run has left.",
-)
-app.command("ghx_bench.eval.cli.show:show", name="show", help="Show a run, or one of its cells.")
-app.command(
-    "ghx_bench.eval.cli.doctor:doctor",
-    name="doctor",
-    help="Say what is missing on this machine, and how to get it.",
-)
-app.command("ghx_bench.eval.cli.init:init", name="init", help="Write a project that runs at once.")
-app.command(
-    "ghx_bench.eval.cli.profile:profile",
-    name="profile",
-    help="Measure an agent of your own, described in a Python file.",
-)
-app.command(
-    "ghx_bench.eval.cli.check:check",
-    name="check",
-    help="Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.",
-)
-app.command(
-    "ghx_bench.eval.cli.schema:schema",
-    name="schema",
-    help="Print the JSON Schema of a kind of file, for editors.",
-)
-app.command(
-    "ghx_bench.eval.cli.report:report",
-    name="report",
-    help="Write what runs have shown, as pages for people and files for programs.",
-)
-app.command(
-    "ghx_bench.eval.cli.analyze:analyze",
-    name="analyze",
-    help="Say how agents worked in sessions that are over.",
-)
-app.command(
-    "ghx_bench.eval.cli.plan:plan",
-    name="plan",
-    help="Say how many scenarios and repetitions it takes to show an effect.",
-)
-app.command(
-    "ghx_bench.eval.cli.export:export",
-    name="export",
-    help="Write the sessions of a run in the formats of others.",
-)
-app.command(listing := App(name="list", help="List what there is to run, and to run it with."))
-listing.default(list_scenarios)
-listing.command("ghx_bench.eval.cli.listing:list_scenarios", name="scenarios", help="List scenarios (the default).")
-listing.command("ghx_bench.eval.cli.listing:list_sets", name="sets", help="List the named sets of scenarios.")
-listing.command("ghx_bench.eval.cli.listing:list_modes", name="modes", help="List the modes.")
-listing.command("ghx_bench.eval.cli.listing:list_agents", name="agents", help="List the agents.")
-listing.command("ghx_bench.eval.cli.listing:list_fixtures", name="fixtures", help="List the fixtures.")
-app.command(fixture := App(name="fixture", help="Make, look at, put back and take away what scenarios need on GitHub."))
-fixture.command("ghx_bench.eval.cli.listing:list_fixtures", name="list", help="List the fixtures there are.")
-fixture.command("ghx_bench.eval.cli.fixture:seed", name="seed", help="Let fixtures be there, and write down where.")
-fixture.command("ghx_bench.eval.cli.fixture:status", name="status", help="Say what has become of fixtures.")
-fixture.command("ghx_bench.eval.cli.fixture:reset", name="reset", help="Put fixtures back to what they were.")
-fixture.command("ghx_bench.eval.cli.fixture:cleanup", name="cleanup", help="Close and remove all that is a fixture's.")
-app.command(new := App(name="new", help="Write first drafts of files."))
-new.command("ghx_bench.eval.cli.new:new_scenario", name="scenario", help="Write the first draft of a scenario.")
+PURPOSE = "Measure AI agents that work on GitHub: scenarios, modes, repetitions, honest statistics."
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "run": ("run:run", "Run scenarios with an agent in every mode, and report what came of it."),
+    "resume": ("resume:resume", "Run the cells that an interrupted run has left."),
+    "show": ("show:show", "Show a run, or one of its cells."),
+    "doctor": ("doctor:doctor", "Say what is missing on this machine, and how to get it."),
+    "init": ("init:init", "Write a project that runs at once."),
+    "profile": ("profile:profile", "Measure an agent of your own, described in a Python file."),
+    "check": (
+        "check:check",
+        "Say everything that is wrong with scenarios, sets, fixtures, manifests and configurations.",
+    ),
+    "schema": ("schema:schema", "Print the JSON Schema of a kind of file, for editors."),
+    "report": ("report:report", "Write what runs have shown, as pages for people and files for programs."),
+    "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
+    "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
+    "export": ("export:export", "Write the sessions of a run in the formats of others."),
+}
+"""Commands by name: module and function in this package, and what it is for."""
+
+GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
+    "list": (
+        "List what there is to run, and to run it with.",
+        {
+            "scenarios": ("listing:list_scenarios", "List scenarios (the default)."),
+            "sets": ("listing:list_sets", "List the named sets of scenarios."),
+            "modes": ("listing:list_modes", "List the modes."),
+            "agents": ("listing:list_agents", "List the agents."),
+            "fixtures": ("listing:list_fixtures", "List the fixtures."),
+        },
+    ),
+    "fixture": (
+        "Make, look at, put back and take away what scenarios need on GitHub.",
+        {
+            "list": ("listing:list_fixtures", "List the fixtures there are."),
+            "seed": ("fixture:seed", "Let fixtures be there, and write down where."),
+            "status": ("fixture:status", "Say what has become of fixtures."),
+            "reset": ("fixture:reset", "Put fixtures back to what they were."),
+            "cleanup": ("fixture:cleanup", "Close and remove all that is a fixture's."),
+        },
+    ),
+    "new": ("Write first drafts of files.", {"scenario": ("new:new_scenario", "Write the first draft of a scenario.")}),
+}
+"""Commands that have commands: what they are for, and those by name."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    run_and_exit(lambda: run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; whatever a user can cause is one line on standard error."""
-    return run_command_line(app, arguments)
+    if list(arguments) in ([], ["--help"], ["-h"]):
+        return run_to_exit_code(lambda: print(_help()))
+    return run_command_line(_build_app(), arguments)
+
+
+def _build_app() -> "App":
+    from cyclopts import App
+
+    from ghx_bench.eval.cli.listing import list_scenarios
+
+    app = command_line("ghx-bench", PURPOSE)
+    _add_commands(app, COMMANDS)
+    for name, (purpose, commands) in GROUPS.items():
+        app.command(group := App(name=name, help=purpose))
+        if name == "list":
+            group.default(list_scenarios)
+        _add_commands(group, commands)
+    return app
+
+
+def _add_commands(app: "App", commands: Mapping[str, tuple[str, str]]) -> None:
+    for name, (place, purpose) in commands.items():
+        # Named as text, with their help: a list of commands imports none of them.
+        app.command(f"ghx_bench.eval.cli.{place}", name=name, help=purpose)
+
+
+def _help() -> str:
+    purposes = {name: purpose for name, (_, purpose) in COMMANDS.items()}
+    purposes |= {name: purpose for name, (purpose, _) in GROUPS.items()}
+    width = max(map(len, purposes))
+    listed = "\n".join(f"  {name.ljust(width)}  {purpose}" for name, purpose in sorted(purposes.items()))
+    return f"""Usage: ghx-bench COMMAND ...
+
+{PURPOSE}
+
+Commands:
+{listed}
+
+`ghx-bench COMMAND --help` tells more, `ghx-bench --version` the version."""
 
 
 if __name__ == "__main__":

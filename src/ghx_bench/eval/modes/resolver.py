@@ -11,9 +11,10 @@ import anyio
 import anyio.to_thread
 from pydantic import JsonValue
 
-from ghx_bench._base.errors import DocumentError, InputError, OperationError
+from ghx_bench._base.errors import DocumentError, InputError, OperationError, ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder, sweep
+from ghx_bench.agents.server_identity import ServerIdentity, ask_identity
 from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import (
@@ -67,6 +68,7 @@ class Modes:
         self._definitions, self._new_folder, self._environ = definitions, new_folder, environ
         self._resolved: dict[str, Mode] = {}
         self._versions: dict[Path, str | None] = {}
+        self._identities: dict[tuple[str, frozenset[tuple[str, str]]], ServerIdentity] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,20 +102,31 @@ class Modes:
         )
         environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
-        facts: dict[str, JsonValue] = {"tools": await self._describe_tools(tools, programs)}
-        if tools.mcp_servers:
-            facts["mcp_servers"] = {
-                name: await self._identity(whole.name, name, server, environment, Redaction.of(secrets))
-                for name, server in tools.mcp_servers.items()
-            }
         return Mode(
             name=whole.name,
             environment=environment,
             instructions=whole.instructions,
             settings=tools.settings(),
-            facts=facts,
+            facts=await self._facts(whole.name, tools, environment, Redaction.of(secrets)),
             secrets=secrets,
         )
+
+    async def _facts(
+        self, mode: str, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
+    ) -> dict[str, JsonValue]:
+        """Ask programs for their versions and servers who they are, all at once, since all are processes that start."""
+        facts: dict[str, JsonValue] = {}
+        identities: dict[str, JsonValue] = dict.fromkeys(tools.mcp_servers)
+
+        async def ask(name: str, server: McpServer) -> None:
+            identities[name] = await self._identity(mode, name, server, environment, redaction)
+
+        with ungrouped():
+            async with anyio.create_task_group() as asking:
+                for name, server in tools.mcp_servers.items():
+                    asking.start_soon(ask, name, server)
+                facts = {"tools": await self._describe_tools(tools, Path(environment["PATH"]))}
+        return {**facts, "mcp_servers": identities} if identities else facts
 
     def _fill_environment(self, whole: ModeDefinition) -> dict[str, str]:
         try:
@@ -172,20 +185,33 @@ class Modes:
     async def _identity(
         self, mode: str, name: str, server: McpServer, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
-        """Ask a server for its name and version, without a token or a GitHub of anybody's."""
-        from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
+        """Return the name and version of a server, which is asked once for all modes that start it alike."""
+        # Without PATH, which leads to the mode's own folder: a server that is started has a PATH of its own.
+        alike = {**environment, "PATH": ""}
+        key = (server.model_dump_json(), frozenset(alike.items()))
+        if key not in self._identities:
+            try:
+                with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
+                    nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
+                    self._identities[key] = await _ask(name, server, nowhere, home)
+            except EnvironmentFailure as error:
+                raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
+            except TimeoutError:
+                seconds = f"{_LONGEST_START_S:g} s"
+                reason = f"the MCP server {name!r} did not answer within {seconds}"
+                raise ToolServerError(f"mode {mode!r}: {reason}") from None
+        identity = self._identities[key]
+        return {"name": redaction.value(identity.name), "version": redaction.value(identity.version)}
 
-        try:
-            with anyio.fail_after(_LONGEST_START_S), ScratchFolder() as home:
-                nowhere = {**_PLACEHOLDERS, "HOME": str(home), **environment}
-                async with connect(name, server, environment=nowhere, directory=home) as opened:
-                    identity: dict[str, JsonValue] = {"name": opened.identity.name, "version": opened.identity.version}
-                    return {key: redaction.value(value) for key, value in identity.items()}
-        except EnvironmentFailure as error:
-            raise ToolServerError(one_line(redaction.text(f"mode {mode!r}: {error}"))) from error
-        except TimeoutError:
-            seconds = f"{_LONGEST_START_S:g} s"
-            raise ToolServerError(f"mode {mode!r}: the MCP server {name!r} did not answer within {seconds}") from None
+
+async def _ask(name: str, server: McpServer, environment: Mapping[str, str], home: Path) -> ServerIdentity:
+    """Ask a server for its name and version, without a token or a GitHub of anybody's."""
+    if server.url is None:
+        return await ask_identity(name, server, environment=environment, directory=home)
+    from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
+
+    async with connect(name, server, environment=environment, directory=home) as opened:
+        return opened.identity
 
 
 @asynccontextmanager

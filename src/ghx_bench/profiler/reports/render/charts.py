@@ -1,11 +1,18 @@
 """What all charts share, and charts made into pictures and scripts inside this process: no browser, no network."""
 
+import hashlib
+import os
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 import altair as alt
 
+from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench.profiler.reports.render.escaping import visible
 from ghx_bench.profiler.reports.report_document import Chart
 
@@ -77,10 +84,48 @@ def chart_svg(chart: Chart) -> str:
     return vl_convert.vegalite_to_svg(spec)
 
 
+_BUNDLE_EXPORT = "window.vegaEmbed = vegaEmbed;"
+
+
 @cache
 def chart_bundle() -> str:
-    """Return the JavaScript that draws charts in a page; making it takes longer than the rest of a small report."""
+    """Return the JavaScript that draws charts in a page.
+
+    Making it takes longer than the rest of a small report, and it is the same for a version of vl-convert: it is kept
+    in the user's cache folder, where that can be written.
+    """
+    folder = _cache_folder(os.environ)
+    kept = None if folder is None else folder / f"charts-{version('vl-convert-python')}.js"
+    if kept is not None and (bundle := _read_kept(kept)) is not None:
+        return bundle
     import vl_convert  # noqa: PLC0415 - the same
 
     # The bundle must not end its own script element.
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    bundle = vl_convert.javascript_bundle(_BUNDLE_EXPORT).replace("</script", "<\\/script")
+    if kept is not None:
+        with suppress(OSError):
+            write_atomically(kept, f"{_digest(bundle)}\n{bundle}".encode(), durable=False)
+    return bundle
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return our folder for what can be made again; `None` where the environment names neither cache nor home."""
+    # A relative path is to be ignored, says the XDG Base Directory Specification.
+    if (given := Path(environ.get("XDG_CACHE_HOME", ""))).is_absolute():
+        return given / "ghx-bench"
+    if not (home := Path(environ.get("HOME", ""))).is_absolute():
+        return None
+    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ghx-bench"
+
+
+def _read_kept(path: Path) -> str | None:
+    """Return the bundle that an earlier report kept; `None` if there is none, or it is damaged or made otherwise."""
+    try:
+        digest, _, bundle = path.read_bytes().decode().partition("\n")
+    except (OSError, ValueError):
+        return None
+    return bundle if digest == _digest(bundle) else None
+
+
+def _digest(bundle: str) -> str:
+    return hashlib.sha256((_BUNDLE_EXPORT + bundle).encode()).hexdigest()

@@ -21,7 +21,11 @@ def section(material: Material) -> Section:
         metric, why = _TOKENS, f"Cost is {'0' if known else UNKNOWN} in every row; active tokens stand in for it."
     chart = spend_against_success(metric, material)
     elements: list[Element] = [Paragraph(why)] if why else []
-    elements.append(Figure(chart) if chart else Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
+    if chart is None:
+        elements.append(Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
+    else:
+        # The picture of one row is a dot, and starting the engine that draws it takes as long as the rest of a report.
+        elements.append(Paragraph(chart.description) if len(material.observations) == 1 else Figure(chart))
     elements.append(
         Table(
             caption="Cost per success: all spend, retries and failures included, over all successes",

@@ -16,6 +16,9 @@ from ghx_bench.profiler.stats.observations import SUCCESS
 
 def section(material: Material) -> Section:
     """Show how amounts are spread, by mode and scenario."""
+    if len(material.observations) == 1:
+        text = Paragraph("There is one row, so nothing is spread; Results at a glance has its amounts.")
+        return Section(id="distributions", title="Distributions", elements=(text,))
     elements: list[Element] = [
         Paragraph("Bars hold the middle half of the measured rows, lines the middle 90 %, ticks are medians.")
     ]

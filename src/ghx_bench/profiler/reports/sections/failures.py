@@ -26,7 +26,8 @@ def section(material: Material) -> Section:
         ),
         is_text=True,
     )
-    return Section(id="failures", title="Failures", elements=(Figure(chart), table))
+    elements = (table,) if len(material.observations) == 1 else (Figure(chart), table)
+    return Section(id="failures", title="Failures", elements=elements)
 
 
 def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart | None:

@@ -14,7 +14,7 @@ from ghx_bench.profiler.stats.result_records import Estimate, ModeSummary
 
 def section(material: Material) -> Section:
     """Show pass^k and pass@k."""
-    chart = pass_curves(material.summaries)
+    chart = None if len(material.observations) == 1 else pass_curves(material.summaries)
     if chart is None:
         text = Paragraph("There are no repetitions to tell reliability from.")
         return Section(id="reliability", title="Reliability", elements=(text,))

@@ -1,0 +1,115 @@
+"""Servers are asked who they are over their pipes, with nothing but the handshake."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from ghx_bench.agents.server_identity import ServerIdentity, ask_identity
+from ghx_bench.agents.toolset import McpServer
+from ghx_bench.profiler.causes import EnvironmentFailure
+
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
+
+CALCULATOR = str(Path(__file__).parents[1] / "support" / "calculator_mcp.py")
+PATH = {"PATH": os.environ["PATH"]}
+TALK = """
+import json, os, sys
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def hear(): return json.loads(sys.stdin.readline())
+asked = hear()
+def answer(**result): say(id=asked["id"], result={"protocolVersion": "2024-11-05", "capabilities": {}, **result})
+"""
+
+
+def talking(script: str) -> McpServer:
+    return McpServer(command=sys.executable, args=("-c", TALK + script))
+
+
+async def ask(server: McpServer) -> ServerIdentity:
+    return await ask_identity("calc", server, environment=PATH, directory=Path.cwd())
+
+
+async def test_a_server_made_with_the_sdk_says_who_it_is() -> None:
+    identity = await ask(McpServer(command=sys.executable, args=(CALCULATOR,)))
+
+    assert identity == ServerIdentity(name="calculator", version="1.2.3")
+
+
+async def test_the_request_is_the_one_that_every_session_begins_with() -> None:
+    identity = await ask(
+        talking("answer(serverInfo={'name': asked['method'], 'version': ' '.join(sorted(asked['params']))})")
+    )
+
+    assert identity == ServerIdentity(name="initialize", version="capabilities clientInfo protocolVersion")
+
+
+async def test_what_a_server_says_before_its_answer_does_not_matter_and_its_requests_are_replied_to() -> None:
+    identity = await ask(
+        talking("""
+print("Starting...")
+print("[1]")
+say(method="notifications/message", params={"level": "info", "data": "x"})
+say(id=0, method="ping")
+pong = hear()
+say(id="r", method="roots/list")
+roots = hear()
+answer(serverInfo={"name": f"{pong['id']} {pong['result']}", "version": f"{roots['id']} {roots['error']['code']}"})
+""")
+    )
+
+    assert identity == ServerIdentity(name="0 {}", version="r -32601")
+
+
+async def test_a_server_that_does_not_say_who_it_is_has_no_name() -> None:
+    assert await ask(talking("answer()")) == ServerIdentity(name=None, version=None)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("sys.exit('cannot find my abacus')", "does not come up: cannot find my abacus"),
+        ("sys.exit(3)", "does not come up: it ended without an answer"),
+        ("say(id=asked['id'], error={'code': -1, 'message': 'too old'})", "it refuses to start a session: too old"),
+        ("say(id=asked['id'], result=[])", "is not one of the protocol"),
+    ],
+)
+async def test_a_server_that_does_not_come_up_is_an_error_with_the_reason(script: str, reason: str) -> None:
+    with pytest.raises(EnvironmentFailure, match=reason):
+        await ask(talking(script))
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (McpServer(command="/nowhere/server"), r"'calc' \(/nowhere/server\) does not come up: .*No such file"),
+        (McpServer(command="false"), r"'calc' \(false\) does not come up: it ended without an answer"),
+        (McpServer(command="true", environment={"KEY": "${NOT_THERE}"}), r"needs \$\{NOT_THERE\}"),
+    ],
+)
+async def test_a_program_that_is_no_server_is_an_error_with_the_reason(server: McpServer, reason: str) -> None:
+    with pytest.raises(EnvironmentFailure, match=reason):
+        await ask(server)
+
+
+async def test_no_process_is_left_whether_it_answered_or_not() -> None:
+    before = set(psutil.Process().children(recursive=True))
+    await ask(talking("answer()\nos.system('sleep 1000')"))
+    with anyio.move_on_after(1) as patience:
+        await ask(talking("os.system('sleep 1000')"))
+
+    assert patience.cancelled_caught
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert [child for child in left if child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_asking_does_not_load_the_sdk() -> None:
+    script = "import sys, ghx_bench.eval.modes.resolver; print('mcp' in sys.modules)"
+
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"
+    )
