@@ -4,7 +4,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from ghx_bench.twin.state.columns import (
 )
 from ghx_bench.twin.state.records import Record
 
+MOST_CACHED_RECORDS = 20_000  # of one world; about 1 KB each
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
 
 
@@ -49,22 +50,65 @@ class _Writing:
     noted: bool = False
 
 
+class _Cache:
+    """What was read from each table since it was last written, as far as it is not more than `most_records`."""
+
+    def __init__(self, most_records: int) -> None:
+        self.most_records = most_records
+        self._answers: dict[str, dict[Hashable, Any]] = {}
+        self._size = 0
+
+    def get(self, table: str, key: Hashable) -> Any:
+        """Return what was kept under a key; None if nothing was."""
+        answers = self._answers.get(table)
+        return None if answers is None else answers.get(key)
+
+    def keep(self, table: str, key: Hashable, answer: Any, records: int) -> None:
+        """Keep an answer that holds so many records, and drop all others where that makes too many."""
+        cost = 1 + records  # an answer without records takes memory as well
+        if self._size + cost > self.most_records:
+            self.clear()
+        if cost <= self.most_records:
+            self._answers.setdefault(table, {})[key] = answer
+            self._size += cost
+
+    def forget(self, table: str) -> None:
+        """Drop what was read from a table."""
+        # Its share of the size stays counted: summing it up would cost more than clearing a little early does.
+        self._answers.pop(table, None)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._answers.clear()
+        self._size = 0
+
+
 class Database:
     """The records of one world, in memory or in a file.
 
     One connection behind one lock: clients send mutations side by side and expect them to be done one after the other.
+    Records that were read are cached until their table is written. Callers share them, so the values of JSON columns
+    must not be changed in place.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, wall: WallClock = time.time) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        wall: WallClock = time.time,
+        most_cached_records: int = MOST_CACHED_RECORDS,
+    ) -> None:
         self._connection = connection
         self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
+        self._cache = _Cache(most_cached_records)
+        self._image: bytes | None = None  # what `to_bytes` returned, until the next write
 
     @classmethod
-    def in_memory(cls, *, wall: WallClock = time.time) -> Self:
-        """Create an empty database that lives as long as this object."""
-        return cls(connections.empty_in_memory(), wall=wall)
+    def in_memory(cls, *, wall: WallClock = time.time, most_cached_records: int = MOST_CACHED_RECORDS) -> Self:
+        """Create an empty database that lives as long as this object; it caches nothing with a limit of 0."""
+        return cls(connections.empty_in_memory(), wall=wall, most_cached_records=most_cached_records)
 
     @classmethod
     def in_file(cls, path: Path, *, wall: WallClock = time.time) -> Self:
@@ -78,13 +122,17 @@ class Database:
 
     def copy(self) -> Self:
         """Return an independent database in memory that holds the same, with the same clock."""
-        return self.from_bytes(self.to_bytes(), wall=self._clock.wall)
+        connection = connections.from_image(self.to_bytes())
+        return type(self)(connection, wall=self._clock.wall, most_cached_records=self._cache.most_records)
 
     def to_bytes(self) -> bytes:
         """Return the whole database between two transactions, the same bytes for the same history."""
         with self._lock:
             self._refuse_while_writing("copied")
-            return connections.image(self._connection)
+            # Kept, because fresh pages for 10 MB of records cost ten times what copying them into a fork does.
+            if self._image is None:
+                self._image = connections.image(self._connection)
+            return self._image
 
     def replace_with(self, content: bytes) -> None:
         """Go back to what `to_bytes` returned."""
@@ -92,12 +140,14 @@ class Database:
             self._refuse_while_writing("replaced")
             # Not by deserialization, which would turn a connection to a file into one in memory.
             source = connections.from_image(content)
+            self._forget_everything()
             source.backup(self._connection)
             source.close()
 
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
+            self._forget_everything()  # a closed database answers nothing
             self._connection.close()
 
     @contextmanager
@@ -120,6 +170,7 @@ class Database:
     def set_clock(self, policy: ClockPolicy) -> None:
         """Set what moves the clock: each transaction (`ticking`) or the real time (`wall`); copies inherit it."""
         with self._lock:
+            self._image = None
             self._clock.set_policy(policy)
 
     @property
@@ -142,6 +193,7 @@ class Database:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
                     yield self._writing.at
                 return
+            self._image = None  # here already: the clock is written even where no record is
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                 moment = self._clock.next() if moment is None else moment
                 self._writing = _Writing(actor_id, format_time(moment))
@@ -157,16 +209,14 @@ class Database:
 
     def one(self, model: type[RecordT], **equals: Any) -> RecordT | None:
         """Return the record whose columns have these values, the first by id where there are several."""
-        found = self.all(model, limit=1, **equals)
+        found = self._find(model, "id", 1, equals)
         return found[0] if found else None
 
     def all(
         self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
     ) -> list[RecordT]:
         """Return the records whose columns have these values (None means null, a tuple any of its values)."""
-        where, values = where_clause(model, equals)
-        bound = "" if limit is None else f" LIMIT {limit}"
-        return self.select(model, f"{where} ORDER BY {order}{bound}", values)
+        return self._find(model, order, limit, equals).copy()
 
     def select(self, model: type[RecordT], rest: str = "", values: Sequence[object] = ()) -> list[RecordT]:
         """Return records by SQL after the table's name: `rest` is written by us, `values` may come from anyone."""
@@ -182,11 +232,15 @@ class Database:
 
     def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
         """Return how many records have these column values, or fit this SQL after the table's name."""
-        if equals:
-            rest, values = where_clause(model, equals)
+        if not equals:  # `rest` may name other tables, so the answer belongs to none
+            return self._count(model, rest, values)
+        key = ("count", *equals.items())
         with self._lock:
-            row = self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()  # noqa: S608 - the same
-        return row[0]
+            found = self._cache.get(model.table, key)
+            if found is None:
+                found = self._count(model, *where_clause(model, equals))
+                self._cache.keep(model.table, key, found, 0)
+            return found
 
     def insert(self, model: type[RecordT], **values: Any) -> RecordT:
         """Add a record under the next free id (or the given one) and return it."""
@@ -194,10 +248,8 @@ class Database:
         complete = {**defaults(model), **values}
         stored = {c.name: c.write(complete[c.name]) for c in columns(model) if c.name != "id" or "id" in complete}
         names, marks = ", ".join(f'"{name}"' for name in stored), ", ".join("?" * len(stored))
-        cursor = self._connection.execute(
-            f'INSERT INTO "{model.table}" ({names}) VALUES ({marks})',  # noqa: S608 - the same
-            tuple(stored.values()),
-        )
+        statement = f'INSERT INTO "{model.table}" ({names}) VALUES ({marks})'  # noqa: S608 - the same
+        cursor = self._write(model.table, statement, tuple(stored.values()))
         identity = cursor.lastrowid
         assert identity is not None  # noqa: S101 - an INSERT always has one
         self._remember(model.table, identity, None, (None, canonical_json(stored)))
@@ -215,10 +267,8 @@ class Database:
         format_time = {c.name: c for c in columns(type(record))}
         after = {name: format_time[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
-        self._connection.execute(
-            f'UPDATE "{record.table}" SET {fields} WHERE id = ?',  # noqa: S608 - the same
-            (*after.values(), record.id),
-        )
+        statement = f'UPDATE "{record.table}" SET {fields} WHERE id = ?'  # noqa: S608 - the same
+        self._write(record.table, statement, (*after.values(), record.id))
         for name, value in after.items():
             self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
         return replace(current, **changed)
@@ -226,7 +276,7 @@ class Database:
     def delete(self, record: Record) -> None:
         """Remove a record; its id is not given out again."""
         current = self._current(record)
-        self._connection.execute(f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
+        self._write(record.table, f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
         stored = {c.name: c.write(getattr(current, c.name)) for c in columns(type(record))}
         self._remember(record.table, record.id, None, (canonical_json(stored), None))
 
@@ -273,7 +323,11 @@ class Database:
     def last_change(self) -> int:
         """Return the sequence number of the newest change, 0 in a world without any."""
         with self._lock:
-            return self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+            found = self._cache.get("changes", "last")
+            if found is None:
+                found = self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+                self._cache.keep("changes", "last", found, 0)
+            return found
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
         """Store the refs of git at the end of a transaction: after a crash they are put back."""
@@ -298,6 +352,7 @@ class Database:
             yield
             self._connection.execute(end)
         except BaseException:
+            self._forget_everything()
             if self._connection.in_transaction:  # a full disk has ended it already
                 for statement in undo.split("; "):
                     self._connection.execute(statement)
@@ -320,9 +375,35 @@ class Database:
             raise LookupError(f"{record.table} {record.id} is not there any more")
         return current
 
+    def _find(self, model: type[RecordT], order: str, limit: int | None, equals: dict[str, object]) -> list[RecordT]:
+        """Return records from the cache or the table; the list is the cache's own."""
+        key = (order, limit, *equals.items())
+        with self._lock:
+            found = self._cache.get(model.table, key)
+            if found is None:
+                where, values = where_clause(model, equals)
+                bound = "" if limit is None else f" LIMIT {limit}"
+                found = self.select(model, f"{where} ORDER BY {order}{bound}", values)
+                self._cache.keep(model.table, key, found, len(found))
+            return found
+
+    def _count(self, model: type[Record], rest: str, values: Sequence[object]) -> int:
+        with self._lock:
+            return self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()[0]  # noqa: S608 - the same
+
+    def _write(self, table: str, statement: str, values: tuple[Cell, ...]) -> sqlite3.Cursor:
+        """Execute the statement that writes into a table: every one goes through here, or the cache would be old."""
+        self._cache.forget(table)
+        return self._connection.execute(statement, values)
+
+    def _forget_everything(self) -> None:
+        self._cache.clear()
+        self._image = None
+
     def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
         writing = self._require_transaction()
-        self._connection.execute(
+        self._write(
+            "changes",
             f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
             (writing.at, writing.actor_id, table, identity, field, *values),
         )

@@ -1,5 +1,6 @@
 """Issues, and what they have in common with pull requests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -121,5 +122,5 @@ class Event(Record):
     issue_id: int
     actor_id: int
     event: str  # GitHub's REST names: labeled, closed, head_ref_force_pushed, ...
-    data: dict[str, object]
+    data: Mapping[str, object]
     created_at: str
