@@ -1,7 +1,7 @@
 """One bare repository: objects, refs, histories, differences and merges."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class GitRepository:
         self._diff = lru_cache(maxsize=256)(self._find_diff)
         self._merge = lru_cache(maxsize=1024)(self._find_merge)
         self._text = lru_cache(maxsize=16)(self._print)
+        self._log = lru_cache(maxsize=16)(self._find_log)
 
     def close(self) -> None:
         """Close the files held open; the next use opens them again."""
@@ -235,11 +236,11 @@ class GitRepository:
         since: str | None = None,
         until: str | None = None,
         author: str | Collection[str] | None = None,
-    ) -> Iterator[Commit]:
-        """Yield the history of a commit, newest first; `author` is one name or address, or several."""
+    ) -> history.Log:
+        """Return the history of a commit, newest first; `author` is one name or address, or several."""
         names = None if author is None else frozenset([author] if isinstance(author, str) else author)
         chosen = history.Filter(path=path, since=since, until=until, author=names)
-        return history.list_commits(self._commit(start), chosen)
+        return history.Log(self._log(str(self._commit(start).id), chosen), lambda sha: commit_record(self._commit(sha)))
 
     # Differences
 
@@ -323,6 +324,9 @@ class GitRepository:
 
     def _find_merge(self, ours: str, theirs: str) -> str | None:
         return history.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
+
+    def _find_log(self, start: str, chosen: history.Filter) -> tuple[str, ...]:
+        return tuple(history.list_commits(self._commit(start), chosen))
 
     def _print(self, *arguments: str) -> str:
         return decode_text(program.run(self.path, arguments))

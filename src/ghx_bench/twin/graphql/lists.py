@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Self
 
-from ghx_bench.twin.graphql.connections import Rows
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.state.columns import RecordT
 from ghx_bench.twin.state.records import Collaborator, Issue, Membership, Pull, Repository, User
+from ghx_bench.twin.state.rows import Rows
 
 _LABELLED = (
     "EXISTS (SELECT 1 FROM issue_labels JOIN labels ON labels.id = issue_labels.label_id "

@@ -296,12 +296,14 @@ class Database:
 
     def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
         """Return the sequence numbers of the changes that added these records, by their ids."""
+        marks = ", ".join("?" * len(identities))
         with self._lock:
             rows = self._connection.execute(
-                'SELECT object_id, seq FROM changes WHERE "table" = ? AND field IS NULL AND "before" IS NULL',
-                (model.table,),
+                f'SELECT object_id, seq FROM changes WHERE object_id IN ({marks}) AND "table" = ? '  # noqa: S608 - the same
+                'AND field IS NULL AND "before" IS NULL ORDER BY seq',
+                (*identities, model.table),
             ).fetchall()
-        return {identity: seq for identity, seq in rows if identity in identities}
+        return dict(rows)
 
     def changes_of(self, record: Record, field: str) -> list[Change]:
         """Return the changes of a field of a record, oldest first."""

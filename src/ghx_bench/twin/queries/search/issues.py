@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ghx_bench.twin.queries.search.facts import Facts
+from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import (
     Leaf,
     Qualifier,
@@ -14,7 +14,7 @@ from ghx_bench.twin.queries.search.grammar import (
     required_parts,
     words,
 )
-from ghx_bench.twin.queries.search.matching import contains_words, split_words
+from ghx_bench.twin.queries.search.matching import split_words
 from ghx_bench.twin.queries.search.qualifiers import KNOWN, Predicate, Qualifiers
 from ghx_bench.twin.queries.search.scopes import find_repositories
 from ghx_bench.twin.state.records import Issue
@@ -52,7 +52,7 @@ def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
         case Word(text, within):
             needle = split_words(text)
             fields = (within or _FIELDS) & _FIELDS or _FIELDS
-            return lambda facts: any(contains_words(words, needle) for field in fields for words in facts.words(field))
+            return lambda facts: any(facts.contains(field, needle) for field in fields)
         case Qualifier():
             return qualifiers.compile(leaf)
 
@@ -65,7 +65,8 @@ def _candidates(world: World, viewer: Viewer | None, parsed: Query, kind: Kind |
             equals |= _CHEAP.get((part.name, part.values[0].lower()), {})
     found = [one for one in world.database.all(Issue, **equals) if kind is None or one.is_pull == (kind == "pr")]
     homes = ((issue, repositories[issue.repository_id]) for issue in found)
-    return [Facts(world, issue, home) for issue, home in homes if issue.is_pull or home.has_issues]
+    conversations = Conversations(world, repositories)
+    return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
 
 
 # What the database can leave out by an index or a column; the whole query is then asked of the rest.
@@ -91,7 +92,7 @@ def _sort_hits(hits: list[Facts], parsed: Query, sort: str | None, order: str) -
         return _sort_by(
             hits,
             lambda facts: (
-                sum(contains_words(title, needle) for needle in needles for title in facts.words("title")),
+                sum(facts.contains("title", needle) for needle in needles),
                 facts.issue.created_at,
             ),
             "desc",

@@ -14,6 +14,11 @@ class Issue(Record):
     table: ClassVar[str] = "issues"
     unique: ClassVar = (("repository_id", "number"),)
     indexed: ClassVar = (("parent_id",), ("milestone_id",))
+    # With the columns that lists are filtered by, so that what is left out is not read.
+    listed: ClassVar = (
+        ("repository_id", "created_at", "id", "state", "is_pull"),
+        ("repository_id", "updated_at", "id", "state", "is_pull"),
+    )
 
     repository_id: int
     number: int
