@@ -27,7 +27,8 @@ from ghx_bench.twin.state.connection import from_image
 from ghx_bench.twin.state.database import Database
 from ghx_bench.twin.state.records import Issue, Repository, User
 from ghx_bench.twin.state.records.tables import RECORDS
-from ghx_bench.twin.world import Snapshot, World
+from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.world import Act, Snapshot, World
 
 pytestmark = [pytest.mark.slow, pytest.mark.client]
 
@@ -131,6 +132,7 @@ def undo(wanted: list[Step], *, inside: bool) -> Move:
             with suppress(*([ZeroDivisionError] if inside else [])), side.world.acting(None):
                 perform(side.world, wanted)
                 side.answers()  # so that there is something to forget
+                side.world.storage.refs()
                 raise ZeroDivisionError
 
     return move
@@ -315,6 +317,26 @@ def test_sixty_four_clients_at_once_read_what_they_wrote_and_forks_are_whole(ser
     check_kept(world)
     with two_sides(world) as (cached, plain):
         assert cached.answers() == plain.answers()
+
+
+def test_a_fork_right_after_a_push_has_its_refs_and_its_records(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, forks, acting = served.world, list[World](), served.world.acting
+
+    @contextmanager
+    def act_and_fork(viewer: Viewer | None) -> Generator[Act]:
+        with acting(viewer) as act:
+            yield act
+        forks.append(world.fork())
+
+    monkeypatch.setattr(world, "acting", act_and_fork)
+    home = lookup.repository(world, None, "acme", "widgets")
+    with served.client() as client:
+        push_branch(served, client, "pushed")
+    with forks[0] as after:
+        assert after.git(home).ref("refs/heads/pushed") == after.git(home).ref("refs/heads/main")
+        check_noted_refs(after)
 
 
 def test_a_fork_in_the_middle_of_a_push_has_neither_its_refs_nor_its_records(

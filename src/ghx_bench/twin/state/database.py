@@ -222,6 +222,12 @@ class Database:
         """Return records by SQL after the table's name: `rest` is written by us, `values` may come from anyone."""
         return [row_to_record(model, row) for row in self.rows(model, rest, values)]
 
+    def ids(self, model: type[Record], rest: str, values: Sequence[object] = ()) -> tuple[int, ...]:
+        """Return the ids of what `select` finds."""
+        with self._lock:
+            statement = f'SELECT "{model.table}".id FROM "{model.table}" {rest}'  # noqa: S608 - names are ours
+            return tuple(row[0] for row in self._connection.execute(statement, tuple(values)))
+
     def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what `select` finds as rows, for callers who look at many and need few as records."""
         with self._lock:

@@ -35,4 +35,7 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
         return found[0]
 
     def _fetch(self, start: int, count: int) -> list[RecordT]:
-        return self._database.select(self._model, f"{self._rest} LIMIT {count} OFFSET {start}", self._values)
+        # The ids first: filtering and sorting then happen on an index, and no row is read that is not on the page.
+        ids = self._database.ids(self._model, f"{self._rest} LIMIT {count} OFFSET {start}", self._values)
+        found = {record.id: record for record in self._database.all(self._model, id=ids)}
+        return [found[identity] for identity in ids]

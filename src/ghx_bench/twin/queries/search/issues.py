@@ -22,7 +22,7 @@ from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 Kind = Literal["issue", "pr"]
-_FIELDS = frozenset({"title", "body", "comments"})
+_FIELDS = ("title", "body", "comments")  # what is quickly read comes first
 
 
 def search_issues(
@@ -51,7 +51,7 @@ def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
     match leaf:
         case Word(text, within):
             needle = split_words(text)
-            fields = (within or _FIELDS) & _FIELDS or _FIELDS
+            fields = [field for field in _FIELDS if not within or field in within] or _FIELDS
             return lambda facts: any(facts.contains(field, needle) for field in fields)
         case Qualifier():
             return qualifiers.compile(leaf)

@@ -30,8 +30,8 @@ _NOT_COLLABORATOR = (
 def list_pulls(request: RestRequest) -> Reply:
     """List pull requests."""
     home, query = from_path.repository(request), request.query
-    # Of the issue as well, whose index has the order.
-    conditions, values = ["pulls.repository_id = ? AND issues.repository_id = ?"], list[object]([home.id, home.id])
+    # Asked of the issues, which have an index with the order of the list.
+    conditions, values = ["issues.repository_id = ? AND issues.is_pull = 1"], list[object]([home.id])
     if (state := query.get("state", "open")) != "all":
         conditions.append("issues.state = ?")
         values.append("closed" if state == "closed" else "open")

@@ -16,6 +16,7 @@ class Issue(Record):
     indexed: ClassVar = (("parent_id",), ("milestone_id",))
     # With the columns that lists are filtered by, so that what is left out is not read.
     listed: ClassVar = (
+        ("repository_id", "id", "state", "is_pull"),
         ("repository_id", "created_at", "id", "state", "is_pull"),
         ("repository_id", "updated_at", "id", "state", "is_pull"),
     )
