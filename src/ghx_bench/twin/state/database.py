@@ -24,7 +24,7 @@ from ghx_bench.twin.state.columns import (
 )
 from ghx_bench.twin.state.records import Record
 
-MOST_CACHED_RECORDS = 20_000  # of one world; about 1 KB each
+MOST_CACHED_RECORDS = 10_000  # of one world; about 1 KB each
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
 
 
