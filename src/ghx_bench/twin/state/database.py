@@ -302,12 +302,12 @@ class Database:
 
     def creations(self, model: type[Record], identities: Collection[int]) -> dict[int, int]:
         """Return the sequence numbers of the changes that added these records, by their ids."""
-        marks = ", ".join("?" * len(identities))
         with self._lock:
             rows = self._connection.execute(
-                f'SELECT object_id, seq FROM changes WHERE object_id IN ({marks}) AND "table" = ? '  # noqa: S608 - the same
-                'AND field IS NULL AND "before" IS NULL ORDER BY seq',
-                (*identities, model.table),
+                # As JSON: a statement takes a limited number of values.
+                "SELECT object_id, seq FROM changes WHERE object_id IN (SELECT value FROM json_each(?)) "
+                'AND "table" = ? AND field IS NULL AND "before" IS NULL ORDER BY seq',
+                (json.dumps(list(identities)), model.table),
             ).fetchall()
         return dict(rows)
 

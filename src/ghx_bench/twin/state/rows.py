@@ -1,10 +1,12 @@
 """Records of a query as a sequence, of which only a page is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, overload
 
 from ghx_bench.twin.state.columns import RecordT
 from ghx_bench.twin.state.database import Database
+
+_LARGEST_PAGE = 100  # as on GitHub; more is a whole list, and SQLite limits the ids in a statement
 
 
 class Rows(Sequence[RecordT], Generic[RecordT]):
@@ -34,8 +36,15 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
             raise IndexError(index)
         return found[0]
 
+    def __iter__(self) -> Iterator[RecordT]:
+        return iter(self[:])  # at once: one by one, each would be a query
+
     def _fetch(self, start: int, count: int) -> list[RecordT]:
+        rest = f"{self._rest} LIMIT {count} OFFSET {start}"
+        if count > _LARGEST_PAGE:
+            return self._database.select(self._model, rest, self._values)
         # The ids first: filtering and sorting then happen on an index, and no row is read that is not on the page.
-        ids = self._database.ids(self._model, f"{self._rest} LIMIT {count} OFFSET {start}", self._values)
-        found = {record.id: record for record in self._database.all(self._model, id=ids)}
+        with self._database.held():  # or what an id names could be deleted in between
+            ids = self._database.ids(self._model, rest, self._values)
+            found = {record.id: record for record in self._database.all(self._model, id=ids)}
         return [found[identity] for identity in ids]
