@@ -113,6 +113,20 @@ def test_a_block_inside_a_block_is_undone_alone(outer: list[Step], inner: list[S
         assert storage.refs() == before
 
 
+def test_what_is_undone_in_a_repository_that_was_gone_meanwhile_is_seen() -> None:
+    with stocked() as storage:
+        before = storage.refs()
+
+        with pytest.raises(Refused):
+            fail_after(
+                storage,
+                [lambda storage: storage.set_head(1, "a"), set_ref(1, "heads/b", 1)],
+                lambda storage: pytest.raises(Refused, fail_after, storage, [lambda storage: storage.delete(1)]),
+            )
+
+        assert storage.refs() == before
+
+
 def test_a_block_that_ends_well_keeps_its_changes_and_later_ones_are_not_undone() -> None:
     with stocked() as storage:
         with storage.undoing():

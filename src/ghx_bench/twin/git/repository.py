@@ -68,7 +68,8 @@ class GitRepository:
         self._log = lru_cache(maxsize=16)(self._find_log)
 
     def close(self) -> None:
-        """Close the files held open; the next use opens them again."""
+        """Close the files held open, and forget what was read of them; the next use opens them again."""
+        self._state = self._folders = None
         if self._opened is not None:
             self._opened.free()
             self._opened = None

@@ -70,6 +70,7 @@ class GitStorage:
     def __init__(self, folder: _Folder, *, durable: bool) -> None:
         self._folder, self._durable = folder, durable
         self._repositories: dict[int, GitRepository] = {}
+        self._removed: dict[int, GitRepository] = {}
         self._promises: dict[int, _Promise] = {}
         self._promise_lock = threading.Lock()
         self._undo: list[Undo] | None = None
@@ -187,7 +188,11 @@ class GitStorage:
         return self._folder.path / f"{identity}.git"
 
     def _add(self, identity: int) -> GitRepository:
-        repository = GitRepository(self._path(identity), durable=self._durable, remember=self._remember)
+        # One that comes back is the same object: what undoes earlier changes moves the refs of that object, which must
+        # then forget its state.
+        repository = self._removed.pop(identity, None) or GitRepository(
+            self._path(identity), durable=self._durable, remember=self._remember
+        )
         self._repositories[identity] = repository
         return repository
 
@@ -199,7 +204,7 @@ class GitStorage:
         return self._add(identity)
 
     def _remove(self, identity: int) -> None:
-        repository = self._repositories.pop(identity)
+        repository = self._removed[identity] = self._repositories.pop(identity)
         repository.close()
         bare.erase(repository.path, durable=self._durable)
 
