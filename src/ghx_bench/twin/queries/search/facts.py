@@ -137,11 +137,11 @@ class Facts:
 
     def contains(self, field: str, needle: Sequence[str]) -> bool:
         """Return whether a text of a field (title, body or comments) has these words, one after the other."""
-        # Most texts lack the first word even as part of another: splitting all of them took most of a search.
-        return any(
-            not needle or (needle[0] in text and contains_words(split_words(text), needle))
-            for text in self._folded_texts(field)
-        )
+        for text in self._folded_texts(field):
+            # Most texts lack the first word even as part of another: splitting all of them took most of a search.
+            if not needle or (needle[0] in text and contains_words(split_words(text), needle)):
+                return True
+        return False
 
     def _folded_texts(self, field: str) -> list[str]:
         if field not in self._texts:  # read when a query asks for them: most ask for few fields
