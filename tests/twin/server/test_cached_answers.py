@@ -240,20 +240,6 @@ def test_a_closed_database_answers_nothing_from_its_cache(base: World) -> None:
     assert hosting.open(token) is None
 
 
-def test_the_cache_has_an_end() -> None:
-    with World(Database.in_memory(most_cached_records=50), base_world().storage.fork()) as world:
-        database = world.database
-        with world.acting(None):
-            for number in range(40):
-                database.insert(User, login=f"user-{number}", created_at=database.now(), updated_at=database.now())
-        everyone = database.all(User)
-        for user in everyone:
-            for _ in range(2):
-                assert database.get(User, user.id) == user
-                assert database.all(User) == everyone
-        assert database.all(User) is not database.all(User)
-
-
 def move_refs(world: World) -> None:
     """Move a branch and write a comment in one act, many times."""
     for number in range(ACTS):

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,9 +22,9 @@ from ghx_bench.twin.state.columns import (
     select_list,
     where_clause,
 )
+from ghx_bench.twin.state.record_cache import MOST_CACHED_RECORDS, RecordCache
 from ghx_bench.twin.state.records import Record
 
-MOST_CACHED_RECORDS = 10_000  # of one world; about 1 KB each
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
 
 
@@ -50,39 +50,6 @@ class _Writing:
     noted: bool = False
 
 
-class _Cache:
-    """What was read from each table since it was last written, as far as it is not more than `most_records`."""
-
-    def __init__(self, most_records: int) -> None:
-        self.most_records = most_records
-        self._answers: dict[str, dict[Hashable, Any]] = {}
-        self._size = 0
-
-    def get(self, table: str, key: Hashable) -> Any:
-        """Return what was kept under a key; None if nothing was."""
-        answers = self._answers.get(table)
-        return None if answers is None else answers.get(key)
-
-    def keep(self, table: str, key: Hashable, answer: Any, records: int) -> None:
-        """Keep an answer that holds so many records, and drop all others where that makes too many."""
-        cost = 1 + records  # an answer without records takes memory as well
-        if self._size + cost > self.most_records:
-            self.clear()
-        if cost <= self.most_records:
-            self._answers.setdefault(table, {})[key] = answer
-            self._size += cost
-
-    def forget(self, table: str) -> None:
-        """Drop what was read from a table."""
-        # Its share of the size stays counted: summing it up would cost more than clearing a little early does.
-        self._answers.pop(table, None)
-
-    def clear(self) -> None:
-        """Drop everything."""
-        self._answers.clear()
-        self._size = 0
-
-
 class Database:
     """The records of one world, in memory or in a file.
 
@@ -102,13 +69,13 @@ class Database:
         self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
-        self._cache = _Cache(most_cached_records)
+        self._cache = RecordCache(most_cached_records)
         self._image: bytes | None = None  # what `to_bytes` returned, until the next write
 
     @classmethod
-    def in_memory(cls, *, wall: WallClock = time.time, most_cached_records: int = MOST_CACHED_RECORDS) -> Self:
-        """Create an empty database that lives as long as this object; it caches nothing with a limit of 0."""
-        return cls(connections.empty_in_memory(), wall=wall, most_cached_records=most_cached_records)
+    def in_memory(cls, *, wall: WallClock = time.time) -> Self:
+        """Create an empty database that lives as long as this object."""
+        return cls(connections.empty_in_memory(), wall=wall)
 
     @classmethod
     def in_file(cls, path: Path, *, wall: WallClock = time.time) -> Self:
