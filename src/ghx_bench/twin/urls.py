@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 HostKind = Literal["api", "uploads", "web", "any"]  # "any": a host of ours, where the path alone decides
+GITHUB_HOSTS = (
+    "github.com",
+    "www.github.com",
+    "api.github.com",
+    "uploads.github.com",
+    "codeload.github.com",
+    "raw.githubusercontent.com",
+    "gist.github.com",
+)
+"""The names under which clients find the twin through its proxy."""
 _GITHUB = ("github.com", "github.localhost")
 
 
@@ -38,6 +48,12 @@ class Door:
     host_kind: HostKind
     prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
     urls: BaseUrls
+
+
+def covers_github(host: str) -> bool:
+    """Return whether clients that go to a host by themselves, as NO_PROXY understands it, would find GitHub there."""
+    domain = host.lower().lstrip(".")
+    return any(each == domain or each.endswith(f".{domain}") for each in GITHUB_HOSTS)
 
 
 def find_door(host: str, scheme: str, path: str) -> Door:

@@ -19,7 +19,6 @@ from gh_client import bundled_gh
 
 from ghx_bench._base.commandline import run_command_line
 from ghx_bench.twin.cli.main import app
-from ghx_bench.twin.server.environment import Identity, client_environment
 from ghx_bench.twin.world import World
 
 SEED = Path(__file__).with_name("widgets.yaml")
@@ -317,12 +316,10 @@ def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_
     kept = ["serve", "--data-dir", str(tmp_path / "world")]
     with started(environment, *kept, "--seed", str(SEED)) as process:
         first = ready_line(process)
-        client = client_environment(
-            tmp_path / "client",
-            url=first["url"],
-            socket_path=Path(first["socket"]),
-            identity=Identity(login="octo", name="Octo", email="octo@example.com", token=first["token"]),
-        ).over(environment)
+        settings = tmp_path / "gh"
+        settings.mkdir()
+        (settings / "config.yml").write_text(f"http_unix_socket: {first['socket']}\n")
+        client = {**environment, "GH_CONFIG_DIR": str(settings), "GH_TOKEN": first["token"], "TWIN": first["url"]}
         comment = [GH, "issue", "comment", "3", "--repo", "acme/widgets", "--body", "remember"]
         subprocess.run(comment, env=client, check=True, capture_output=True, timeout=300)
         subprocess.run(["sh", "-c", PUSH], env=client, cwd=tmp_path, check=True, capture_output=True, timeout=300)
@@ -339,10 +336,10 @@ def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_
 
 
 PUSH = """set -e
-git clone --quiet https://github.com/acme/widgets.git clone
+git clone --quiet "http://x:$GH_TOKEN@${TWIN#http://}/acme/widgets.git" clone
 cd clone
 git checkout --quiet -b kept
-git commit --quiet --allow-empty -m "Keep this"
+git -c user.name=Octo -c user.email=octo@example.com commit --quiet --allow-empty -m "Keep this"
 git rev-parse HEAD > ../sha
 git push --quiet origin kept
 """

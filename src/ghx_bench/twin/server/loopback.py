@@ -21,8 +21,9 @@ from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.server.proxy import GITHUB_HOSTS, Proxy
+from ghx_bench.twin.server.proxy import Proxy
 from ghx_bench.twin.state.records import User
+from ghx_bench.twin.urls import GITHUB_HOSTS
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 

@@ -11,17 +11,7 @@ from typing import cast
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.journal import Entry, Journal
-
-GITHUB_HOSTS = (
-    "github.com",
-    "www.github.com",
-    "api.github.com",
-    "uploads.github.com",
-    "codeload.github.com",
-    "raw.githubusercontent.com",
-    "gist.github.com",
-)
-"""The names that the proxy answers for."""
+from ghx_bench.twin.urls import GITHUB_HOSTS
 
 _END_OF_HEAD = b"\r\n\r\n"
 _MOST_HEAD_BYTES = 64 * 1024
