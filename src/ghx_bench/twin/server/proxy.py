@@ -43,7 +43,10 @@ class Proxy:
         self.context, self.make_protocol = context, make_protocol
         self.unanswered: set[_Connection] = set()
         self._login, self._journal, self._loop = login, journal, loop
-        listening = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        # Named as TCP, or asyncio leaves Nagle's algorithm on, and every handshake waits 40 ms for an acknowledgement.
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(_BACKLOG)
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         # Not waited for: a client that connects before the loop has come to it waits in the backlog.
         starting = loop.create_server(lambda: _Connection(self), sock=listening)
