@@ -302,6 +302,29 @@ def test_a_seed_is_not_planted_in_a_kept_world(environment: dict[str, str], tmp_
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_exec_refuses_every_host_but_github_and_those_that_are_named(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    code = "import os, urllib.request as r; print(os.environ['NO_PROXY']); r.urlopen('https://example.com')"
+    command = ["exec", "--journal", str(journal), "--reachable-host", "a.example", "--reachable-host", "b.example"]
+
+    done = twin(environment, *command, "--", sys.executable, "-c", code)
+
+    assert done.stdout == "127.0.0.1,localhost,::1,a.example,b.example\n"
+    assert "example.com:443 cannot be reached from here, only GitHub can" in done.stderr
+    (asked_for,) = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert (asked_for["surface"], asked_for["path"], asked_for["status"]) == ("proxy", "example.com:443", 403)
+
+
+def test_exec_does_not_let_the_real_github_be_reached(environment: dict[str, str]) -> None:
+    done = twin(environment, "exec", "--reachable-host", "github.com", "--", "true")
+
+    assert done.returncode == 2
+    assert "--reachable-host" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_serve_on_a_port_that_is_taken(environment: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -53,6 +53,8 @@ class TwinLifecycle:
         # The world outlives the server: while one of its threads answers a request, the world must not be closed.
         with embedded_world(self._repo) as world:
             async with served() as server:
+                # Here, since it takes 50 ms, which the first cell would be measured with.
+                await anyio.to_thread.run_sync(server.prepare_certificates)
                 manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:

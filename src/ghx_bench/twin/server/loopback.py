@@ -151,7 +151,7 @@ class Server:
             token=token or self.hosting.issue_token(world, person, scopes),
         )
         place = directory or self.directory / f"client-{next(self._clients)}"
-        certificates = self._make_certificates()
+        certificates = self.prepare_certificates()
         doors = Doors(
             url=self.url,
             socket_path=self.socket_path,
@@ -161,8 +161,8 @@ class Server:
         )
         return client_environment(place, doors=doors, identity=identity, reachable_hosts=tuple(reachable_hosts))
 
-    def _make_certificates(self) -> "Certificates":
-        """Return the certificates of this server, made for its first client."""
+    def prepare_certificates(self) -> "Certificates":
+        """Return what this server shows its clients, made when it is first asked for."""
         if self._certificates is None:
             # Loading the library takes 50 ms, which `serve` and servers without clients do not need.
             from ghx_bench.twin.server.authority import make_certificates  # noqa: PLC0415 - see above
