@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ghx_bench._base.errors import FlagError
+from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
 
@@ -71,6 +72,7 @@ def plan(
     as_json
         Print the plan as JSON.
     """
+    require_extra("report", for_what="a plan")
     return _show_plan(
         _Wish(
             effect_pct=effect,

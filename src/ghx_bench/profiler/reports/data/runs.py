@@ -10,10 +10,10 @@ from itertools import combinations
 from pydantic import JsonValue
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.inventory import Facts, Inventory, moment_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.errors import NothingToReportError
-from ghx_bench.profiler.reports.wording import UNKNOWN
 from ghx_bench.profiler.store.record import ModeDetails, RunRecord
 
 
