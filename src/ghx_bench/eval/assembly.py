@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
+
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
@@ -27,6 +29,7 @@ from ghx_bench.eval.project.user_agents import (
     recordings_of,
     split_replay,
 )
+from ghx_bench.eval.provenance import circumstances_of, ingredients_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
@@ -110,8 +113,10 @@ class Evaluation:
     setup: Setup[EvalScenario]
     executor: Executor
 
-    async def run(self, *, observers: Sequence[Observer] = (), resume: Path | None = None) -> SuiteResult:
-        """Measure every cell, or those that a run has left."""
+    async def run(
+        self, *, observers: Sequence[Observer] = (), resume: Path | None = None, accept_changes: bool = False
+    ) -> SuiteResult:
+        """Measure every cell, or those that a run has left; of that one, say whether what it is made of may change."""
         if sends_spec(self.executor):
             self._require_sendable_agents()
         return await run_planned(
@@ -121,7 +126,17 @@ class Evaluation:
             executor=self.executor,
             open_elsewhere=partial(open_setup_elsewhere, self.spec),
             resume=resume,
+            accept_changes=accept_changes,
             started_in=self.spec.project,
+            ingredients=ingredients_of(
+                self.spec.config,
+                scenarios=self.spec.scenarios,
+                fixtures=self.spec.fixtures,
+                solutions=self.spec.solutions,
+                definitions=Definitions(self.spec.modes),
+                modes=self.setup.modes,
+            ),
+            circumstances=await anyio.to_thread.run_sync(circumstances_of, self.spec.project),
         )
 
     def _require_sendable_agents(self) -> None:
