@@ -13,7 +13,7 @@ from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.data.material import Material, gather
 from ghx_bench.profiler.reports.data.reading import read_sources
-from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.reports.data.sources import open_run, open_sources
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.record import AgentRecord
 
@@ -157,3 +157,30 @@ def test_from_run_to_run_an_agent_is_compared_with_itself_alone(tmp_path: Path) 
     assert [(str(a), str(b)) for a, b in material.pairs] == [
         (f"careful / {mode} @ run_2", f"careful / {mode} @ run_1") for mode in MODES
     ]
+
+
+def test_rows_of_several_agents_without_their_record_are_told_apart_as_with_it(tmp_path: Path) -> None:
+    run_folder = write_run(tmp_path / "run", rows_of(["careful", "hasty", "nop"]))
+    alone = tmp_path / "alone" / "rows.jsonl"
+    alone.parent.mkdir()
+    alone.write_bytes((run_folder / "rows.jsonl").read_bytes())
+
+    _, whole = report_on(run_folder)
+    made = generate_report([], results=[alone], output_dir=tmp_path / "report", sessions="none", formats=["data"])
+    summary = json.loads((made.directory / "data/summary.json").read_text())
+
+    assert summary["modes"].keys() == whole["modes"].keys()
+    assert summary["controlModes"] == ["nop / baseline", "nop / ghx"]
+    assert {(each["a"], each["b"], each["n"]) for each in summary["comparisons"]} == {
+        (each["a"], each["b"], each["n"]) for each in whole["comparisons"]
+    }
+
+
+def test_files_of_one_agent_each_are_compared_by_mode_whatever_their_agents_are_called(tmp_path: Path) -> None:
+    files = [tmp_path / f"{mode}.jsonl" for mode in MODES]
+    for file, agent, mode in zip(files, ("careful", "hasty"), MODES, strict=True):
+        file.write_bytes(b"".join(row.to_bytes() + b"\n" for row in rows_of([agent], [mode])))
+
+    material = gather(read_sources(open_sources([], files)), (), METRICS)
+
+    assert [(str(a), str(b)) for a, b in material.pairs] == [("ghx", "baseline")]
