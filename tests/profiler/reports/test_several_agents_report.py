@@ -51,11 +51,34 @@ def test_one_control_among_several_agents_leaves_the_others_to_be_compared(tmp_p
     assert "16 planned comparisons of 2 agents in 2 modes on these scenarios" in text
     assert "| wall time, ghx: hasty vs careful |" in text
     assert "| wall time, hasty: ghx vs baseline |" in text
-    assert "Of a control agent: baseline (nop); ghx (nop)." in text
+    assert "Control rows: among the agents is a control, nop. They " in text
+    assert "They say nothing about agents." in text
     assert "nop / baseline: " in text
     assert "careful / baseline: " not in text.partition("## Verdicts")[2].partition("planned comparisons")[0]
     assert summary["control"] is True
     assert summary["controlModes"] == ["nop / baseline", "nop / ghx"]
+
+
+def test_findings_are_compared_among_agents_under_test_alone(tmp_path: Path) -> None:
+    # What the analyzers found differs by mode alone, so that one agent in one mode differs from none but the control.
+    rows = [*rows_of(["careful"], modes=["ghx"]), *rows_of(["nop"])]
+
+    text, _ = report_on(write_run(tmp_path / "alone", rows))
+    both, _ = report_on(write_run(tmp_path / "both", rows_of(["careful", "nop"])))
+    controls, _ = report_on(write_run(tmp_path / "controls", rows_of(["nop", "reference"])))
+
+    assert "the modes differ in no finding by a tenth or more" in text
+    assert "| finding | careful / baseline | careful / ghx |" in both
+    assert "| finding | nop / baseline | reference / baseline | nop / ghx | reference / ghx |" in controls
+
+
+def test_objections_name_the_agent_once(tmp_path: Path) -> None:
+    rows = [a_row("ghx", "free-001", provider="nop"), a_row("ghx", "free-001", provider="opencode")]
+
+    text, _ = report_on(write_run(tmp_path / "run", rows))
+
+    assert "| scenario | agent / mode | rows | passed | not measured |" in text
+    assert "| free-001 | nop / ghx | 1 | 1 | 0 |" in text
 
 
 def test_a_control_beside_one_agent_in_one_mode_leaves_nothing_to_compare_and_the_page_says_so(tmp_path: Path) -> None:
@@ -184,3 +207,17 @@ def test_files_of_one_agent_each_are_compared_by_mode_whatever_their_agents_are_
     material = gather(read_sources(open_sources([], files)), (), METRICS)
 
     assert [(str(a), str(b)) for a, b in material.pairs] == [("ghx", "baseline")]
+
+
+def test_runs_that_have_no_agent_in_common_say_why_nothing_is_compared(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "first", rows_of(["careful", "hasty"]), run_id="run_1")
+    later = [row.model_copy(update={"run_id": "run_2"}) for row in rows_of(["bold", "shy"])]
+    second = write_run(tmp_path / "second", later, run_id="run_2", created_at="2026-03-04T16:00:00Z")
+
+    made = generate_report(
+        [first, second], output_dir=tmp_path / "report", sessions="none", formats=["markdown", "data"]
+    )
+
+    text = (made.directory / "report.md").read_text()
+    assert "No agent under test has a mode in both runs, and runs are compared with each other alone" in text
+    assert "differ in one thing alone" not in text
