@@ -60,7 +60,7 @@ def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path:
 
     glances = glance_at(read.columns.observations, ("latency_wall_ms", "api_calls"))
 
-    assert list(glances) == ["b", "a"]
+    assert list(glances) == ["a", "b"]
     assert (glances["b"].measured, glances["b"].successes, glances["b"].unmeasured) == (2, 2, 1)
     assert glances["b"].to_wire()["metrics"] == {
         "latency_wall_ms": {"p50": 25, "n": 2},

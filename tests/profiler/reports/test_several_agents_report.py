@@ -9,9 +9,11 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.cli.measuring import SHOWN_METRICS, glance_table
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.data.material import Material, gather
+from ghx_bench.profiler.reports.data.mode_glance import glance_at
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run, open_sources
 from ghx_bench.profiler.row import ProfileRow
@@ -151,6 +153,28 @@ def test_more_rows_of_one_agent_do_not_make_up_for_those_of_another(tmp_path: Pa
     material = gather(read_sources([open_run(folder)]), (), METRICS)
 
     assert {(each.case.agent, each.expected, each.found) for each in material.missing} == {("hasty", 3, 2)}
+
+
+def test_a_planned_agent_without_a_row_is_told_to_be_in_no_comparison(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", rows_of(["careful", "hasty", "nop"]))
+    kept = [row for row in rows_of(["careful", "hasty", "nop"]) if row.agent == "careful"]
+    (folder / "rows.jsonl").write_bytes(b"".join(row.to_bytes() + b"\n" for row in kept))
+
+    text, summary = report_on(folder)
+
+    assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("careful / ghx", "careful / baseline")}
+    assert "run_1 has no row of its agent hasty: the comparisons planned with it are not among" in text
+    assert "no row of its agent nop" not in text
+
+
+def test_the_terminal_has_the_arms_in_the_order_of_the_report(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", reversed(list(rows_of(["hasty", "careful"], modes=("ghx", "baseline", "a")))))
+    read = read_sources([open_run(folder)])
+
+    shown = list(glance_table(glance_at(read.columns.observations, SHOWN_METRICS)).columns[0].cells)
+
+    assert shown == list(gather(read, (), METRICS).arm_names)
+    assert shown[0] == "careful / baseline"
 
 
 @pytest.mark.parametrize("agents", [["careful"], ["careful", "hasty"], ["careful", "hasty", "nop"]])

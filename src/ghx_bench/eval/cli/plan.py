@@ -251,7 +251,7 @@ def _plan_of(sources: Sequence[Source], wish: _Wish) -> AnalysisPlan:
 def _pair(wish: _Wish, observations: Observations) -> tuple[str, str]:
     """Return the two modes to compare, the later one first: those of agents under test, all of them together."""
     from ghx_bench.profiler.errors import UnknownNameError
-    from ghx_bench.profiler.stats.comparison import default_order
+    from ghx_bench.profiler.stats.observations import default_order
 
     known = tuple(str(arm) for arm in default_order(observations.arm.known) if arm.agent is None)
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))

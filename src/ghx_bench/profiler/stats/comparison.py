@@ -16,6 +16,7 @@ from ghx_bench.profiler.stats.observations import (
     ArmOrMode,
     Observations,
     as_arm,
+    default_order,
     headline_set,
     observe,
     pair_up,
@@ -103,11 +104,6 @@ def comparable_pairs(arms: Sequence[Arm]) -> tuple[tuple[Arm, Arm], ...]:
         if (differing == 0 and a.run != b.run) if have_runs else differing == 1:
             pairs.append((a, b))
     return tuple(pairs)
-
-
-def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    """Return the arms in alphabetical order after `baseline`, which others are held against."""
-    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

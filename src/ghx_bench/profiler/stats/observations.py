@@ -58,6 +58,11 @@ def as_arm(name: ArmOrMode) -> Arm:
     return name if isinstance(name, Arm) else Arm(mode=name)
 
 
+def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Return the arms in alphabetical order after `baseline`, which others are held against."""
+    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Observations:
     """What the statistics see of rows. A number that is not known is NaN in here, and never leaves as one."""

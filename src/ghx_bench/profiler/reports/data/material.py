@@ -14,9 +14,9 @@ from ghx_bench.profiler.reports.data.runs import Arrangement
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
-from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes, default_order
+from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes
 from ghx_bench.profiler.stats.drift import drift_over_run
-from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
+from ghx_bench.profiler.stats.observations import SUCCESS, Observations, default_order, factor, headline_set
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.stats.result_records import Drift, ModeComparison, ModeSummary
 from ghx_bench.profiler.stats.summary import summarize_modes

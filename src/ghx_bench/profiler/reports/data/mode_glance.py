@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ghx_bench.profiler.stats.observations import Observations
+from ghx_bench.profiler.stats.observations import Observations, default_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class ModeGlance:
 
 
 def glance_at(observations: Observations, metrics: Sequence[str]) -> dict[str, ModeGlance]:
-    """Sum up the rows by mode, in the order in which the modes appear."""
+    """Sum up the rows by mode, in the order of reports."""
     glances: dict[str, ModeGlance] = {}
-    for arm in dict.fromkeys(observations.arm.each()):
+    for arm in default_order(observations.arm.known):
         rows = observations.arm.are(arm)
         measured = rows & observations.was_measured
         glances[str(arm)] = ModeGlance(

@@ -72,6 +72,7 @@ def _warn_of_sources(material: Material) -> Iterator[Caution]:
     """Yield the warnings that stand before the verdicts."""
     for source in material.sources:
         yield from map(Caution, _partial(material, source))
+        yield from map(Caution, _absent_agents(material, source))
     if material.is_before_and_after:
         yield from map(Caution, _lonely_modes(material))
     yield from map(Caution, _without_common_model(material))
@@ -103,6 +104,17 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
             f"{source.label} lacks {plural(rows, 'row')} that {yardstick} have, and no row is not a pass: "
             f"{_name_cases(others, material)}."
         )
+
+
+def _absent_agents(material: Material, source: Source) -> Iterator[str]:
+    """Yield which agents under test a run planned and has no row of: no comparison counts them."""
+    seen, record = set(material.inventories[source.label].agents), source.record
+    for agent in () if record is None or not seen else record.agents:
+        if agent.name not in seen and agent.control_kind is None:
+            yield (
+                f"{source.label} has no row of its agent {agent.name}: the comparisons planned with it are not among "
+                "those that were adjusted together."
+            )
 
 
 def _name_cases(missing: Sequence[Missing], material: Material) -> str:
