@@ -236,13 +236,13 @@ METRICS = MetricTable(
         Metric(
             name="tool_calls_failed",
             unit="calls",
-            definition="those that say they failed, or whose output shows it",
+            definition="tool calls that say they failed, or whose output shows it",
             source="agent",
         ),
         Metric(
             name="tool_calls_retried",
             unit="calls",
-            definition="those that repeat a failed call to the letter, before it has succeeded",
+            definition="tool calls that repeat a failed call to the letter, before it has succeeded",
             source="agent",
         ),
         Metric(

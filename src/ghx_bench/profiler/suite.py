@@ -284,18 +284,23 @@ def _provenance_of(
     )
 
 
-def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
-    version: object = getattr(provider, "version", None)
+def control_kind_of(name: str, provider: SessionProvider) -> ControlKind | None:
+    """Return what an agent does if it is a control; raise for a kind that there is not."""
     kind: object = getattr(provider, "control_kind", None)
     if kind not in (None, *get_args(ControlKind)):
         raise BadMatrixError(
             f"agent {name!r}: its control_kind is {kind!r}; leave it out, or use one of "
             f"{', '.join(get_args(ControlKind))}"
         )
+    return cast("ControlKind | None", kind)
+
+
+def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
+    version: object = getattr(provider, "version", None)
     return AgentRecord(
         name=name,
         version=None if version is None else str(version),
-        control_kind=cast("ControlKind | None", kind),
+        control_kind=control_kind_of(name, provider),
     )
 
 

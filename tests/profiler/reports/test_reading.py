@@ -57,7 +57,7 @@ def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path:
     ]
     glances = glance_at(write_run(tmp_path / "run", rows), ("latency_wall_ms", "api_calls")).glances()
 
-    assert list(glances) == ["b", "a"]
+    assert list(glances) == ["a", "b"]
     assert (glances["b"].measured, glances["b"].successes, glances["b"].unmeasured) == (2, 2, 1)
     assert glances["b"].to_wire()["metrics"] == {
         "latency_wall_ms": {"p50": 25, "n": 2},

@@ -236,8 +236,7 @@ def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
         table.add_column(title, no_wrap=True)
     for column in columns:
         table.add_column(f"{column.heading or column.label} p50", justify="right")
-    for mode in sorted(glances):
-        glance = glances[mode]
+    for mode, glance in glances.items():
         unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
         success = f"{glance.successes}/{glance.measured}{unmeasured}"
         table.add_row(escape(mode), success, *(_cell(column, glance) for column in columns))

@@ -15,6 +15,7 @@ from ghx_bench.eval.cli.flags import AsJson, LogFile, WholeNumber
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.suite import SuiteResult
 
 
 def resume(
@@ -55,22 +56,26 @@ def resume(
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)
+    if is_evaluation(record) and profile is not None:
+        raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
+    if fail_on and not is_evaluation(record):
+        raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
+    finished = result_of_older_run(run, record)
+    if finished is not None and log_json is not None:
+        print(f"note: --log-json: nothing of {run} is left to measure, and nothing is logged", file=sys.stderr)
     if is_evaluation(record):
-        if profile is not None:
-            raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
         changes = {"max_concurrency": max_concurrency, "fail_on": fail_on}
         return _resume_evaluation(
             run,
             record,
+            finished,
             changes,
             accept_changes=accept_changes,
             log_json=log_json,
             with_report=report,
             as_json=as_json,
         )
-    if fail_on:
-        raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
-    if (finished := result_of_older_run(run, record)) is not None:
+    if finished is not None:
         return show_result(finished, as_json=as_json)
     return _resume_profile(
         run,
@@ -86,6 +91,7 @@ def resume(
 def _resume_evaluation(
     run: Path,
     record: RunRecord,
+    finished: SuiteResult | None,
     changes: dict[str, Any],
     *,
     accept_changes: bool,
@@ -94,11 +100,10 @@ def _resume_evaluation(
     as_json: bool,
 ) -> int:
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.cli.measuring import result_of_older_run, settings_of, show_result
+    from ghx_bench.eval.cli.measuring import settings_of, show_result
     from ghx_bench.eval.cli.run import run_evaluation, write_report
     from ghx_bench.eval.project.config import EvalConfig
 
-    finished = result_of_older_run(run, record)
     settings = settings_of(record, run, EvalConfig).override(**changes)
     if finished is not None:
         report = partial(write_report, settings.output.reports_dir) if with_report else None

@@ -190,7 +190,7 @@ class RunWorker(Generic[S]):
         key = str(record["id"])
         if key not in self._scenarios:
             at_hand = self.spec.scenarios.get(key)
-            self._scenarios[key] = at_hand or self.spec.scenario_types[key].model_validate(record)
+            self._scenarios[key] = self.spec.scenario_types[key].model_validate(record) if at_hand is None else at_hand
         return self._scenarios[key]
 
 

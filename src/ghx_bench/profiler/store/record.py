@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
-from ghx_bench.profiler.cell import Matrix, Order
+from ghx_bench.profiler.cell import Cell, Matrix, Order
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
@@ -52,6 +52,13 @@ class MatrixRecord(ForeignModel):
         """How many cells the run set out to measure."""
         arms = len(self.agents) * len(self.models) * len(self.modes)
         return arms * len(self.scenario_ids) * self.repetitions
+
+    def name_cell(self, cell: Cell) -> str:
+        """Return what people call a cell: without its agent and its model where the run has one of them."""
+        agent = (cell.agent,) if len(self.agents) > 1 else ()
+        # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
+        model = (cell.model,) if agent or len(self.models) > 1 else ()
+        return "/".join((*agent, *model, cell.mode, cell.scenario_id, str(cell.iteration)))
 
     @classmethod
     def of(cls, matrix: Matrix) -> "MatrixRecord":

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from statistics import median
 
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, default_order
 from ghx_bench.profiler.reports.data.controls import ControlTally
-from ghx_bench.profiler.reports.data.runs import have_several_agents
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.row import ProfileRow
 
@@ -59,7 +58,7 @@ class GlanceTally:
     def __init__(self, source: Source, metrics: Sequence[str]) -> None:
         self._source = source
         self._metrics = metrics
-        self._tells_agents_apart = have_several_agents([source])
+        self._tells_agents_apart = source.record is not None and len(source.record.agents) > 1
         self._arms: dict[Arm, _ArmRows] = {}
         self.controls = ControlTally()
 
@@ -80,17 +79,18 @@ class GlanceTally:
                 rows.values.setdefault(metric, []).append(value)
 
     def glances(self) -> dict[str, ModeGlance]:
-        """Return the rows summed up by arm, in the order in which the arms appeared."""
-        return {
-            str(arm): ModeGlance(
+        """Return the rows summed up by arm, in the order of reports."""
+        glances: dict[str, ModeGlance] = {}
+        for arm in default_order(self._arms):
+            rows = self._arms[arm]
+            glances[str(arm)] = ModeGlance(
                 mode=str(arm),
                 measured=rows.measured,
                 successes=rows.successes,
                 unmeasured=rows.unmeasured,
                 metrics={metric: _median(rows.values.get(metric, ())) for metric in self._metrics},
             )
-            for arm, rows in self._arms.items()
-        }
+        return glances
 
 
 def _median(values: Sequence[float]) -> Median:
