@@ -48,9 +48,7 @@ async def test_every_mode_and_the_bench_see_the_same_address_of_an_issue() -> No
 
         seen = {
             "gh": await run(stage, "gh", "issue", "view", f"{number}", "-R", f"{owner}/{name}", "--json=url", "-q.url"),
-            "ghx": json.loads(await run(stage, "ghx", "run", "issue.view", "--input", json.dumps(given)))["data"][
-                "url"
-            ],
+            "ghx": json.loads(await run(stage, *by_ghx))["data"]["url"],
             "ghx-mcp": json.loads(by_mcp.text)["url"],
             "a library": json.loads(await run(stage, sys.executable, "-c", python))["html_url"],
             "the bench": by_bench["html_url"],

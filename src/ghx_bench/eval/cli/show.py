@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
-    from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.store.record import MatrixRecord, RunRecord
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
 
@@ -60,10 +60,10 @@ def _show_run(run: Path, *, as_json: bool) -> int:
     total = record.matrix.total
     title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
     console.print(title, markup=False, highlight=False, soft_wrap=True)
-    names = _names(rows)
-    width = max(map(len, names.values()), default=0)
-    for row in sorted(rows, key=_name):
-        console.print(_line(names[_name(row)], row, width), markup=False, highlight=False, soft_wrap=True)
+    names = [record.matrix.name_cell(row.cell) for row in rows]
+    width = max(map(len, names), default=0)
+    for name, row in sorted(zip(names, rows, strict=True), key=lambda each: _whole_name(each[1])):
+        console.print(_line(name, row, width), markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
@@ -81,16 +81,17 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     from rich.console import Console
 
     from ghx_bench.eval.project.user_agents import recorded_session
+    from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
-    row = _find_row(rows, name)
+    matrix = read_record(directory.record).matrix
+    row = _find_row(rows, name, matrix)
     trace = recorded_session(directory, row.cell)
     if as_json:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
     console = Console()
-    several_agents = len({each.cell.agent for each in rows}) > 1
-    title = _name(row) if several_agents else _name(row).removeprefix(f"{row.cell.agent}/")
+    title = _whole_name(row) if len(matrix.agents) > 1 else _whole_name(row).removeprefix(f"{row.cell.agent}/")
     for line in _describe(title, row, trace):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
@@ -106,34 +107,22 @@ def _rows_of(run: Path) -> tuple[RunDirectory, list[ProfileRow]]:
     return directory, list(read_rows(directory.rows)) if directory.rows.is_file() else []
 
 
-def _name(row: ProfileRow) -> str:
+def _whole_name(row: ProfileRow) -> str:
     return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
 
 
-def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
-    found = [row for row in rows if _name(row) == name or _name(row).endswith(f"/{name}")] or [
-        row for row in rows if f"/{_name(row)}".rpartition("/")[0].endswith(f"/{name}")
+def _find_row(rows: Sequence[ProfileRow], name: str, matrix: MatrixRecord) -> ProfileRow:
+    found = [row for row in rows if f"/{_whole_name(row)}".endswith(f"/{name}")] or [
+        row for row in rows if f"/{_whole_name(row)}".rpartition("/")[0].endswith(f"/{name}")
     ]
     if len(found) == 1:
         return found[0]
-    names = _names(rows)
     if found:
-        matches = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
+        matches = ", ".join(sorted(matrix.name_cell(row.cell) for row in found)[:_MOST_NAMES])
         raise InputError(f"{name!r} names {len(found)} cells; say which: {matches}")
-    hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
+    names = [matrix.name_cell(row.cell) for row in rows]
+    hint = did_you_mean(name, names, otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
-
-
-def _names(rows: Sequence[ProfileRow]) -> dict[str, str]:
-    """Return what to call each cell: without its agent and its model where all have the same."""
-    several_agents, several_models = len({row.cell.agent for row in rows}) > 1, len({row.model for row in rows}) > 1
-    names: dict[str, str] = {}
-    for row in rows:
-        agent = (row.cell.agent,) if several_agents else ()
-        # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
-        model = (row.model,) if several_models or several_agents else ()
-        names[_name(row)] = "/".join((*agent, *model, row.mode, row.scenario_id, str(row.iteration)))
-    return names
 
 
 def _figures(row: ProfileRow) -> str:
