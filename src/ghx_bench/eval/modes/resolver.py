@@ -159,6 +159,7 @@ class Modes:
             # A session has a home of its own and no way to npm; the server was downloaded when it was asked who it is.
             given["npm_config_cache"] = str(Path(self._environ["HOME"], ".npm"))
             given["npm_config_prefer_offline"] = "true"
+            given["npm_config_update_notifier"] = "false"
         return server.model_copy(
             update={"command": str(found), "environment": {**given, **server.environment}},
         )
