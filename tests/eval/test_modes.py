@@ -547,6 +547,22 @@ async def test_a_node_program_with_githubs_address_built_in_is_led_to_the_sessio
     assert ran.stdout.decode().strip() == ",".join([github_twin.user] * 3)
 
 
+def test_a_server_of_npm_is_started_in_sessions_that_do_not_reach_npm(tmp_path: Path) -> None:
+    npx = tmp_path / "npx"
+    npx.write_text("#!/bin/sh\n")
+    npx.chmod(0o755)
+    modes = Modes(Definitions(), lambda: tmp_path, {"PATH": str(tmp_path), "HOME": "/home/me"})
+
+    server = modes._startable("mine", PRESETS["npm"])
+
+    settings = {name: value for name, value in server.environment.items() if name.startswith("npm_config_")}
+    assert settings == {
+        "npm_config_cache": "/home/me/.npm",
+        "npm_config_prefer_offline": "true",
+        "npm_config_update_notifier": "false",
+    }
+
+
 # -- in `ghx-bench check` and for editors
 
 
