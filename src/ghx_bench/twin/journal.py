@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from ghx_bench.twin.faults import Surface
 
@@ -12,7 +13,7 @@ class Entry:
     """One request and how it ended."""
 
     at: str  # wall clock, ISO 8601 with milliseconds
-    surface: Surface
+    surface: Surface | Literal["proxy"]  # "proxy": asked for a host that is not GitHub's, and refused
     actor: str | None  # login behind the token
     method: str
     path: str  # with query string, without credentials

@@ -108,12 +108,12 @@ def test_the_links_between_pages_lead_on(served: Served) -> None:
         assert len(seen) == len(set(seen)) == 10
 
 
-def test_the_web_host_has_git_and_nothing_else(served: Served) -> None:
+def test_the_web_host_has_git_and_neither_pages_nor_the_api(served: Served) -> None:
     page = ask(served, "/acme/widgets/pull/3", "github.com")
     api = ask(served, "/repos/acme/widgets", "github.com")
     git = ask(served, "/acme/widgets.git/info/refs?service=git-upload-pack", "github.com")
 
-    assert (page.status_code, api.status_code, git.status_code) == (404, 404, 200)
+    assert (page.status_code, api.status_code, git.status_code) == (501, 404, 200)
 
 
 def test_the_paths_of_enterprise_lead_to_the_same_world(served: Served) -> None:
