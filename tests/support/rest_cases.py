@@ -203,13 +203,15 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/commits/none/check-runs"),
     ),
     f"POST {_REPOSITORY}/check-runs": (
-        call("R/check-runs", {"name": "lint", "head_sha": "{head}", "status": "in_progress"}),
-        call("R/check-runs", {"name": "lint"}),
+        call("R/check-runs", {"name": "lint", "head_sha": "{head}", "status": "in_progress"}, "robot"),
+        call("R/check-runs", {"name": "lint"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}": (call("R/check-runs/{check_run}"), call("R/check-runs/99")),
     f"PATCH {_REPOSITORY}/check-runs/{{check_run_id}}": (
-        call("R/check-runs/{check_run}", {"conclusion": "failure", "output": {"title": "No", "summary": "Never"}}),
-        call("R/check-runs/{check_run}", {"conclusion": "perhaps"}),
+        call(
+            "R/check-runs/{check_run}", {"conclusion": "failure", "output": {"title": "No", "summary": "No"}}, "robot"
+        ),
+        call("R/check-runs/{check_run}", {"conclusion": "perhaps"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}/annotations": (
         call("R/check-runs/{check_run}/annotations"),

@@ -49,14 +49,20 @@ class Body:
         value = self._content.get(name)
         return value if value is None or isinstance(value, bool) else self._wrong(name, value, "a boolean")
 
-    def integer(self, name: str) -> int | None:
-        """Return an integer (also one spelled as text, which clients send), None where it is left out or null."""
+    def integer(self, name: str, kind: str = "an integer") -> int | None:
+        """Return an integer, None where it is left out or null; a text of digits is none, as on GitHub."""
         value = self._content.get(name)
-        if isinstance(value, str) and value.isascii() and value.isdigit():
-            value = int(value[:20])  # enough to be refused as too large; int() raises beyond 4300 digits
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST):
             return value
-        return self._wrong(name, value, "an integer")
+        return self._wrong(name, value, kind)
+
+    def integer_or_digits(self, name: str) -> int | None:
+        """Return an integer that may be spelled as text, where GitHub's description allows both."""
+        value = self._content.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            # Twenty digits are enough to be refused as too large; int() raises beyond 4300.
+            return Body({name: int(value[:20])}, self._pointer).integer(name)
+        return self.integer(name)
 
     def items(self, name: str) -> list[Any] | None:
         """Return an array, None where it is left out or null."""

@@ -193,7 +193,7 @@ def _assignees(request: RestRequest, body: Body, *, strict: bool = True) -> list
 
 
 def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone | None:
-    number = body.integer("milestone")
+    number = body.integer_or_digits("milestone")
     if number is None:
         return None
     try:

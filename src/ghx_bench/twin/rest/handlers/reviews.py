@@ -101,7 +101,7 @@ def list_repository_comments(request: RestRequest) -> Reply:
 def create_comment(request: RestRequest) -> Reply:
     """Create a review comment for a pull request."""
     pull, body = from_path.pull(request), request.body()
-    if (parent := body.integer("in_reply_to")) is not None:
+    if (parent := body.integer("in_reply_to", "a number")) is not None:
         return _reply(request, pull, parent, body.required_text("body"))
     body.require("body", "commit_id", "path")
     note = _new_thread(body)

@@ -1,0 +1,165 @@
+"""What GitHub answers where a guess would be wrong; each row says how GitHub's answer is known."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from rest_world import Reply, Seeded, seeded
+
+from ghx_bench.twin.graphql.execution import execute
+from ghx_bench.twin.urls import GITHUB_URLS
+from ghx_bench.twin.viewer import Viewer
+
+TRANSCRIPTS = "public transcripts of agents"
+NOTES = "public notes of commands run on GitHub in August and September 2026"
+RECORDED = "recorded answers of GitHub"
+DUMMY = "the test suite of dummy_central, which also runs against GitHub"
+DESCRIPTION = "GitHub's published description"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One request and what is certain of its answer; ids and shas of the seeded world stand in braces."""
+
+    known_by: str
+    ask: str  # method and path; `R` stands for /repos/acme/widgets
+    body: Any = None
+    user: str = "ann"
+    status: int
+    answer: Any = None  # a part of the answer: keys that are not named are not compared
+
+
+@pytest.fixture(scope="module")
+def parent() -> Iterator[Seeded]:
+    made = seeded()
+    with made.world:
+        yield made
+
+
+@pytest.fixture
+def world(parent: Seeded) -> Iterator[Seeded]:
+    with parent.world.fork() as fork:
+        yield Seeded(fork, parent.people, parent.ids, parent.shas)
+
+
+def asked(world: Seeded, row: Row) -> Reply:
+    method, _, path = fill(world, row.ask).partition(" ")
+    path = path.replace("R", "/repos/acme/widgets", 1) if path.startswith("R") else path
+    return world.client(row.user).ask(method, path, fill(world, row.body))
+
+
+def fill(world: Seeded, value: Any) -> Any:
+    match value:
+        case str():
+            for name, known in (*world.ids.items(), *world.shas.items()):
+                value = str(known) if value == f"{{{name}}}" else value.replace(f"{{{name}}}", str(known))
+            return value
+        case list():
+            return [fill(world, item) for item in value]
+        case dict():
+            return {key: fill(world, item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def part_of(whole: Any, part: Any) -> Any:
+    """Return `whole` without what `part` does not name."""
+    match whole, part:
+        case dict(), dict():
+            return {key: part_of(whole.get(key, "(missing)"), inner) for key, inner in part.items()}
+        case list(), list() if len(whole) == len(part):
+            return [part_of(one, inner) for one, inner in zip(whole, part, strict=True)]
+        case _:
+            return whole
+
+
+def graphql(world: Seeded, query: str, user: str = "ann") -> Any:
+    viewer = Viewer(user=world.people[user])
+    return json.loads(execute(world.world, viewer, json.dumps({"query": query}).encode(), GITHUB_URLS).content)
+
+
+APP = "You must authenticate via a GitHub App."
+NOTE = {"body": "x", "commit_id": "{head}", "path": "src/app.py"}
+
+CHECK_RUNS = {
+    "a person makes no check run": Row(
+        known_by=TRANSCRIPTS, ask="POST R/check-runs", body={"name": "x"}, status=403, answer={"message": APP}
+    ),
+    "a person does not turn a job green": Row(
+        known_by=TRANSCRIPTS,
+        ask="PATCH R/check-runs/{run_job}",
+        body={"conclusion": "success"},
+        status=403,
+        answer={"message": APP},
+    ),
+    "another App does not turn a job green": Row(
+        known_by=TRANSCRIPTS,
+        ask="PATCH R/check-runs/{run_job}",
+        body={"conclusion": "success"},
+        user="robot",
+        status=403,
+        answer={
+            "message": "Invalid app_id `4` - check run can only be modified by the GitHub App that created it.",
+        },
+    ),
+    "Actions ends its job": Row(
+        known_by=DESCRIPTION,
+        ask="PATCH R/check-runs/{run_job}",
+        body={"conclusion": "success"},
+        user="actions",
+        status=200,
+        answer={"conclusion": "success"},
+    ),
+}
+
+INTEGERS = {
+    f"{name} as text": Row(
+        known_by=TRANSCRIPTS if name in {"line", "in_reply_to"} else DESCRIPTION,
+        ask="POST R/pulls/{pull}/comments",
+        body={**NOTE, "line": 5, name: "5"},
+        status=422,
+        answer={"message": f"Invalid request.\n\nFor 'properties/{name}', \"5\" is not {kind}."},
+    )
+    for name, kind in {
+        "line": "an integer",
+        "start_line": "an integer",
+        "position": "an integer",
+        "in_reply_to": "a number",
+    }.items()
+} | {
+    "line of a review's comment as text": Row(
+        known_by=DESCRIPTION,
+        ask="POST R/pulls/{pull}/reviews",
+        body={"comments": [{"path": "src/app.py", "body": "x", "line": "5"}]},
+        status=422,
+    ),
+    "approvals as text": Row(
+        known_by=DESCRIPTION,
+        ask="PATCH R/branches/main/protection/required_pull_request_reviews",
+        body={"required_approving_review_count": "1"},
+        status=422,
+    ),
+    "milestone as text, which is allowed": Row(
+        known_by=DESCRIPTION,
+        ask="PATCH R/issues/{issue}",
+        body={"milestone": "1"},
+        status=200,
+        answer={"milestone": {"number": 1}},
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_twin_answers_as_github_does(world: Seeded, name: str) -> None:
+    row = ROWS[name]
+
+    reply = asked(world, row)
+
+    assert reply.status == row.status, reply.text
+    if row.answer is not None:
+        expected = fill(world, row.answer)
+        assert part_of(reply.json(), expected) == expected, row.known_by
