@@ -150,7 +150,24 @@ INTEGERS = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS
+TYPES = {
+    "an issue is opened with a type": Row(
+        known_by=DESCRIPTION,
+        ask="POST R/issues",
+        body={"title": "x", "type": "bug"},
+        status=201,
+        answer={"type": {"name": "Bug", "color": "red"}},
+    ),
+    "a type that the organization lacks leaves no issue behind": Row(
+        known_by=DESCRIPTION,
+        ask="POST R/issues",
+        body={"title": "x", "type": "Epic"},
+        status=422,
+        answer={"errors": [{"resource": "Issue", "field": "type", "code": "invalid", "value": "Epic"}]},
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -163,3 +180,27 @@ def test_the_twin_answers_as_github_does(world: Seeded, name: str) -> None:
     if row.answer is not None:
         expected = fill(world, row.answer)
         assert part_of(reply.json(), expected) == expected, row.known_by
+
+
+def test_the_type_of_an_issue_is_set_and_taken_away_as_gh_does(world: Seeded) -> None:
+    node = world.client().get(f"/repos/acme/widgets/issues/{world.ids['issue']}").json()["node_id"]
+    types = graphql(
+        world, '{ repository(owner: "acme", name: "widgets") { issueTypes(first: 9) { nodes { id name } } } }'
+    )
+    bug = next(one["id"] for one in types["data"]["repository"]["issueTypes"]["nodes"] if one["name"] == "Bug")
+    of_type = '{ repository(owner: "acme", name: "widgets") { issues(filterBy: {type: "Bug"}) { totalCount } } }'
+
+    for given, name, count in ((f'"{bug}"', {"name": "Bug"}, 1), ("null", None, 0)):
+        change = f'updateIssueIssueType(input: {{issueId: "{node}", issueTypeId: {given}}})'
+        done = graphql(world, f"mutation {{ {change} {{ issue {{ issueType {{ name }} }} }} }}")
+        assert done == {"data": {"updateIssueIssueType": {"issue": {"issueType": name}}}}
+        assert graphql(world, of_type)["data"]["repository"]["issues"]["totalCount"] == count
+
+
+def test_what_github_has_added_since_its_schema_was_published_is_not_implemented(world: Seeded) -> None:
+    repository = world.client().get("/repos/acme/widgets").json()["node_id"]
+    asked = f'createIssue(input: {{repositoryId: "{repository}", title: "x", issueFieldValues: []}})'
+
+    done = graphql(world, f"mutation {{ {asked} {{ issue {{ number }} }} }}")
+
+    assert done["errors"][0]["type"] == "NOT_IMPLEMENTED"
