@@ -167,7 +167,24 @@ TYPES = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES
+TREES = {
+    "a branch with a slash names its tree": Row(
+        known_by=RECORDED,
+        ask="GET R/git/trees/feature/x?recursive=1",
+        status=200,
+        answer={"truncated": False},
+    ),
+    "a folder of a branch is a tree": Row(
+        known_by=TRANSCRIPTS, ask="GET R/git/trees/main:src", status=200, answer={"tree": [{"path": "app.py"}]}
+    ),
+    "a folder of a branch with a slash is a tree": Row(
+        known_by=TRANSCRIPTS, ask="GET R/git/trees/feature/x:src", status=200, answer={"tree": [{"path": "app.py"}]}
+    ),
+    "a file is no tree": Row(known_by=DESCRIPTION, ask="GET R/git/trees/main:src/app.py", status=404),
+    "no folder is no tree": Row(known_by=DESCRIPTION, ask="GET R/git/trees/main:none", status=404),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -204,3 +221,17 @@ def test_what_github_has_added_since_its_schema_was_published_is_not_implemented
     done = graphql(world, f"mutation {{ {asked} {{ issue {{ number }} }} }}")
 
     assert done["errors"][0]["type"] == "NOT_IMPLEMENTED"
+
+
+def test_a_thread_on_one_line_starts_on_it_in_graphql_and_nowhere_in_rest(world: Seeded) -> None:
+    """Known by recorded answers of GitHub, nine of them, and by public notes."""
+    thread = "reviewThreads(first: 1) { nodes { line startLine } }"
+    number = world.ids["pull"]
+
+    asked = graphql(
+        world, f'{{ repository(owner: "acme", name: "widgets") {{ pullRequest(number: {number}) {{ {thread} }} }} }}'
+    )
+    shown = world.client().get(f"/repos/acme/widgets/pulls/comments/{world.ids['review_comment']}").json()
+
+    assert asked["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"] == [{"line": 5, "startLine": 5}]
+    assert (shown["line"], shown["start_line"]) == (5, None)

@@ -113,12 +113,13 @@ def get_tree(request: RestRequest) -> Reply:
     """Get a tree."""
     home, name = from_path.repository_with_commits(request), request.text("tree_sha")
     git = request.world.git(home)
-    commit = git.resolve(name, home.default_branch)
+    start, _, folder = name.partition(":")  # `main:src` is git's own spelling of a folder; no ref holds a colon
+    commit = git.resolve(start, home.default_branch)
     try:
-        root = git.entry(commit or name, "")
+        root = git.entry(commit or start, folder)
     except GitLookupError:
         root = None
-    if root is None:
+    if root is None or root.type != "tree":
         raise NotFoundRefusal(f"Could not resolve to a tree with the sha of {name}.")
     recursive = "recursive" in request.query
     return json_reply(render.tree(request.view, home, root.sha, git.tree(root.sha, recursive=recursive)))
