@@ -235,3 +235,43 @@ def test_a_thread_on_one_line_starts_on_it_in_graphql_and_nowhere_in_rest(world:
 
     assert asked["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"] == [{"line": 5, "startLine": 5}]
     assert (shown["line"], shown["start_line"]) == (5, None)
+
+
+VAR = 'Expected VAR_SIGN, actual: UNKNOWN_CHAR ("\\") at [1, 7]'
+TOO_MANY = "Expected one of SCHEMA, SCALAR, TYPE, ENUM, INPUT, UNION, INTERFACE, actual: RCURLY"
+DOCUMENTS = [
+    ("query(\\$owner:String!){viewer{login}}", VAR, TRANSCRIPTS),
+    ("{ viewer { login } } }", f'{TOO_MANY} ("}}") at [1, 22]', TRANSCRIPTS),
+    ("{ viewer { ", 'Expected NAME, actual: (none) ("") at [1, 12]', "a public test of messages seen on GitHub"),
+    ('{ viewer { login "Bad gateway" } }', 'Expected NAME, actual: STRING ("Bad gateway") at [1, 18]', "the same"),
+    ("{ user(login:'x') { id } }", 'Expected VALUE, actual: UNKNOWN_CHAR ("\'") at [1, 14]', "notes of clients"),
+    ("{ viewer {\n// x\nlogin } }", 'Expected NAME, actual: UNKNOWN_CHAR ("/") at [2, 1]', "the same"),
+    ("{ a(number: 0158) }", 'Expected NAME, actual: INT ("158") at [1, 14]', "a measurement in a public repository"),
+    ("query Q($a) { a }", 'Expected COLON, actual: RPAREN (")") at [1, 11]', "source of graphql-ruby"),
+    ("# nothing", "Unexpected end of document", "source of graphql-ruby"),
+]
+
+
+@pytest.mark.parametrize(("document", "message", "known_by"), DOCUMENTS)
+def test_what_is_no_graphql_is_refused_in_the_words_of_githubs_parser(
+    world: Seeded, document: str, message: str, known_by: str
+) -> None:
+    assert [error["message"] for error in graphql(world, document)["errors"]] == [message], known_by
+
+
+def test_a_variable_that_does_not_fit_is_explained_in_githubs_words(world: Seeded) -> None:
+    """Known by answers of servers with GitHub's GraphQL library, in public tests and notes."""
+    query = "mutation($i: CreateIssueInput!) { createIssue(input: $i) { issue { id } } }"
+    variables = {"i": {"repositoryId": "x", "labelIds": "x", "foo": 1}}
+
+    reply = execute(
+        world.world,
+        Viewer(user=world.people["ann"]),
+        json.dumps({"query": query, "variables": variables}).encode(),
+        GITHUB_URLS,
+    )
+
+    (error,) = json.loads(reply.content)["errors"]
+    where = "foo (Field is not defined on CreateIssueInput), title (Expected value to not be null)"
+    assert error["message"] == f"Variable $i of type CreateIssueInput! was provided invalid value for {where}"
+    assert error["extensions"]["problems"][1] == {"path": ["title"], "explanation": "Expected value to not be null"}

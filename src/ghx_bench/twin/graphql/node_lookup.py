@@ -86,6 +86,8 @@ def _git_subject(context: Context, node: GitNode) -> GitThing | RefThing | Compa
 
 
 def _is_visible(context: Context, record: Record) -> bool:
+    if isinstance(record, Issue) and record.is_pull:
+        return False  # the shared record of a pull request has no id of its own, though one can be made up
     if isinstance(record, Reaction):
         subject = context.database.get(_REACTED[record.subject_kind], record.subject_id)
         return subject is not None and _is_visible(context, subject)
