@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rest_world import Reply, Seeded, seeded
 
+from ghx_bench.twin import diff
 from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import Viewer
@@ -184,7 +185,83 @@ TREES = {
     "no folder is no tree": Row(known_by=DESCRIPTION, ask="GET R/git/trees/main:none", status=404),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES
+FIRST = 'Invalid request.\n\nNo subschema in "oneOf" matched.\n"positioning" wasn\'t supplied.\n'
+WITHOUT_COMMIT = (
+    '"commit_id", "position" weren\'t supplied.\n"in_reply_to" wasn\'t supplied.\n"subject_type" is not a permitted key.\n'
+    '"commit_id", "line" weren\'t supplied.\n"commit_id" wasn\'t supplied.'
+)
+OWN = "Review Can not approve your own pull request"
+
+
+def outside(field: str) -> dict[str, Any]:
+    name = f"pull_request_review_thread.{field}"
+    resource = "PullRequestReviewComment"
+    return {"errors": [{"resource": resource, "code": "invalid", "field": name, "message": "could not be resolved"}]}
+
+
+REVIEWS = {
+    "a comment on a line outside the diff": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/comments",
+        body={**NOTE, "line": 500},
+        status=422,
+        answer=outside("line"),
+    ),
+    "a comment on a file outside the diff": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/comments",
+        body={**NOTE, "path": "none", "line": 5},
+        status=422,
+        answer=outside("path"),
+    ),
+    "a comment without a commit": Row(
+        known_by=f"{NOTES}, word for word",
+        ask="POST R/pulls/{pull}/comments",
+        body={"body": "x", "path": "src/app.py", "subject_type": "file"},
+        status=422,
+        answer={"message": FIRST + WITHOUT_COMMIT},
+    ),
+    "a review with a line outside the diff": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/reviews",
+        body={"event": "COMMENT", "comments": [{"path": "src/app.py", "line": 500, "body": "x"}]},
+        status=422,
+        answer={"message": "Unprocessable Entity", "errors": ["Line could not be resolved"]},
+    ),
+    "a review with three comments outside the diff": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/reviews",
+        body={
+            "event": "COMMENT",
+            "comments": [{"path": path, "line": 500, "body": "x"} for path in ("src/app.py", "none", "src/app.py")],
+        },
+        status=422,
+        answer={"errors": ["Line could not be resolved, Path could not be resolved, and Line could not be resolved"]},
+    ),
+    "a review of a foreign commit, even before the verdict": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/reviews",
+        body={"event": "APPROVE", "commit_id": "0" * 40},
+        status=422,
+        answer={"message": "Unprocessable Entity", "errors": ["The commitOID is not part of the pull request"]},
+    ),
+    "a review with no known event": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/reviews",
+        body={"event": "LGTM"},
+        status=422,
+        answer={"errors": ["Variable $event of type PullRequestReviewEvent was provided invalid value"]},
+    ),
+    "an approval of one's own": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/reviews",
+        body={"event": "APPROVE"},
+        status=422,
+        answer={"message": "Unprocessable Entity", "errors": [OWN]},
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -275,3 +352,16 @@ def test_a_variable_that_does_not_fit_is_explained_in_githubs_words(world: Seede
     where = "foo (Field is not defined on CreateIssueInput), title (Expected value to not be null)"
     assert error["message"] == f"Variable $i of type CreateIssueInput! was provided invalid value for {where}"
     assert error["extensions"]["problems"][1] == {"path": ["title"], "explanation": "Expected value to not be null"}
+
+
+@pytest.mark.parametrize("place", ['path: "src/app.py", line: 500', 'path: "none", line: 5'])
+def test_a_thread_outside_the_diff_is_null_and_no_error_in_graphql(world: Seeded, place: str) -> None:
+    """Known by the source of GitHub's MCP server, which reports the error that the API does not."""
+    before = world.world.snapshot()
+    node = world.client().get(f"/repos/acme/widgets/pulls/{world.ids['pull']}").json()["node_id"]
+    asked = f'addPullRequestReviewThread(input: {{pullRequestId: "{node}", body: "x", {place}}})'
+
+    done = graphql(world, f"mutation {{ {asked} {{ thread {{ id }} }} }}")
+
+    assert done == {"data": {"addPullRequestReviewThread": {"thread": None}}}
+    assert diff(before, world.world) == []

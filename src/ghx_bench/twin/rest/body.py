@@ -22,6 +22,10 @@ class Body:
     def __contains__(self, name: str) -> bool:
         return name in self._content
 
+    def names(self) -> list[str]:
+        """Return the keys in the order in which they came."""
+        return list(self._content)
+
     def get(self, name: str) -> Any:
         """Return a value as it came."""
         return self._content.get(name)
