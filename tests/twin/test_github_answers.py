@@ -187,7 +187,8 @@ TREES = {
 
 FIRST = 'Invalid request.\n\nNo subschema in "oneOf" matched.\n"positioning" wasn\'t supplied.\n'
 WITHOUT_COMMIT = (
-    '"commit_id", "position" weren\'t supplied.\n"in_reply_to" wasn\'t supplied.\n"subject_type" is not a permitted key.\n'
+    '"commit_id", "position" weren\'t supplied.\n"in_reply_to" wasn\'t supplied.\n'
+    '"subject_type" is not a permitted key.\n'
     '"commit_id", "line" weren\'t supplied.\n"commit_id" wasn\'t supplied.'
 )
 OWN = "Review Can not approve your own pull request"
@@ -261,7 +262,42 @@ REVIEWS = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS
+OTHERS = {
+    "a fork of one's own repository is the repository": Row(
+        known_by=f"{DUMMY}; source of gh",
+        ask="POST /repos/ann/secret/forks",
+        status=202,
+        answer={"full_name": "ann/secret", "fork": False},
+    ),
+    "code is searched by a file's name alone": Row(
+        known_by=TRANSCRIPTS,
+        ask="GET /search/code?q=filename:app.py+repo:acme/widgets",
+        status=200,
+        answer={"total_count": 1, "items": [{"path": "src/app.py"}]},
+    ),
+    "code is not searched by a repository alone": Row(
+        known_by=DESCRIPTION, ask="GET /search/code?q=repo:acme/widgets", status=422
+    ),
+    "REST refuses to ask the author for a review": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/requested_reviewers",
+        body={"reviewers": ["ann"]},
+        status=422,
+        answer={"message": "Review cannot be requested from pull request author."},
+    ),
+    "what stops a merge begins with the reviews": Row(
+        known_by=NOTES,
+        ask="PUT R/pulls/{behind}/merge",
+        user="bob",
+        status=405,
+        answer={
+            "message": "At least 1 approving review is required by reviewers with write access. "
+            'Required status check "ci" is expected.'
+        },
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -364,4 +400,46 @@ def test_a_thread_outside_the_diff_is_null_and_no_error_in_graphql(world: Seeded
     done = graphql(world, f"mutation {{ {asked} {{ thread {{ id }} }} }}")
 
     assert done == {"data": {"addPullRequestReviewThread": {"thread": None}}}
-    assert diff(before, world.world) == []
+    assert not diff(before, world.world)
+
+
+def node_of(world: Seeded, number: int) -> str:
+    return world.client().get(f"/repos/acme/widgets/pulls/{number}").json()["node_id"]
+
+
+def test_a_draft_has_the_merge_state_of_any_other_pull_request_in_graphql(world: Seeded) -> None:
+    """Known by public notes of commands run on GitHub: DRAFT is never returned."""
+    node = node_of(world, world.ids["mergeable"])
+
+    done = graphql(
+        world,
+        f'mutation {{ convertPullRequestToDraft(input: {{pullRequestId: "{node}"}}) '
+        "{ pullRequest { isDraft mergeStateStatus } } }",
+    )
+
+    shown = done["data"]["convertPullRequestToDraft"]["pullRequest"]
+    assert shown == {"isDraft": True, "mergeStateStatus": "BLOCKED"}
+
+
+MUTATIONS = [
+    (
+        'replaceActorsForAssignable(input: {assignableId: "%s", actorLogins: ["nosuch"]}) { clientMutationId }',
+        "Could not resolve to a user or bot with the login 'nosuch'.",
+    ),
+    (
+        'requestReviewsByLogin(input: {pullRequestId: "%s", userLogins: ["nosuch"]}) { clientMutationId }',
+        "Could not resolve user with login 'nosuch'.",
+    ),
+    ('requestReviewsByLogin(input: {pullRequestId: "%s", userLogins: ["ann"]}) { clientMutationId }', None),
+    ('disablePullRequestAutoMerge(input: {pullRequestId: "%s"}) { clientMutationId }', None),
+]
+
+
+@pytest.mark.parametrize(("mutation", "message"), MUTATIONS)
+def test_what_gh_pr_edit_and_merge_send_is_answered_as_by_github(
+    world: Seeded, mutation: str, message: str | None
+) -> None:
+    """Known by public notes of `gh pr edit` and `gh pr merge --disable-auto` on GitHub."""
+    done = graphql(world, f"mutation {{ {mutation % node_of(world, world.ids['mergeable'])} }}")
+
+    assert [error["message"] for error in done.get("errors", [])] == ([message] if message else [])

@@ -6,7 +6,7 @@ from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
 from ghx_bench.twin.commands.repositories.settings import check_free_name, remove_redirect
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal
 from ghx_bench.twin.state.records import Repository, User
 from ghx_bench.twin.world import Act
 
@@ -20,10 +20,12 @@ def fork(
     source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
+    if source.owner_id == owner.id:
+        return source  # GitHub hands out the repository itself, which gh takes for a refusal
     known = act.database.one(Repository, owner_id=owner.id, parent_id=source.id)
     if known:
         return known
-    _refuse_impossible(act, source, owner)
+    _refuse_impossible(act, source)
     candidates = chain([source.name], (f"{source.name}-{number}" for number in count(1)))
     free = next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
     copy = act.database.insert(
@@ -48,9 +50,7 @@ def fork(
     return copy
 
 
-def _refuse_impossible(act: Act, source: Repository, owner: User) -> None:
-    if source.owner_id == owner.id:
-        raise InvalidRefusal("A repository cannot be forked into the account that owns it.")
+def _refuse_impossible(act: Act, source: Repository) -> None:
     if source.visibility != "public" and not source.allow_forking:
         raise ForbiddenRefusal("Forking is disabled for this repository.")
     if not act.git(source).refs("refs/heads/"):

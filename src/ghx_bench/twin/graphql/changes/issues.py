@@ -7,7 +7,7 @@ from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.issue_types import IssueType
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, User
 
 
@@ -177,9 +177,16 @@ def replace_actors_for_assignable(
     issue = change.conversation(assignable_id)
     if actor_ids is None and actor_logins is None:
         raise InvalidRefusal("Either actorIds or actorLogins must be provided.")
-    actors = [*change.find_all(actor_ids, User), *(account(change, login) for login in actor_logins or ())]
+    actors = [*change.find_all(actor_ids, User), *(_actor(change, login) for login in actor_logins or ())]
     issues.set_assignees(change.act, issue, actors)
     return {"assignable": issue}
+
+
+def _actor(change: Change, login: str) -> User:
+    try:
+        return account(change, login)
+    except NotFoundRefusal:
+        raise NotFoundRefusal(f"Could not resolve to a user or bot with the login '{login}'.") from None
 
 
 def account(change: Change, login: str) -> User:

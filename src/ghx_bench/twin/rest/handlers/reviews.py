@@ -187,7 +187,7 @@ def _event(body: Body, kind: str) -> ReviewEvent | None:
     if event is not None and event not in _EVENTS:
         problem = f"Variable $event of type {kind} was provided invalid value"
         raise InvalidRefusal("Unprocessable Entity", errors=(problem,))
-    return cast("ReviewEvent | None", event)
+    return event
 
 
 def _require_place(body: Body) -> None:
