@@ -297,7 +297,119 @@ OTHERS = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS
+
+def refused(ask: str, body: Any, message: str, *, known_by: str = DUMMY, **answer: Any) -> Row:
+    return Row(known_by=known_by, ask=ask, body=body, status=422, answer={"message": message, **answer})
+
+
+def tree(**entry: Any) -> dict[str, Any]:
+    return {"tree": [{"path": "foo", "mode": "160000", "type": "commit", **entry}]}
+
+
+COMMIT = {"message": "x", "tree": "{tree}"}
+GIT = {
+    "a ref must start with refs/": refused(
+        "POST R/git/refs", {"ref": "foo", "sha": "{main}"}, "Reference name must start with 'refs/'."
+    ),
+    "a ref has three components": refused(
+        "POST R/git/refs",
+        {"ref": "refs/foo", "sha": "{main}"},
+        "Reference name must contain at least three slash-separated components.",
+    ),
+    "a branch is a commit": refused(
+        "POST R/git/refs", {"ref": "refs/heads/foo", "sha": "{blob}"}, "Reference update failed"
+    ),
+    "base_tree is there": refused(
+        "POST R/git/trees", {"base_tree": "0" * 40, **tree(sha="1" * 40)}, "base_tree is not a valid tree oid"
+    ),
+    "a path has no slash in front": refused(
+        "POST R/git/trees", tree(path="/foo", sha="1" * 40), "tree.path cannot start with a slash"
+    ),
+    "a submodule is a commit": refused("POST R/git/trees", tree(sha="5"), "tree.sha 5 is not a valid commit"),
+    "a submodule is not null": refused("POST R/git/trees", tree(sha="0" * 40), "GitRPC::BadObjectState"),
+    "a submodule may be anywhere": Row(known_by=DUMMY, ask="POST R/git/trees", body=tree(sha="1" * 40), status=201),
+    "a tree of a commit is a sha": refused(
+        "POST R/git/commits",
+        {"message": "x", "tree": "nonsense"},
+        "The tree parameter must be exactly 40 characters and contain only [0-9a-f].",
+    ),
+    "an author is an object": refused(
+        "POST R/git/commits",
+        {**COMMIT, "author": None},
+        "Invalid request.\n\nFor 'properties/author', nil is not an object.",
+    ),
+    "an author has a name": refused(
+        "POST R/git/commits",
+        {**COMMIT, "author": {"name": "", "email": "a@b.c"}},
+        "Validation Failed",
+        errors=[{"code": "missing_field", "field": "name", "resource": "author"}],
+    ),
+    "any encoding of a blob but base64 is text": Row(
+        known_by=DUMMY,
+        ask="POST R/git/blobs",
+        body={"content": "x", "encoding": "latin1"},
+        status=201,
+        answer={"sha": "c1b0730e0133447badcfd47fd144e254807b06e1"},
+    ),
+}
+
+TEXTS = {
+    "an empty body of an issue is none": Row(
+        known_by=DUMMY, ask="POST R/issues", body={"title": "x", "body": ""}, status=201, answer={"body": None}
+    ),
+    "an empty body of a pull request is none": Row(
+        known_by=DUMMY, ask="PATCH R/pulls/{pull}", body={"body": ""}, status=200, answer={"body": None}
+    ),
+    "an object is quoted as Ruby prints it": refused(
+        "POST R/pulls/{pull}/reviews",
+        {"comments": {"0": {"body": "x", "line": None}}},
+        'Invalid request.\n\nFor \'properties/comments\', {"0" => {"body" => "x", "line" => nil}} is not an array.',
+        known_by=f"{RECORDED} and {TRANSCRIPTS}",
+    ),
+    "a long comment in ASCII": Row(
+        known_by=DUMMY, ask="POST R/issues/{issue}/comments", body={"body": "a" * 262144}, status=201
+    ),
+    "a comment that is too long": Row(
+        known_by=DUMMY,
+        ask="POST R/issues/{issue}/comments",
+        body={"body": "a" * 262145},
+        status=422,
+        answer={"errors": [{"message": "Body is too long (maximum is 65536 characters)"}]},
+    ),
+    "a status in a state that is none": refused(
+        "POST R/statuses/{head}",
+        {"state": "wonderful"},
+        "Validation Failed",
+        errors=[
+            {"resource": "Status", "code": "custom", "field": "state", "message": "state is not included in the list"}
+        ],
+    ),
+    "no labels to add": refused(
+        "POST R/issues/{issue}/labels", {"labels": []}, "Invalid request.\n\n1 item required; only 0 were supplied."
+    ),
+    "no labels to add, in an array": Row(
+        known_by=DUMMY, ask="POST R/issues/{issue}/labels", body=[], status=200, answer=[{"name": "area/ui kit"}]
+    ),
+    "a pull request between branches that are not there": refused(
+        "POST R/pulls",
+        {"title": "x", "head": "none", "base": "no"},
+        "Validation Failed",
+        errors=[{"field": "base", "code": "invalid"}, {"field": "head", "code": "invalid"}],
+    ),
+    "a fork into an account that is not there": refused(
+        "POST R/forks",
+        {"organization": "nosuch"},
+        "Validation Failed",
+        errors=[{"resource": "Fork", "code": "invalid", "field": "organization"}],
+    ),
+    "a fork into a person's account by name": refused(
+        "POST R/forks",
+        {"organization": "bob"},
+        "'bob' is the login for a user account. You must pass the login for an organization account.",
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS
 
 
 @pytest.mark.parametrize("name", ROWS)
