@@ -10,6 +10,7 @@ from rest_world import Reply, Seeded, seeded
 
 from ghx_bench.twin import diff
 from ghx_bench.twin.graphql.execution import execute
+from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.urls import GITHUB_URLS
 from ghx_bench.twin.viewer import Viewer
 
@@ -54,7 +55,7 @@ def asked(world: Seeded, row: Row) -> Reply:
 def fill(world: Seeded, value: Any) -> Any:
     match value:
         case str():
-            for name, known in (*world.ids.items(), *world.shas.items()):
+            for name, known in (*world.ids.items(), *world.shas.items(), ("robot", world.people["robot"].id)):
                 value = str(known) if value == f"{{{name}}}" else value.replace(f"{{{name}}}", str(known))
             return value
         case list():
@@ -102,7 +103,7 @@ CHECK_RUNS = {
         user="robot",
         status=403,
         answer={
-            "message": "Invalid app_id `4` - check run can only be modified by the GitHub App that created it.",
+            "message": "Invalid app_id `{robot}` - check run can only be modified by the GitHub App that created it.",
         },
     ),
     "Actions ends its job": Row(
@@ -409,7 +410,24 @@ TEXTS = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS
+LOOKS = {
+    "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=501),
+    "a comment on a whole file is on its first line": Row(
+        known_by=NOTES,
+        ask="POST R/pulls/{pull}/comments",
+        body={**NOTE, "subject_type": "file"},
+        status=201,
+        answer={"line": 1, "original_line": 1, "original_position": 1, "position": 1, "subject_type": "file"},
+    ),
+    "a bot has the picture of its app": Row(
+        known_by=RECORDED,
+        ask="GET /users/robot%5Bbot%5D",
+        status=200,
+        answer={"avatar_url": "https://avatars.githubusercontent.com/in/{robot}?v=4"},
+    ),
+}
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -555,3 +573,35 @@ def test_what_gh_pr_edit_and_merge_send_is_answered_as_by_github(
     done = graphql(world, f"mutation {{ {mutation % node_of(world, world.ids['mergeable'])} }}")
 
     assert [error["message"] for error in done.get("errors", [])] == ([message] if message else [])
+
+
+def test_the_keys_of_reviews_and_comments_come_in_githubs_order(world: Seeded) -> None:
+    """Known by recorded answers of GitHub."""
+    client, number = world.client(), world.ids["pull"]
+    first = world.ids["review_comment"]
+    reply = client.post(f"/repos/acme/widgets/pulls/{number}/comments/{first}/replies", {"body": "Because"}).json()
+    review = client.get(f"/repos/acme/widgets/pulls/{number}/reviews/{world.ids['review']}").json()
+
+    assert list(reply)[-6:] == [
+        "side", "in_reply_to_id", "author_association", "original_position", "position", "subject_type",
+    ]  # fmt: skip
+    assert list(review)[-3:] == ["_links", "submitted_at", "commit_id"]
+
+
+def test_a_version_that_the_api_does_not_have_is_refused(world: Seeded) -> None:
+    """Known by GitHub's documentation of API versions."""
+    statuses = {
+        version: answer(
+            world.world,
+            Viewer(user=world.people["ann"]),
+            method="GET",
+            raw_path="/user",
+            query="",
+            headers={"x-github-api-version": version},
+            body=b"",
+            base=GITHUB_URLS,
+        ).status
+        for version in ("2022-11-28", "2026-03-10", "2020-01-01")
+    }
+
+    assert statuses == {"2022-11-28": 200, "2026-03-10": 200, "2020-01-01": 400}
