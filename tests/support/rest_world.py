@@ -25,7 +25,7 @@ from ghx_bench.twin.commands import (
 )
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.rest.dispatch import answer
-from ghx_bench.twin.state.records import User
+from ghx_bench.twin.state.records import Event, User
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
@@ -184,6 +184,7 @@ def _conversations(made: Seeded) -> None:
         )
         comment = comments.create(act, issue, "I see it too")
         reaction = reactions.add(act, issue, "heart")
+        ids |= {"bob": made.people["bob"].id, "repository": home.id, "event": act.database.all(Event)[0].id}
         ids |= {"issue": issue.number, "comment": comment.id, "reaction": reaction.id, "milestone": milestone.number}
         ids["comment_reaction"] = reactions.add(act, comment, "+1").id
     with world.acting(Viewer(user=made.people["ann"])) as act:
