@@ -63,7 +63,7 @@ def test_a_run_again_is_told_by_its_attempt_and_jobs(world: World) -> None:
     assert isinstance(attempt, dict)
     assert (attempt["run"], attempt["actor"], attempt["status"]) == (f"acme/widgets run {run.id}", "bob", "in_progress")
     assert isinstance(job, dict)
-    assert (job["attempt"], job["status"]) == ("acme/widgets run 1 attempt 2", "queued")
+    assert (job["attempt"], job["status"]) == (f"acme/widgets run {run.id} attempt 2", "queued")
 
 
 def test_a_changed_field_is_told_with_both_values_and_who(base: World, world: World) -> None:
