@@ -68,12 +68,12 @@ def python_of(beginning: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    before = set(sys.modules)
     monkeypatch.chdir(write_files(tmp_path, {"mine.py": IDLE}))
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        if str(tmp_path) in (getattr(module, "__file__", None) or ""):
+            del sys.modules[name]
 
 
 @pytest.mark.usefixtures("folder")

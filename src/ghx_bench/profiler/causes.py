@@ -38,6 +38,7 @@ class MeasurementError(GhxBenchError):
     MeasurementError
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
+    │   └── AgentBlockedError it kept the event loop from running
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     └── OverranError          the bench's own work at the cell took too long
@@ -66,6 +67,12 @@ class AgentError(MeasurementError):
 
     code: ClassVar[str] = "AGENT_FAILED"
     cause: Cause = Cause.AGENT_CRASH
+
+
+class AgentBlockedError(AgentError):
+    """The agent made a call that kept its event loop from running: nothing could be cancelled meanwhile."""
+
+    code: ClassVar[str] = "AGENT_BLOCKED"
 
 
 class ModelProviderError(MeasurementError):

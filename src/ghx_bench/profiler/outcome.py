@@ -43,6 +43,8 @@ class Completed(_Ended):
     evidence: Evidence[Any]
     score: Score
     cause: Cause | None = None
+    cut_short_by: str = ""
+    """What else is known of that fault, in words."""
 
     @property
     def success(self) -> bool:
@@ -196,8 +198,10 @@ def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Failed(cause=cause, error=error):
             return {"cause": cause, "error": describe_error(error), "error_code": error_code(error)}
-        case Completed(cause=Cause() as cause):
-            return {"cause": cause, "error": _AGENTS_FAULTS[cause], "error_code": cause.name}
+        case Completed(cause=Cause() as cause, cut_short_by=details):
+            fault = _AGENTS_FAULTS[cause]
+            error = f"{fault.removesuffix(' and was stopped')}; {details}" if details else fault
+            return {"cause": cause, "error": error, "error_code": cause.name}
         case Completed():
             return {}
 
