@@ -236,3 +236,67 @@ def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path:
     assert (row.provider, row.success, row.known_metrics["api_mutations"]) == ("my-command", True, 2), row.error
     (session,) = (run_in(tmp_path) / "sessions").rglob("*.json")
     assert "labelled a/b" in session.read_text()
+
+
+RAISING = """
+import json
+from contextlib import asynccontextmanager
+
+from ghx_bench.profiler import TraceRecorder
+
+
+class Agent:
+    name = "raising"
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield Session(request.environment["GITHUB_TOKEN"])
+
+
+class Session:
+    def __init__(self, token):
+        self.token = token
+
+    async def prompt(self, text):
+        return self.plan("{} " + self.token)
+
+    def plan(self, words):
+        raise LookupError(words) from ValueError("no plan")
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1")
+
+
+def test_what_an_agent_raises_is_told_with_its_type_its_place_and_its_traceback(tmp_path: Path) -> None:
+    write_files(tmp_path, {"raising.py": RAISING})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL, "--skip-warmup", "--debug")
+
+    directory = run_in(tmp_path)
+    [row] = rows_of(directory)
+    place = '(raising.py line 24, in plan: raise LookupError(words) from ValueError("no plan"))'
+    assert done.returncode == 3
+    assert row.error == f"LookupError: {{}} *** {place}"
+    traceback = row.traceback or ""
+    assert traceback.startswith("ValueError: no plan\n\nThe above exception was the direct cause")
+    assert 'raising.py", line 21, in prompt' in traceback
+    assert "/ghx_bench/" not in traceback.partition("raising.py")[0]
+    assert traceback.endswith("LookupError: {} ***\n")
+    [page] = directory.glob("report/sessions/**/0.html")
+    shown = ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
+    for told in (done.stderr, shown, (directory / "errors.log").read_text(), page.read_text()):
+        assert "line 21, in prompt" in told
+        assert "direct cause of the following exception" in told
+
+
+def test_a_warm_up_that_raises_says_where_its_traceback_is(tmp_path: Path) -> None:
+    write_files(tmp_path, {"raising.py": RAISING})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL)
+
+    log = run_in(tmp_path) / "errors.log"
+    assert done.returncode == 3
+    assert f"; its traceback: {log.relative_to(tmp_path)}" in done.stderr
+    assert "warm-up of raising / none / baseline / issue-triage-001 / 0\nValueError: no plan" in log.read_text()

@@ -12,6 +12,11 @@ _OTHERS = tuple(
 _OURS = str(Path(__file__).resolve().parents[1])
 
 
+def is_own_file(filename: str) -> bool:
+    """Return whether a file of code belongs to this package."""
+    return str(Path(filename).resolve()).startswith(_OURS)
+
+
 def find_user_frame(frames: Iterable[FrameSummary]) -> FrameSummary | None:
     """Return the innermost frame of code that is neither Python's, nor a package's, nor ours, if there is one."""
     found: FrameSummary | None = None

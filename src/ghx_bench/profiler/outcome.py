@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_transient
+from ghx_bench.profiler.causes import Cause, describe_error, describe_raised, error_code, format_traceback, is_transient
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metric_table import METRICS
@@ -126,6 +126,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         **_verdict_of(outcome),
         **_trouble_of(outcome),
         **problems,
+        traceback=format_traceback(outcome.error) if isinstance(outcome, Failed) else None,
     )
     return outcome.redaction.record(row.with_all_keys(), keeping=_NAMES)
 
@@ -197,7 +198,7 @@ def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
 def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Failed(cause=cause, error=error):
-            return {"cause": cause, "error": describe_error(error), "error_code": error_code(error)}
+            return {"cause": cause, "error": describe_raised(error), "error_code": error_code(error)}
         case Completed(cause=Cause() as cause, cut_short_by=details):
             fault = _AGENTS_FAULTS[cause]
             error = f"{fault.removesuffix(' and was stopped')}; {details}" if details else fault

@@ -84,6 +84,8 @@ class ProfileRow(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
+    traceback: Annotated[str | None, OMITTABLE] = None
+    """Of what an agent, a scorer or another plugin raised."""
     metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default_factory=dict[str, Number | None])
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, MeasuringFlags, Switch
+from ghx_bench.eval.cli.flags import AsJson, Debug, EvaluationFlags, LogFile, MeasuringFlags, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
@@ -39,6 +39,7 @@ def run(
     dry_run: Switch = False,
     log_json: LogFile = None,
     report: bool = True,
+    debug: Debug = False,
     as_json: AsJson = False,
 ) -> int:
     """Run scenarios with an agent in every mode, and report what came of it.
@@ -60,6 +61,8 @@ def run(
         Write every event as a line of JSON to this file (`-` for standard error).
     report
         Write the report when all cells are done.
+    debug
+        Show the tracebacks of errors.
     as_json
         Print the result as JSON.
     """
@@ -67,6 +70,7 @@ def run(
     from ghx_bench.eval.cli.measuring import say_notes
     from ghx_bench.eval.project.config import project_config
 
+    show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
         settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))

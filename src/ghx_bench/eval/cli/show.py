@@ -168,6 +168,10 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None) -> Iterat
         yield f"  {figures}"
     if row.error:
         yield f"  error: {_shorten(row.error)}"
+    if row.traceback:
+        yield "\n".join(f"    {one_line(line)}" for line in row.traceback.splitlines())
+    for problem in row.problems:
+        yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():
         yield from _checkpoint(each)
     for event in trace.events if trace else ():

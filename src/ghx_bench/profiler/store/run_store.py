@@ -1,7 +1,7 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
 from collections.abc import Container, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,6 +72,15 @@ class RunStore:
     def keep_session(self, cell: Cell, trace: SessionTrace) -> None:
         """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
         self._write_json(self.directory.session(cell), trace)
+
+    def log_error(self, row: ProfileRow, cell: Cell) -> None:
+        """Append the traceback on a row to the log of errors; without one, nothing."""
+        if row.traceback is None:
+            return
+        what = f"warm-up of {cell}" if cell.is_canary else str(cell)
+        # The row has it too: a log that cannot be written must not cost the run.
+        with suppress(OSError), self.directory.error_log.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(f"{row.completed_at} {what}\n{row.traceback}\n")
 
     def update(self, **changes: object) -> None:
         """Change the state of the run on disk; the plan stays as it is."""

@@ -156,6 +156,8 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     yield "<main>"
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
+    if row.traceback is not None:
+        yield f"<details open><summary>traceback</summary><pre>{_text(row.traceback)}</pre></details>"
     known = row.known_metrics
     shown = METRICS.shown_in("session")
     numbers = ((each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in shown)
