@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -211,6 +213,71 @@ def test_the_rows_of_an_agent_are_compared_and_are_no_control(triaged: Path) -> 
     assert "Control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
 
 
+class ModelHandler(BaseHTTPRequestHandler):
+    """A model that triages: it calls what it is offered, and once it has seen the issue, says so and changes it."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = {"role": "assistant", **self.choose(asked["messages"], [each["function"] for each in asked["tools"]])}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+    def choose(self, messages: list[dict[str, str]], tools: list[dict[str, object]]) -> dict[str, object]:
+        (prompt,) = [each["content"] for each in messages if each["role"] == "user"]
+        number, owner, name = re.search(r"#(\d+) in ([\w.-]+)/([\w.-]+)", prompt).groups()  # type: ignore[union-attr]
+        answers = [each["content"] for each in messages if each["role"] == "tool"]
+        schemas = {str(each["name"]): each["parameters"] for each in tools}
+        comment = "Priority: high. Next: look into it."
+        if "ghx_issue_view" not in schemas:
+            at = f"{number} --repo {owner}/{name}"
+            steps = [
+                ("bash", {"command": f"gh issue view {at} --json title,body"}),
+                ("bash", {"command": f"gh issue edit {at} --add-label performance"}),
+                ("bash", {"command": f"gh issue comment {at} --body '{comment}'"}),
+            ]
+        else:
+            place = {"owner": owner, "name": name, "issueNumber": int(number)}
+            assert place.keys() <= schemas["ghx_issue_view"]["properties"].keys()  # type: ignore[index]
+            steps = [
+                ("ghx_issue_view", place),
+                ("ghx_issue_labels_add", {**place, "labels": ["performance"]}),
+                ("ghx_issue_comments_create", {**place, "body": comment}),
+            ]
+        if len(answers) == len(steps):
+            return {"content": "It is labelled performance."}
+        tool, arguments = steps[len(answers)]
+        call = {"name": tool, "arguments": json.dumps(arguments)}
+        return {"content": None, "tool_calls": [{"id": f"call_{len(answers)}", "type": "function", "function": call}]}
+
+
+def test_the_model_loop_of_the_page_works_in_every_mode(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ModelHandler) as model:
+        threading.Thread(target=model.serve_forever, daemon=True).start()
+        config = f"""
+modes: [baseline, ghx-mcp]
+models: [{{id: openai/gpt-5}}]
+provider: {{id: ./model_loop.py, options: {{url: "http://127.0.0.1:{model.server_port}/"}}}}
+scenarios: {{ids: [issue-triage-001]}}
+execution: {{repetitions: 1}}
+"""
+        write_files(tmp_path, {"eval.config.yaml": config, "model_loop.py": python_of("import json\nimport os\n")})
+        done = ghx_bench(tmp_path, "run", "--no-report", extra={"OPENAI_API_KEY": "a-key"})
+        model.shutdown()
+
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(run_in(tmp_path))
+    assert {(row.mode, row.success, row.tool_calls.total, row.tokens.total) for row in rows} == {
+        ("baseline", True, 3, 440),
+        ("ghx-mcp", True, 3, 440),
+    }
+
+
 PROGRAM = f"""#!{sys.executable}
 import os, re, subprocess, sys
 number, repo = re.search(r"#(\\d+) in (\\S+)", sys.stdin.read()).groups()
@@ -224,7 +291,7 @@ print("labelled", sys.argv[-1])
 
 def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path: Path) -> None:
     program = tmp_path / "my-agent"
-    agent = python_of("import json\n")
+    agent = python_of("import json\nimport shutil\n")
     config = block_of("yaml", "modes:\n").replace("command: my-agent", f"command: {program}")
     write_files(tmp_path, {"my_agent.py": agent, "my-agent": PROGRAM, "eval.config.yaml": config})
     program.chmod(0o755)
