@@ -75,6 +75,23 @@ def test_a_run_tells_programs_and_people_what_came_of_it(reference_run: Path) ->
     assert left_in(reference_run) == []
 
 
+def test_sessions_and_their_export_have_the_prompt_and_the_instructions_as_they_were_sent(
+    reference_run: Path, tmp_path: Path
+) -> None:
+    directory = run_in(reference_run)
+
+    done = ghx_bench(tmp_path, "export", str(directory), "--format", "atif", "--output-dir", "there")
+
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "there").rglob("*.json"))
+    assert len(files) == 24
+    for file in files:
+        told = {step["source"]: step["message"] for step in json.loads(file.read_bytes())["steps"][:2]}
+        trace = json.loads((directory / "sessions" / file.relative_to(tmp_path / "there")).read_bytes())
+        assert told == {"system": trace["instructions"], "user": trace["prompt"]}
+        assert "{{" not in told["user"]
+
+
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:
     flags = ("--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--max-concurrency", "4", "--no-report")
     told = printed(ghx_bench(tmp_path, "run", *flags, "--json"))

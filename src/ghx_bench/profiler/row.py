@@ -109,6 +109,13 @@ class ProfileRow(ForeignModel):
         )
 
     @property
+    def bindings(self) -> Mapping[str, JsonValue]:
+        """What the stage says that variables of the scenario stood for."""
+        stage = self.extensions.get("stage")
+        bindings = stage.get("bindings") if isinstance(stage, dict) else None
+        return bindings if isinstance(bindings, dict) else {}
+
+    @property
     def was_measured(self) -> bool:
         """Whether the agent was found right or wrong, rather than not found out about."""
         return self.error is None or (self.cause is not None and self.cause.is_the_agents_own)

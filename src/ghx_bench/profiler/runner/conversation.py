@@ -121,6 +121,8 @@ class Conversation(Generic[S]):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
+                    told = {"prompt": self.stage.scenario.prompt, "instructions": self.mode.instructions}
+                    trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
                     self.trace = self.redaction.record(trace, keeping=("sessionId",))
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import assert_never, cast
+from typing import assert_never
 from urllib.parse import quote
 
 from pydantic import JsonValue
@@ -47,21 +47,18 @@ class Briefing:
     instructions: str | None = None
 
 
-def briefing_of(row: ProfileRow, scenario: BaseScenario | None, record: RunRecord | None) -> Briefing:
-    """Return what the agent of a row was told; of rows alone nothing is known."""
+def briefing_of(
+    row: ProfileRow, trace: SessionTrace | None, scenario: BaseScenario | None, record: RunRecord | None
+) -> Briefing:
+    """Return what the agent of a row was told: what its session says, or what the run of an older one wrote down."""
+    if trace is not None and trace.prompt is not None:
+        return Briefing(prompt=trace.prompt, instructions=trace.instructions)
     details = None if record is None else record.mode_details.get(row.mode)
     return Briefing(
-        # The run keeps what variables stood for, not the prompt as it was sent; an unknown name stays as written.
-        prompt=None if scenario is None else fill_text(scenario.prompt, _bindings(row).__getitem__),
+        # Older runs keep what variables stood for, not the prompt as it was sent; an unknown name stays as written.
+        prompt=None if scenario is None else fill_text(scenario.prompt, row.bindings.__getitem__),
         instructions=None if details is None else details.instructions,
     )
-
-
-def _bindings(row: ProfileRow) -> Mapping[str, JsonValue]:
-    """Return what the stage says that variables stood for."""
-    stage = row.extensions.get("stage")
-    bindings = stage.get("bindings") if isinstance(stage, dict) else None
-    return bindings if isinstance(bindings, dict) else cast("dict[str, JsonValue]", {})
 
 
 _LONGEST_NAME = 150
@@ -91,7 +88,8 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
             trace = files.trace(row)
             if isinstance(trace, Problem):
                 read.problems[str(trace)] = None
-            briefing = briefing_of(row, scenarios.get(row.scenario_id), source.record)
+            known = trace if isinstance(trace, SessionTrace) else None
+            briefing = briefing_of(row, known, scenarios.get(row.scenario_id), source.record)
             write(path, session_page(row, trace, arm=each.arm, briefing=briefing, path=path))
             pages.append(
                 SessionPage(
