@@ -92,6 +92,19 @@ def test_sessions_and_their_export_have_the_prompt_and_the_instructions_as_they_
         assert "{{" not in told["user"]
 
 
+def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(reference_run: Path) -> None:
+    directory = run_in(reference_run)
+
+    shown = ghx_bench(reference_run, "show", str(directory), "ghx/issue-triage-001/0").stdout
+    summary = json.loads((directory / "report" / "data" / "summary.json").read_text())["findings"]["expectations"]
+
+    assert "  finding of expectations: " in shown
+    assert " of 4 expected capabilities" in shown
+    assert set(summary["capabilities_used"]) == {"ghx", "ghx-mcp"}
+    assert 0 < summary["capabilities_used"]["ghx"]["mean"] <= 1
+    assert summary["capabilities_used"]["ghx"]["n"] == 4  # so many scenarios expect some
+
+
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:
     flags = ("--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--max-concurrency", "4", "--no-report")
     told = printed(ghx_bench(tmp_path, "run", *flags, "--json"))

@@ -91,7 +91,7 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     console = Console()
     several_agents = len({each.cell.agent for each in rows}) > 1
     title = _name(row) if several_agents else _name(row).removeprefix(f"{row.cell.agent}/")
-    for line in _describe(title, row, trace):
+    for line in _describe(title, row, trace, _findings_of(directory, row)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
@@ -162,7 +162,16 @@ def _result(row: ProfileRow) -> str:
     return "wrong" if row.was_measured else "not measured"
 
 
-def _describe(title: str, row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
+def _findings_of(directory: RunDirectory, row: ProfileRow) -> list[str]:
+    """Return what analyzers wrote down of a session, in lines; a file that cannot be read is what `report` tells of."""
+    from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
+
+    found = SideFiles(directory, is_a_run=True).stored_findings(row)
+    results = found.bundle.results if isinstance(found, StoredFindings) else {}
+    return [f"{name}: {each.summary}" for name, each in results.items() if each.summary]
+
+
+def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, findings: Sequence[str]) -> Iterator[str]:
     yield f"{title}: {_result(row)}"
     if figures := _figures(row):
         yield f"  {figures}"
@@ -174,6 +183,8 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None) -> Iterat
         yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():
         yield from _checkpoint(each)
+    for finding in findings:
+        yield f"  finding of {_shorten(finding)}"
     for event in trace.events if trace else ():
         yield from _describe_event(event)
 

@@ -14,11 +14,13 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import Problem
 from ghx_bench._base.templates import fill_text
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports.data.material import SessionPage
 from ghx_bench.profiler.reports.data.reading import ReadRows
+from ghx_bench.profiler.reports.data.side_files import StoredFindings
 from ghx_bench.profiler.reports.data.tally import why_failed
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import link_home, page
@@ -90,7 +92,9 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
                 read.problems[str(trace)] = None
             known = trace if isinstance(trace, SessionTrace) else None
             briefing = briefing_of(row, known, scenarios.get(row.scenario_id), source.record)
-            write(path, session_page(row, trace, arm=each.arm, briefing=briefing, path=path))
+            found = files.stored_findings(row)
+            findings = found.bundle if isinstance(found, StoredFindings) else None
+            write(path, session_page(row, trace, arm=each.arm, briefing=briefing, findings=findings, path=path))
             pages.append(
                 SessionPage(
                     path=path,
@@ -140,11 +144,13 @@ def session_page(
     arm: Arm,
     path: str,
     briefing: Briefing = Briefing(),  # noqa: B008 - a frozen record
+    findings: SessionAnalysisBundle | None = None,
 ) -> str:
     """Write the page of one session, which will lie at `path`; without a trace it tells what the row knows."""
     title = f"{row.scenario_id} / {arm} / {row.model} / {row.iteration}"
     home = "../" * (len(PurePosixPath(path).parts) - 1) + "index.html"
-    parts = (*_header(row, title), *_briefing(briefing), *_checkpoints(row), *_attempts(row), *_trace(trace))
+    told = (*_header(row, title), *_briefing(briefing), *_checkpoints(row))
+    parts = (*told, *_attempts(row), *_findings(findings), *_trace(trace))
     return page(title=title, body="\n".join((link_home(home), *parts)))
 
 
@@ -197,6 +203,12 @@ def _attempts(row: ProfileRow) -> Iterator[str]:
     if row.problems:
         rows = ((each.where, f"{each.code}: {each.message}") for each in row.problems)
         yield from _table("Problems beside the result", ("where", "what"), rows)
+
+
+def _findings(bundle: SessionAnalysisBundle | None) -> Iterator[str]:
+    rows = [(name, each.summary) for name, each in bundle.results.items() if each.summary] if bundle else []
+    if rows:
+        yield from _table("Findings", ("analyzer", "what it found"), rows)
 
 
 def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
