@@ -351,3 +351,21 @@ def test_a_solution_that_fails_blames_the_bench_and_no_agent(tmp_path: Path) -> 
     (row,) = rows_of(run_in(tmp_path))
     assert (row.success, row.error_code) == (None, "SOLUTION_FAILED")
     assert "step 1 (gh issue edit" in (row.error or "")
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_a_run_says_what_check_warns_of(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "."]) == 0
+    [file] = [each for each in (tmp_path / "scenarios").iterdir() if "solution" not in each.name]
+    file.write_text(file.read_text().replace("path: state", "path: sate"))
+    capsys.readouterr()
+
+    run(["run", "--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--skip-warmup", "--no-report", *flags])
+
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert len(warnings) == 1
+    assert "what issue.view returns has no 'sate'; did you mean 'state'?" in warnings[0]
+    assert "scenarios/issue-answer-001.yaml:" in warnings[0]

@@ -92,6 +92,8 @@ def run_evaluation(
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            if resume is None:
+                _say_warnings(catalogue)
             return await evaluation.run(observers=observers, resume=resume)
 
     return measure_and_show(
@@ -101,6 +103,12 @@ def run_evaluation(
         fail_on=config.fail_on,
         report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
+
+
+def _say_warnings(catalogue: Catalogue) -> None:
+    """Say what `check` would warn of: a path that no answer has runs, and makes every cell wrong."""
+    for each in catalogue.find_warnings():
+        print(f"warning: {each}", file=sys.stderr)
 
 
 def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
@@ -128,6 +136,7 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
 
     async def plan() -> SuitePlan[EvalScenario]:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            _say_warnings(catalogue)
             return evaluation.plan
 
     with redirect_stdout(sys.stderr), ungrouped():
