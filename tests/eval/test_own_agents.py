@@ -100,7 +100,7 @@ def test_an_agent_may_be_made_already() -> None:
         ("other.py:Agent", "other.py:Agent: no such file"),
         ("no_such_module:Agent", "no_such_module:Agent: cannot be imported (ModuleNotFoundError: "),
         ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it"),
-        ("mine.py:number", "mine.py:number: is a int, neither an agent nor a class of one"),
+        ("mine.py:number", "mine.py:number: is an int, neither an agent nor a class of one"),
         ("mine.py:nothing", "mine.py:nothing: a NoneType is no agent: it has no method `session`"),
         ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
         (
