@@ -369,3 +369,19 @@ def test_a_run_says_what_check_warns_of(
     assert len(warnings) == 1
     assert "what issue.view returns has no 'sate'; did you mean 'state'?" in warnings[0]
     assert "scenarios/issue-answer-001.yaml:" in warnings[0]
+
+
+def test_a_binding_that_leads_nowhere_leaves_no_run_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "."]) == 0
+    [file] = [each for each in (tmp_path / "scenarios").iterdir() if "solution" not in each.name]
+    file.write_text(
+        file.read_text().replace("issue_number: issue_with_question.number", "issue_number: nowhere.number")
+    )
+
+    assert run(["run", "--agent", "nop", "--mode", "baseline", "--repetitions", "1"]) == 2
+
+    assert "the manifest has no fixture 'nowhere'" in capsys.readouterr().err
+    assert list((tmp_path / "results").iterdir()) == []

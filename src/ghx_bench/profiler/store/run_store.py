@@ -1,5 +1,6 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
+import shutil
 from collections.abc import Container, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ import anyio
 from anyio import to_thread
 
 from ghx_bench._base.atomic_files import write_file
+from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
@@ -124,7 +126,14 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         ) from error
     with _hold_directory(directory) as rows:
         write_record(directory.record, record)
-        yield RunStore(directory=directory, record=record, rows=rows)
+        store = RunStore(directory=directory, record=record, rows=rows)
+        try:
+            yield store
+        except InputError:
+            # What somebody wrote is wrong, which scopes may find out late: resuming could only find it out again.
+            if not store.done:
+                shutil.rmtree(directory.path, ignore_errors=True)
+            raise
 
 
 @contextmanager
