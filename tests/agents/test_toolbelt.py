@@ -1,7 +1,9 @@
 """The tools of a session: what is booked as a tool's time, and what is not."""
 
 import os
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,7 +12,7 @@ import pytest
 
 from ghx_bench.agents.process import ProcessGroup
 from ghx_bench.agents.toolbelt import tool_belt
-from ghx_bench.agents.toolset import ToolAnswer
+from ghx_bench.agents.toolset import McpServer, ToolAnswer, ToolSet
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -74,3 +76,60 @@ async def test_what_left_the_family_of_a_command_is_there_for_the_next_one_and_g
 
     assert not seen.failed
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+CALCULATOR = McpServer(command=sys.executable, args=(str(Path(__file__).parents[1] / "support" / "calculator_mcp.py"),))
+
+
+def request_with(tools: ToolSet) -> SessionRequest:
+    mode = Mode(name="mine", settings=tools.settings())
+    return SessionRequest(cell=sample_cell(), mode=mode, environment={"PATH": os.environ["PATH"]})
+
+
+@pytest.mark.parametrize("shell", [True, False])
+async def test_the_tools_of_a_mode_are_listed_with_their_schemas(shell: bool) -> None:
+    request = request_with(ToolSet(shell=shell, mcp_servers={"calc": CALCULATOR}))
+    async with tool_belt(request, TraceRecorder()) as belt:
+        tools = {each.name: each for each in await belt.list_tools()}
+
+    assert ("bash" in tools) is shell
+    assert tools["calc_add"].description == "Add two numbers."
+    assert tools["calc_add"].input_schema["required"] == ["a", "b"]
+
+
+async def test_tools_are_called_by_the_names_that_models_are_told() -> None:
+    recorder = TraceRecorder()
+    async with tool_belt(request_with(ToolSet(mcp_servers={"calc": CALCULATOR})), recorder) as belt:
+        told = await belt.call("bash", '{"command": "echo hello"}')
+        added = await belt.call("calc_add", {"a": 2, "b": 3})
+
+    assert (told.text, added.text) == ("hello\n", "5")
+    assert [call.name for call in recorder.trace().tool_calls] == ["bash", "calc_add"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("bash", "{not json", "the tool 'bash' takes a JSON object with a `command`, which is a text"),
+        ("bash", {"command": 7}, "the tool 'bash' takes a JSON object with a `command`, which is a text"),
+        ("calc_add", "[1, 2]", "the tool 'calc_add' takes a JSON object with its arguments"),
+        ("editor", {}, "there is no tool 'editor'; there are: bash, calc_add, "),
+        ("calc_divide", {}, "divide"),
+    ],
+)
+async def test_what_a_model_gets_wrong_is_a_failed_answer_and_recorded(name: str, arguments: Any, says: str) -> None:
+    recorder = TraceRecorder()
+    async with tool_belt(request_with(ToolSet(mcp_servers={"calc": CALCULATOR})), recorder) as belt:
+        answer = await belt.call(name, arguments)
+
+    (call,) = recorder.trace().tool_calls
+    assert answer.failed
+    assert says in answer.text
+    assert (call.name, call.success) == (name, False)
+
+
+async def test_a_mode_without_a_shell_has_no_bash_to_call() -> None:
+    async with tool_belt(request_with(ToolSet(shell=False)), TraceRecorder()) as belt:
+        answer = await belt.call("bash", {"command": "echo hello"})
+
+    assert answer.text == "there is no tool 'bash'; there are: "

@@ -27,6 +27,10 @@ def test_nothing_asked_is_help(ghx: Callable) -> None:
     ("words", "said"),
     [
         (("capabilites",), "did you mean 'capabilities'?"),
+        (("issue", "close", "1"), "did you mean `ghx run issue.close`?"),
+        (("pr", "threads", "reply", "x"), "did you mean `ghx run pr.threads.reply`?"),
+        (("issue", "frob"), "`ghx capabilities list issue` lists"),
+        (("nonsense",), "see `ghx --help`"),
         (("capabilities", "lst"), "there are list, explain, search"),
         (("capabilities", "list", "isue"), "did you mean 'issue'?"),
         (("capabilities", "list", "--jsn"), "--jsn"),
@@ -151,3 +155,9 @@ def test_the_installed_command_lists_and_explains(installed_ghx: Callable) -> No
     assert installed_ghx("capabilities", "explain", "repo.view").code == 0
     assert installed_ghx("doctor").code == 0
     assert installed_ghx("no-such-command").code == 2
+
+
+def test_what_is_inside_of_an_output_is_explained_too(ghx: Callable) -> None:
+    said = ghx("capabilities", "explain", "pr.threads.list").out
+
+    assert "resolvedByLogin, comments: list of {id, authorLogin, body, createdAt, url}}" in said

@@ -441,6 +441,35 @@ def test_a_tool_has_to_be_executable(mine: Project) -> None:
     assert mine.check("--strict") == ["1 configuration, 1 fixture, 1 mode, 1 scenario, 1 solution: no problems"]
 
 
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ("#!/usr/bin/env python3\n", "no 'python3' is on the path of the mode; add it to its `tools`"),
+        ("#!/usr/bin/env -S python3 -I\n", "no 'python3' is on the path of the mode; add it to its `tools`"),
+        ("#!/no/such/perl -w\n", "its interpreter '/no/such/perl' is not on this machine"),
+        ("#!/bin/sh\r\n", "its lines end in CRLF, and the name of its interpreter with it; save it with LF"),
+    ],
+)
+def test_a_tool_has_to_be_one_that_can_be_started(mine: Project, first: str, reason: str) -> None:
+    helper = mine.folder / "bin" / "helper"
+    helper.parent.mkdir()
+    helper.write_bytes(first.encode())
+    helper.chmod(0o755)
+    mine.change(CONFIG, lambda it: it["modes"][2].update(tools=["./bin/helper"]))
+
+    assert mine.said("--strict") == [f"eval.config.yaml: /modes/2/tools/0: {helper}: cannot be started: {reason}"]
+
+
+def test_a_tool_may_be_started_by_what_is_on_the_path_of_its_mode(mine: Project) -> None:
+    helper = mine.folder / "bin" / "helper"
+    helper.parent.mkdir()
+    mine.change(CONFIG, lambda it: it["modes"][2].update(tools=["python3", "./bin/helper"]))
+    for first in ("#!/usr/bin/env python3\n", "#!/usr/bin/env bash\n", "#!/bin/sh\n", "no script at all"):
+        helper.write_text(first)
+        helper.chmod(0o755)
+        assert mine.said("--strict") == []
+
+
 def test_a_mode_that_no_configuration_names_is_checked_too(mine: Project) -> None:
     mine.write("modes/other.yaml", "name: another\nextends: ghx\n")
 

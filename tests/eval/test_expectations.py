@@ -5,8 +5,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghx_bench.agents import ToolSet
 from ghx_bench.eval import EvalScenario, expectation_findings
-from ghx_bench.profiler import AnalysisResult
+from ghx_bench.eval.modes.definitions import PRESETS
+from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
+from ghx_bench.profiler import AnalysisResult, Evidence, Mode, TraceRecorder
+from ghx_bench.profiler.analysis import ListFinding
+from ghx_bench.profiler.evidence import Stage
+from ghx_bench.profiler.testing import sample_cell
 
 
 def scenario(**expected: Any) -> EvalScenario:
@@ -41,7 +47,7 @@ def test_tools_are_matched_in_order_with_globs() -> None:
             "tool_sequence_followed": {"type": "ratio", "value": 0.75, "label": "3 of 4 expected tools in order"},
             "tools_not_used_in_order": {"type": "list", "values": ["pr.close"]},
         },
-        "summary": "3 of 4 expected tools in order",
+        "summary": "3 of 4 expected tools in order (not pr.close)",
     }
 
 
@@ -63,7 +69,7 @@ def test_capabilities_are_compared_whatever_their_order() -> None:
             "capabilities_not_used": {"type": "list", "values": ["pr.reviews.submit"]},
             "capabilities_unexpected": {"type": "list", "values": ["pr.list"]},
         },
-        "summary": "1 of 2 expected capabilities",
+        "summary": "1 of 2 expected capabilities (not pr.reviews.submit)",
     }
     assert AnalysisResult.model_validate(result.to_wire()) == result
 
@@ -83,3 +89,60 @@ def test_as_many_as_possible_are_followed(expected: list[str], used: list[str]) 
     finding = expectation_findings(scenario(expectedToolSequence=expected), used, []).findings["tool_sequence_followed"]
 
     assert finding.to_wire()["value"] == longest(expected, used) / len(expected)
+
+
+CALLS: list[tuple[str, Any]] = [
+    ("Bash", {"command": "cd x && gh pr view 7 | head"}),
+    (
+        "shell",
+        {"command": """ghx chain '[{"task": "pr.view"}, {"task": "issue.close"}]'; ghx run issue.view --input '{}'"""},
+    ),
+    ("ghx_issue_labels_add", {"owner": "o"}),
+    ("read_file", {"path": "a.md", "note": "pr.list"}),
+]
+
+
+def found_in(mode: Mode, calls: list[tuple[str, Any]], **expected: Any) -> AnalysisResult:
+    recorder, task = TraceRecorder(), scenario(**expected)
+    for name, arguments in calls:
+        recorder.tool_call(name, arguments, success=True)
+    evidence = Evidence(
+        cell=sample_cell(),
+        scenario=task,
+        mode=mode,
+        stage=Stage(scenario=task),
+        completion_reason="stop",
+        trace=recorder.trace(),
+    )
+    return ExpectationAnalyzer().analyze(evidence)
+
+
+WITH_GHX = Mode(
+    name="m",
+    settings=ToolSet(mcp_servers={"ghx": PRESETS["ghx"]}).settings(),
+)
+
+
+def test_tools_are_named_by_their_commands_whatever_the_agent_calls_its_shell() -> None:
+    wanted = ["bash:gh pr *", "bash:ghx:issue.view", "ghx_issue_labels_add", "read_file", "bash:git push"]
+
+    found = found_in(WITH_GHX, CALLS, expectedToolSequence=wanted)
+
+    assert found.summary == "4 of 5 expected tools in order (not bash:git push)"
+
+
+def test_capabilities_are_found_in_commands_chains_and_tools() -> None:
+    found = found_in(
+        WITH_GHX, CALLS, expectedCapabilities=["issue.view", "issue.close", "issue.labels.add", "pr.merge"]
+    )
+
+    assert found.summary == "3 of 4 expected capabilities (not pr.merge)"
+    assert found.findings["capabilities_unexpected"] == ListFinding(values=("pr.view",))
+
+
+def test_a_mode_without_capabilities_is_not_asked_for_any() -> None:
+    plain = Mode(name="m", settings=ToolSet(tools=("gh",)).settings())
+
+    found = found_in(plain, CALLS[:1], expectedCapabilities=["issue.view"], expectedToolSequence=["bash:gh pr view"])
+
+    assert found.summary == "1 of 1 expected tools in order"

@@ -52,3 +52,46 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_leaves_nothing(moment: 
     directory = run_in(tmp_path).relative_to(tmp_path)
     assert f"go on with: ghx-bench resume {directory}" in errors
     assert left_in(tmp_path) == []
+
+
+BLOCKING = """
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from ghx_bench.profiler import Answer, TraceRecorder
+
+HERE = Path(__file__).parent
+
+
+class Agent:
+    name = "blocking"
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield Session()
+
+
+class Session:
+    async def prompt(self, text):
+        (HERE / "prompted").touch()
+        time.sleep(600)
+        return Answer(text="late")
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+
+
+def test_a_run_whose_agent_blocks_can_be_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(BLOCKING)
+    process = start(tmp_path, "run", "--agent", "agent.py", *FLAGS[2:])
+    while process.poll() is None and not (tmp_path / "prompted").exists():
+        time.sleep(0.002)  # looks again; the moment itself is what is waited for
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "go on with: ghx-bench resume " in errors
+    assert left_in(tmp_path) == []

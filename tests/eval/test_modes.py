@@ -484,6 +484,17 @@ def test_words_that_are_no_paths_from_here_stay_as_they_are(tmp_path: Path) -> N
 
 
 @pytest.mark.anyio
+async def test_a_tool_that_cannot_be_started_stops_the_run_before_it_begins(tmp_path: Path) -> None:
+    write_files(tmp_path, {"helper": "#!/usr/bin/env node\n"})
+    (tmp_path / "helper").chmod(0o755)
+    async with modes_of(*definitions_of(load(tmp_path, "modes: [{name: mine, tools: [./helper]}]"))) as modes:
+        with pytest.raises(
+            MissingToolError, match=r"mode 'mine': .*/helper: cannot be started: no 'node' is on the path"
+        ):
+            await modes.resolve("mine")
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("key", ["tools: [./helper.py]", "mcp_servers: {hub: {command: ./helper.py}}"])
 async def test_a_file_that_is_no_program_is_told_from_one_that_is_missing(tmp_path: Path, key: str) -> None:
     write_files(tmp_path, {"helper.py": "print()"})

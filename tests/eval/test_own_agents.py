@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -74,12 +76,12 @@ def python_of(beginning: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    before = set(sys.modules)
     monkeypatch.chdir(write_files(tmp_path, {"mine.py": IDLE}))
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        if str(tmp_path) in (getattr(module, "__file__", None) or ""):
+            del sys.modules[name]
 
 
 @pytest.mark.usefixtures("folder")
@@ -104,7 +106,7 @@ def test_an_agent_may_be_made_already() -> None:
         ("other.py:Agent", "other.py:Agent: no such file"),
         ("no_such_module:Agent", "no_such_module:Agent: cannot be imported (ModuleNotFoundError: "),
         ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it"),
-        ("mine.py:number", "mine.py:number: is a int, neither an agent nor a class of one"),
+        ("mine.py:number", "mine.py:number: is an int, neither an agent nor a class of one"),
         ("mine.py:nothing", "mine.py:nothing: a NoneType is no agent: it has no method `session`"),
         ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
         (
@@ -247,6 +249,71 @@ def test_the_rows_of_an_agent_are_compared_and_are_no_control(triaged: Path) -> 
     assert "Control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
 
 
+class ModelHandler(BaseHTTPRequestHandler):
+    """A model that triages: it calls what it is offered, and once it has seen the issue, says so and changes it."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = {"role": "assistant", **self.choose(asked["messages"], [each["function"] for each in asked["tools"]])}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+    def choose(self, messages: list[dict[str, str]], tools: list[dict[str, object]]) -> dict[str, object]:
+        (prompt,) = [each["content"] for each in messages if each["role"] == "user"]
+        number, owner, name = re.search(r"#(\d+) in ([\w.-]+)/([\w.-]+)", prompt).groups()  # type: ignore[union-attr]
+        answers = [each["content"] for each in messages if each["role"] == "tool"]
+        schemas = {str(each["name"]): each["parameters"] for each in tools}
+        comment = "Priority: high. Next: look into it."
+        if "ghx_issue_view" not in schemas:
+            at = f"{number} --repo {owner}/{name}"
+            steps = [
+                ("bash", {"command": f"gh issue view {at} --json title,body"}),
+                ("bash", {"command": f"gh issue edit {at} --add-label performance"}),
+                ("bash", {"command": f"gh issue comment {at} --body '{comment}'"}),
+            ]
+        else:
+            place = {"owner": owner, "name": name, "issueNumber": int(number)}
+            assert place.keys() <= schemas["ghx_issue_view"]["properties"].keys()  # type: ignore[index]
+            steps = [
+                ("ghx_issue_view", place),
+                ("ghx_issue_labels_add", {**place, "labels": ["performance"]}),
+                ("ghx_issue_comments_create", {**place, "body": comment}),
+            ]
+        if len(answers) == len(steps):
+            return {"content": "It is labelled performance."}
+        tool, arguments = steps[len(answers)]
+        call = {"name": tool, "arguments": json.dumps(arguments)}
+        return {"content": None, "tool_calls": [{"id": f"call_{len(answers)}", "type": "function", "function": call}]}
+
+
+def test_the_model_loop_of_the_page_works_in_every_mode(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ModelHandler) as model:
+        threading.Thread(target=model.serve_forever, daemon=True).start()
+        config = f"""
+modes: [baseline, ghx-mcp]
+models: [{{id: openai/gpt-5}}]
+provider: {{id: ./model_loop.py, options: {{url: "http://127.0.0.1:{model.server_port}/"}}}}
+scenarios: {{ids: [issue-triage-001]}}
+execution: {{repetitions: 1}}
+"""
+        write_files(tmp_path, {"eval.config.yaml": config, "model_loop.py": python_of("import json\nimport os\n")})
+        done = ghx_bench(tmp_path, "run", "--no-report", extra={"OPENAI_API_KEY": "a-key"})
+        model.shutdown()
+
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(run_in(tmp_path))
+    assert {(row.mode, row.success, row.tool_calls.total, row.tokens.total) for row in rows} == {
+        ("baseline", True, 3, 440),
+        ("ghx-mcp", True, 3, 440),
+    }
+
+
 PROGRAM = f"""#!{sys.executable}
 import os, re, subprocess, sys
 number, repo = re.search(r"#(\\d+) in (\\S+)", sys.stdin.read()).groups()
@@ -260,7 +327,7 @@ print("labelled", sys.argv[-1])
 
 def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path: Path) -> None:
     program = tmp_path / "my-agent"
-    agent = python_of("import json\n")
+    agent = python_of("import json\nimport shutil\n")
     config = block_of("yaml", "modes:\n").replace("command: my-agent", f"command: {program}")
     write_files(tmp_path, {"my_agent.py": agent, "my-agent": PROGRAM, "eval.config.yaml": config})
     program.chmod(0o755)
@@ -272,3 +339,67 @@ def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path:
     assert (row.provider, row.success, row.known_metrics["api_mutations"]) == ("my-command", True, 2), row.error
     (session,) = (run_in(tmp_path) / "sessions").rglob("*.json")
     assert "labelled a/b" in session.read_text()
+
+
+RAISING = """
+import json
+from contextlib import asynccontextmanager
+
+from ghx_bench.profiler import TraceRecorder
+
+
+class Agent:
+    name = "raising"
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield Session(request.environment["GITHUB_TOKEN"])
+
+
+class Session:
+    def __init__(self, token):
+        self.token = token
+
+    async def prompt(self, text):
+        return self.plan("{} " + self.token)
+
+    def plan(self, words):
+        raise LookupError(words) from ValueError("no plan")
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1")
+
+
+def test_what_an_agent_raises_is_told_with_its_type_its_place_and_its_traceback(tmp_path: Path) -> None:
+    write_files(tmp_path, {"raising.py": RAISING})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL, "--skip-warmup", "--debug")
+
+    directory = run_in(tmp_path)
+    [row] = rows_of(directory)
+    place = '(raising.py line 24, in plan: raise LookupError(words) from ValueError("no plan"))'
+    assert done.returncode == 3
+    assert row.error == f"LookupError: {{}} *** {place}"
+    traceback = row.traceback or ""
+    assert traceback.startswith("ValueError: no plan\n\nThe above exception was the direct cause")
+    assert 'raising.py", line 21, in prompt' in traceback
+    assert "/ghx_bench/" not in traceback.partition("raising.py")[0]
+    assert traceback.endswith("LookupError: {} ***\n")
+    [page] = directory.glob("report/sessions/**/0.html")
+    shown = ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
+    for told in (done.stderr, shown, (directory / "errors.log").read_text(), page.read_text()):
+        assert "line 21, in prompt" in told
+        assert "direct cause of the following exception" in told
+
+
+def test_a_warm_up_that_raises_says_where_its_traceback_is(tmp_path: Path) -> None:
+    write_files(tmp_path, {"raising.py": RAISING})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL)
+
+    log = run_in(tmp_path) / "errors.log"
+    assert done.returncode == 3
+    assert f"; its traceback: {log.relative_to(tmp_path)}" in done.stderr
+    assert "warm-up of raising / none / baseline / issue-triage-001 / 0\nValueError: no plan" in log.read_text()

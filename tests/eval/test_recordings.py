@@ -27,7 +27,7 @@ def test_a_recorded_run_is_replayed_on_a_fresh_world(reference_run: Path, tmp_pa
     config = f"""
 modes: [baseline, ghx-mcp]
 scenarios: {{ids: [pr-reply-threads-001, repo-release-notes-001]}}
-execution: {{repetitions: 1, warmup: false, max_concurrency: 4}}
+execution: {{repetitions: 1, max_concurrency: 4}}
 provider: {{id: replay, options: {{run: "{recorded}"}}}}
 """
     write_files(tmp_path, {"eval.config.yaml": config})

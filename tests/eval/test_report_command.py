@@ -34,6 +34,16 @@ def test_rows_alone_are_reported_where_asked(here: Path, flag: str, capsys: pyte
     assert capsys.readouterr().out == "12 rows, 0 session pages: there\n"
 
 
+def test_an_older_page_is_not_named_as_what_was_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "run"]) == 0
+    (here / "run" / "report" / "index.html").touch()
+    capsys.readouterr()
+
+    assert run(["report", "run", "--format", "data"]) == 0
+
+    assert capsys.readouterr().out == "12 rows, 0 session pages: run/report\n"
+
+
 def test_the_summary_as_json_is_that_of_the_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "run", "--json", "--format", "data"]) == 0
 

@@ -73,6 +73,37 @@ def test_a_run_tells_programs_and_people_what_came_of_it(reference_run: Path) ->
     assert left_in(reference_run) == []
 
 
+def test_sessions_and_their_export_have_the_prompt_and_the_instructions_as_they_were_sent(
+    reference_run: Path, tmp_path: Path
+) -> None:
+    directory = run_in(reference_run)
+
+    done = ghx_bench(tmp_path, "export", str(directory), "--format", "atif", "--output-dir", "there")
+
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "there").rglob("*.json"))
+    assert len(files) == 24
+    for file in files:
+        told = {step["source"]: step["message"] for step in json.loads(file.read_bytes())["steps"][:2]}
+        trace = json.loads((directory / "sessions" / file.relative_to(tmp_path / "there")).read_bytes())
+        assert told == {"system": trace["instructions"], "user": trace["prompt"]}
+        assert "{{" not in told["user"]
+
+
+def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(reference_run: Path) -> None:
+    directory = run_in(reference_run)
+
+    shown = ghx_bench(reference_run, "show", str(directory), "ghx/issue-triage-001/0").stdout
+    summary = json.loads((directory / "report" / "data" / "summary.json").read_text())["findings"]["expectations"]
+
+    assert "  finding of expectations: " in shown
+    assert " of 4 expected capabilities" in shown
+    assert set(summary["capabilities_used"]) == {"ghx", "ghx-mcp"}
+    assert 0 < summary["capabilities_used"]["ghx"]["mean"] <= 1
+    expecting = [each for each in load_eval_scenarios(BUILT_IN_SCENARIOS) if each.assertions.expected_capabilities]
+    assert summary["capabilities_used"]["ghx"]["n"] == len(expecting) > 0
+
+
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:
     flags = ("--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--max-concurrency", "4", "--no-report")
     told = printed(ghx_bench(tmp_path, "run", *flags, "--json"))
@@ -318,3 +349,37 @@ def test_a_solution_that_fails_blames_the_bench_and_no_agent(tmp_path: Path) -> 
     (row,) = rows_of(run_in(tmp_path))
     assert (row.success, row.error_code) == (None, "SOLUTION_FAILED")
     assert "step 1 (gh issue edit" in (row.error or "")
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_a_run_says_what_check_warns_of(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "."]) == 0
+    [file] = [each for each in (tmp_path / "scenarios").iterdir() if "solution" not in each.name]
+    file.write_text(file.read_text().replace("path: state", "path: sate"))
+    capsys.readouterr()
+
+    run(["run", "--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--skip-warmup", "--no-report", *flags])
+
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert len(warnings) == 1
+    assert "what issue.view returns has no 'sate'; did you mean 'state'?" in warnings[0]
+    assert "scenarios/issue-answer-001.yaml:" in warnings[0]
+
+
+def test_a_binding_that_leads_nowhere_leaves_no_run_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "."]) == 0
+    [file] = [each for each in (tmp_path / "scenarios").iterdir() if "solution" not in each.name]
+    file.write_text(
+        file.read_text().replace("issue_number: issue_with_question.number", "issue_number: nowhere.number")
+    )
+
+    assert run(["run", "--agent", "nop", "--mode", "baseline", "--repetitions", "1"]) == 2
+
+    assert "the manifest has no fixture 'nowhere'" in capsys.readouterr().err
+    assert list((tmp_path / "results").iterdir()) == []

@@ -31,7 +31,33 @@ def body(**fields: Any) -> str:
     return json.dumps(fields)
 
 
+ZSH = [
+    Failure(what=f"zsh: {what}", run=run, output=output, kind=kind)
+    for what, run, output, kind in (
+        (
+            "a pattern without files",
+            "gh api repos/o/n/issues?state=all",
+            "zsh:1: no matches found: repos/o/n/issues?state=all\n",
+            "not_found",
+        ),
+        ("a pattern in what is evaluated", "ls *.py", "(eval):1: no matches found: *.py\n", "not_found"),
+        ("a missing program", "rgx foo src", "zsh:1: command not found: rgx\n", "not_found"),
+        ("a missing program, as a login shell says it", "rgx foo src", "zsh: command not found: rgx\n", "not_found"),
+        ("a script that it cannot read", "for x in 1 2; do echo )", "zsh:1: parse error near `)'\n", "parse_error"),
+        ("a quote that does not end", "echo 'one", "zsh:1: unmatched '\n", "unknown"),
+        ("a file that may not be run", "./tool", "zsh:1: permission denied: ./tool\n", "auth"),
+        (
+            "behind what the first command printed",
+            "git status --short; rgx foo",
+            " M a.py\nzsh:1: command not found: rgx\n",
+            "not_found",
+        ),
+    )
+]
+"""What users of macOS see, where zsh is the shell."""
+
 SHELL = [
+    *ZSH,
     Failure(
         what="an error body and the program's own line behind it",
         run="gh api repos/octo/tools/pulls/9/commits -f x=y",

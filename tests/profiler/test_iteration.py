@@ -15,7 +15,7 @@ from ghx_bench.profiler.causes import AgentError, Cause, TransientError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.metrics import CustomMetric
-from ghx_bench.profiler.outcome import Completed, Failed
+from ghx_bench.profiler.outcome import Completed, Failed, attempt_of
 from ghx_bench.profiler.runner.deadlines import Limits
 from ghx_bench.profiler.runner.instruments import Backoff
 from ghx_bench.profiler.runner.iteration import ReportRetry, Task, iterate, measure
@@ -638,7 +638,7 @@ async def test_an_error_that_cannot_be_told_is_told_by_its_name() -> None:
     work = task(FakeProvider(fails))
     await iterate(work, retries=0, report_retry=_forget)
 
-    assert work.attempts[0].error == "Unspeakable"
+    assert (work.attempts[0].error or "").startswith("Unspeakable (test_iteration.py line ")
 
 
 async def test_an_error_raised_from_itself_does_not_go_round_for_ever() -> None:
@@ -658,6 +658,19 @@ async def test_an_agent_that_blocks_the_bench_past_its_deadline_is_late_all_the_
 
     assert isinstance(outcome, Completed)
     assert outcome.cause is Cause.AGENT_TIMEOUT
+    assert outcome.cut_short_by == ""  # so little may be a busy machine's doing
+
+
+async def test_an_agent_that_blocked_the_bench_for_long_is_told_so() -> None:
+    async def blocks(_session: FakeSession, _text: str) -> Answer:
+        time.sleep(1.2)  # noqa: ASYNC251 - that is the fault
+        return Answer(text="3")
+
+    outcome = await measure(task(FakeProvider(blocks), timeout_ms=20))
+
+    assert isinstance(outcome, Completed)
+    assert outcome.cut_short_by.startswith("it blocked the event loop for up to 1.")
+    assert (attempt_of(outcome, 1).error or "").endswith(f"timeoutMs; {outcome.cut_short_by}")
 
 
 async def test_segments_say_where_the_time_went() -> None:

@@ -29,8 +29,8 @@ async def count_words(text: str) -> int:
 
 assert anyio.run(count_words, "one two three") == 3
 
-# %% tool_belt, ToolBelt, ToolAnswer
-from ghx_bench.agents import ToolAnswer, ToolBelt, tool_belt
+# %% tool_belt, ToolBelt, ToolAnswer, Tool
+from ghx_bench.agents import Tool, ToolAnswer, ToolBelt, tool_belt
 from ghx_bench.profiler import Cell, SessionRequest, TraceRecorder
 
 cell = Cell(agent="mine", model="none", mode=mode.name, scenario_id="greet-001", iteration=0)
@@ -41,6 +41,9 @@ recorder = TraceRecorder()
 async def greet() -> ToolAnswer:
     async with tool_belt(request, recorder, with_servers=False) as belt:
         assert isinstance(belt, ToolBelt)
+        (shell,) = await belt.list_tools()  # what a model is told
+        assert isinstance(shell, Tool)
+        assert shell.input_schema["required"] == ["command"]
         return await belt.shell("""echo '{"greeting": "hello"}'""")
 
 

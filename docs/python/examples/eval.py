@@ -109,7 +109,7 @@ assert bind_references(later, {"found": {"items": [{"number": 8}]}}).input["issu
 from ghx_bench.eval import expectation_findings
 
 found = expectation_findings(scenario, tool_names=["bash"], capability_names=["issue.close"])
-assert found.summary == "1 of 2 expected capabilities"
+assert found.summary.startswith("1 of 2 expected capabilities (not ")  # which of them, too
 
 # %% write_starter, load_eval_scenarios, Known
 from ghx_bench.eval import Known, load_eval_scenarios, write_starter

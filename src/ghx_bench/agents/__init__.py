@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_bench.agents.replay import Recordings, ReplayProvider
     from ghx_bench.agents.solution import McpCall, Solution, SolutionError, SolutionFile, Step, load_solution_file
     from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-    from ghx_bench.agents.toolset import McpServer, ToolAnswer, ToolSet
+    from ghx_bench.agents.toolset import McpServer, Tool, ToolAnswer, ToolSet
 
 __all__ = [
     "McpCall",
@@ -29,6 +29,7 @@ __all__ = [
     "SolutionFile",
     "Solutions",
     "Step",
+    "Tool",
     "ToolAnswer",
     "ToolBelt",
     "ToolSet",
@@ -47,6 +48,6 @@ __getattr__, __dir__ = lazy_exports(
         "replay": "Recordings ReplayProvider",
         "solution": "McpCall Solution SolutionError SolutionFile Step load_solution_file",
         "toolbelt": "ToolBelt tool_belt",
-        "toolset": "McpServer ToolAnswer ToolSet",
+        "toolset": "McpServer Tool ToolAnswer ToolSet",
     },
 )

@@ -9,6 +9,7 @@ import secrets
 import signal
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -22,6 +23,9 @@ from ghx_bench.profiler.causes import EnvironmentFailure
 
 MARK = "GHX_BENCH_PROCESS"
 """The variable by which descendants are recognised, whatever group, session or parent they have by now."""
+
+OPEN_GROUPS: ContextVar[list["ProcessGroup"]] = ContextVar("OPEN_GROUPS")
+"""Where it is set, process groups are noted in it: those of a session that does not end can be ended by others."""
 
 _GRACE_S = 2.0
 _PAUSES_S = (0.002, 0.004, 0.008, 0.016)
@@ -39,6 +43,7 @@ class ProcessGroup:
         self._mark = secrets.token_hex(16)
         self._counter = itertools.count(1)
         self._marks: dict[int, str] = {}  # the mark of each program, by its process id
+        OPEN_GROUPS.get([]).append(self)
 
     async def start(
         self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None

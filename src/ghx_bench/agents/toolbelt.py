@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import PIPE
 from typing import Protocol
@@ -12,7 +12,7 @@ from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
 from ghx_bench.agents.process import ProcessGroup, process_group, program
-from ghx_bench.agents.toolset import ToolAnswer, ToolSet, tool_name, value_of
+from ghx_bench.agents.toolset import Tool, ToolAnswer, ToolSet, server_tool_of, tool_name, value_of
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -23,6 +23,16 @@ SHELL_TOOL = "bash"
 MOST_BYTES = 8_000_000
 """What is kept of each stream of a command; the rest is read and dropped, so that the program can go on."""
 
+_SHELL = Tool(
+    name=SHELL_TOOL,
+    description="Run a command in bash and return its output. Each command has a shell of its own.",
+    input_schema={
+        "type": "object",
+        "properties": {"command": {"type": "string", "description": "The command to run."}},
+        "required": ["command"],
+        "additionalProperties": False,
+    },
+)
 _LONGEST_ERROR = 500
 _LOOK_AGAIN_S = 0.05
 _LAST_WORDS_S = 0.2
@@ -30,6 +40,10 @@ _LAST_WORDS_S = 0.2
 
 class Server(Protocol):
     """An open session with an MCP server."""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """Return its tools, by the names that it gives them."""
+        ...
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool; what the server refuses is a failed answer, a server that is gone raises."""
@@ -44,6 +58,34 @@ class ToolBelt:
     recorder: TraceRecorder
     servers: Mapping[str, Server]
     group: ProcessGroup
+
+    async def list_tools(self) -> tuple[Tool, ...]:
+        """Return all tools of the session as a model is told of them: the shell, if there is one, and the servers'."""
+        tools = [_SHELL] if ToolSet.of(self.request.mode).shell else []
+        for name, server in self.servers.items():
+            tools += [replace(each, name=tool_name(name, each.name)) for each in await server.list_tools()]
+        return tuple(tools)
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue] | str) -> ToolAnswer:
+        """Call a tool by its name in `list_tools`, with its arguments as an object or, as models write them, as JSON.
+
+        What a model got wrong is a failed answer that says so, and is recorded like any call.
+        """
+        given = value_of(arguments) if isinstance(arguments, str) else dict(arguments)
+        found, has_shell = server_tool_of(name, self.servers), ToolSet.of(self.request.mode).shell
+        match given:
+            case {"command": str(command)} if has_shell and name == SHELL_TOOL:
+                return await self.shell(command)
+            case dict() if found is not None:
+                return await self.mcp(*found, given)
+            case _ if found is not None or (has_shell and name == SHELL_TOOL):
+                needs = "with a `command`, which is a text" if found is None else "with its arguments"
+                complaint = f"the tool {name!r} takes a JSON object {needs}"
+            case _:
+                known = ", ".join(each.name for each in await self.list_tools())
+                complaint = f"there is no tool {name!r}; there are: {known}"
+        self.recorder.tool_call(name, given, complaint, success=False, error=complaint)
+        return ToolAnswer(text=complaint, value=None, failed=True)
 
     async def shell(self, command: str, *, options: Sequence[str] = ()) -> ToolAnswer:
         """Run a command in bash, in the stage's folder and environment."""
@@ -76,9 +118,12 @@ class ToolBelt:
 
 @asynccontextmanager
 async def tool_belt(
-    request: SessionRequest, recorder: TraceRecorder, *, with_servers: bool
+    request: SessionRequest, recorder: TraceRecorder, *, with_servers: bool = True
 ) -> AsyncGenerator[ToolBelt]:
-    """Open the session's MCP servers, if wanted, and hand out its tools; on leaving, every process is gone."""
+    """Open the session's MCP servers and hand out its tools; on leaving, every process is gone.
+
+    Without `with_servers` none is started: a control that knows that it will call none saves the time.
+    """
     servers: dict[str, Server] = {}
     async with process_group() as group, AsyncExitStack() as stack:
         wanted = ToolSet.of(request.mode).mcp_servers if with_servers else {}

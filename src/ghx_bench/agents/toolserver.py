@@ -24,7 +24,7 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import ungrouped
 from ghx_bench.agents.process import program
 from ghx_bench.agents.server_identity import LastWords, ServerIdentity, lines_of
-from ghx_bench.agents.toolset import McpServer, ToolAnswer, value_of
+from ghx_bench.agents.toolset import McpServer, Tool, ToolAnswer, value_of
 from ghx_bench.profiler.causes import describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
@@ -44,6 +44,19 @@ class ToolServer:
         """Its name and version, as announced when the session was opened."""
         info = self._client.server_info
         return ServerIdentity(name=info.name if info else None, version=info.version if info else None)
+
+    async def list_tools(self) -> tuple[Tool, ...]:
+        """Return the tools of the server, by the names that it gives them."""
+        tools: list[Tool] = []
+        cursor: str | None = None
+        while True:
+            page = await self._client.list_tools(cursor=cursor)
+            for each in page.tools:
+                schema = cast("dict[str, JsonValue]", each.input_schema)
+                tools.append(Tool(name=each.name, description=each.description or "", input_schema=schema))
+            cursor = page.next_cursor
+            if cursor is None:
+                return tuple(tools)
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Call a tool; what the server refuses is a failed answer, a server that is gone raises."""

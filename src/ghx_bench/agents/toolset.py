@@ -104,6 +104,17 @@ def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as a model is told of it."""
+
+    name: str
+    """As in traces: that of an MCP server's tool begins with the name of the server."""
+    description: str
+    input_schema: Mapping[str, JsonValue]
+    """The JSON Schema of its arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
     """What a tool answered: as the agent reads it, and as a value where it is structured or is JSON."""
 

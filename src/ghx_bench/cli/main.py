@@ -56,10 +56,23 @@ def _run_command(arguments: Sequence[str]) -> int:
         case [name, *_] if name in COMMANDS:
             return import_module(COMMANDS[name][0]).main(arguments[1:])
         case [name, *_]:
-            hint = did_you_mean(name, COMMANDS, otherwise="see `ghx --help`")
+            hint = did_you_mean(name, COMMANDS, otherwise=_name_capability(arguments) or "see `ghx --help`")
             return complain(f"no command {shortened(name)}; {hint}", BAD_USAGE)
         case _:
             raise AssertionError(arguments)
+
+
+def _name_capability(arguments: Sequence[str]) -> str | None:
+    """Return how to call the capability that somebody used to `gh issue close 1` may mean by these words."""
+    from ghx_bench.capabilities.index import ENTRIES
+
+    for count in range(min(len(arguments), 3), 0, -1):
+        id_ = ".".join(arguments[:count])
+        if id_ in ENTRIES:
+            return f"did you mean `ghx run {id_}`? (`ghx capabilities explain {id_}` tells its inputs)"
+    if any(id_.startswith(f"{arguments[0]}.") for id_ in ENTRIES):
+        return f"`ghx capabilities list {arguments[0]}` lists what `ghx run` can do with it"
+    return None
 
 
 def _help() -> str:

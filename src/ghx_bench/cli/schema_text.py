@@ -60,21 +60,24 @@ def _describe_outputs(called: Capability) -> str:
     )
 
 
-def describe_values(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
-    """Return in a few words which values a part of a schema allows."""
+def describe_values(part: Mapping[str, Any], root: Mapping[str, Any], *, above: frozenset[str] = frozenset()) -> str:
+    """Return in a few words which values a part of a schema allows; `above` are the definitions that it is part of."""
     if "$ref" in part:
-        part = root["$defs"][part["$ref"].rpartition("/")[2]]
+        name = part["$ref"].rpartition("/")[2]
+        if name in above:
+            return name  # which would have itself in it for ever
+        part, above = root["$defs"][name], above | {name}
     if "anyOf" in part:
-        return " or ".join(describe_values(choice, root) for choice in part["anyOf"])
-    if "enum" in part:
-        return " | ".join(map(str, part["enum"]))
-    if "const" in part:
-        return str(part["const"])
+        return " or ".join(describe_values(choice, root, above=above) for choice in part["anyOf"])
+    if values := part.get("enum") or ([part["const"]] if "const" in part else None):
+        return " | ".join(map(str, values))
     match part.get("type"):
         case "array":
-            return f"list of {describe_values(part.get('items', {}), root)}"
+            return f"list of {describe_values(part.get('items', {}), root, above=above)}"
         case "object" if part.get("properties"):
-            return "{" + ", ".join(part["properties"]) + "}"
+            fields = {name: describe_values(each, root, above=above) for name, each in part["properties"].items()}
+            # Of plain values the name says enough; what is inside of others would be in no text otherwise.
+            return "{" + ", ".join(f"{name}: {it}" if "{" in it else name for name, it in fields.items()) + "}"
         case kind:
             return str(kind or "anything")
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, chdir
+from contextlib import AsyncExitStack, asynccontextmanager, chdir
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
+from ghx_bench.agents.agent_threads import ThreadedProvider
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
 from ghx_bench.agents.replay import ReplayProvider
@@ -32,6 +33,7 @@ from ghx_bench.eval.project.user_agents import (
 from ghx_bench.eval.provenance import circumstances_of, ingredients_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
+from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.profiler.analyzers import inline_analyzers
@@ -185,14 +187,18 @@ async def assemble(
 async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[Setup[EvalScenario]]:
     """Hold the instruments and modes that a spec describes; the current folder is the project's."""
     config = spec.config
-    async with open_modes(spec.modes, environ=environ) as modes:
+    async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
         lifecycle, take_turn = _choose_stage(spec, environ)
+        providers = _make_agents(spec)
+        for each in providers.values():
+            if isinstance(each, ThreadedProvider):
+                threads.push_async_callback(each.aclose)
         instruments = Instruments(
-            providers=_make_agents(spec),
+            providers=providers,
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=inline_analyzers(resolve_github_command),
+            analyzers=(*inline_analyzers(resolve_github_command), ExpectationAnalyzer()),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
@@ -235,14 +241,14 @@ def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
 
 
 def _make_agent(entry: AgentEntry, spec: EvaluationSpec) -> SessionProvider:
-    """Make one agent: one of ours, or another."""
+    """Make one agent: one of ours, or another, which gets a thread of its own."""
     if entry.id in AGENTS:
         return AGENTS[entry.id].make(spec, entry)
     if is_reference(entry.id):
-        return agent_at(entry.id, entry.options)
+        return ThreadedProvider(agent_at(entry.id, entry.options))
     installed = installed_agents()
     if entry.id in installed:
-        return installed_agent(installed[entry.id], entry.options)
+        return ThreadedProvider(installed_agent(installed[entry.id], entry.options))
     raise UnknownNameError("agent", entry.id, known=[*AGENTS, *installed])
 
 

@@ -10,8 +10,8 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.agents.solution import SUFFIX, SolutionFile, load_solution_file
-from ghx_bench.documents import DocumentError, Problem
-from ghx_bench.eval.checking.scenario_rules import Known
+from ghx_bench.documents import DocumentError, Problem, problems_of, read_document
+from ghx_bench.eval.checking.scenario_rules import Known, scenario_warnings
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
 from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.project.config import EvalConfig
@@ -97,6 +97,14 @@ class Catalogue:
         self._check_targets()
         self._check_fixtures()
         return [each.scenario for each in self._loaded.values()]
+
+    def find_warnings(self) -> list[Problem]:
+        """Return what is allowed and probably not meant in the project's own scenarios among those that were loaded."""
+        found: list[Problem] = []
+        for each in self._loaded.values():
+            if not each.path.is_relative_to(BUILT_IN_SCENARIOS):
+                found += problems_of(read_document(each.path), scenario_warnings(each.scenario, self._known))
+        return found
 
     def narrowed(self, *, category: Sequence[str], difficulty: Sequence[str]) -> "Catalogue":
         """Return the catalogue whose configuration names the chosen scenarios of these categories and difficulties."""

@@ -1,6 +1,7 @@
 """Why a cell has no answer, or counts against its agent; and which failures are worth another attempt."""
 
 import socket
+import traceback
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import ClassVar, cast
@@ -8,6 +9,7 @@ from typing import ClassVar, cast
 import anyio
 
 from ghx_bench._base.errors import GhxBenchError
+from ghx_bench._base.tracebacks import describe_frame, find_user_frame, is_own_file
 
 
 class Cause(StrEnum):
@@ -38,6 +40,7 @@ class MeasurementError(GhxBenchError):
     MeasurementError
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
+    │   └── AgentBlockedError it kept the event loop from running
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     └── OverranError          the bench's own work at the cell took too long
@@ -68,6 +71,12 @@ class AgentError(MeasurementError):
     cause: Cause = Cause.AGENT_CRASH
 
 
+class AgentBlockedError(AgentError):
+    """The agent made a call that kept its event loop from running: nothing could be cancelled meanwhile."""
+
+    code: ClassVar[str] = "AGENT_BLOCKED"
+
+
 class ModelProviderError(MeasurementError):
     """The model service will not answer: bad credentials, an unknown model, an empty account."""
 
@@ -93,6 +102,7 @@ class OverranError(MeasurementError):
 
 
 _LONGEST_MESSAGE = 2_000
+_LONGEST_TRACEBACK = 10_000
 _LONGEST_PAUSE_S = 600.0
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
@@ -151,6 +161,38 @@ def describe_error(error: BaseException) -> str:
         # What a lookup did not find says little without the name of the error.
         words = f"{type(error).__name__}: {words}".removesuffix(": ")
     return words if len(words) <= _LONGEST_MESSAGE else f"{words[:_LONGEST_MESSAGE]}..."
+
+
+def describe_raised(error: BaseException) -> str:
+    """Return one line for people about what others' code raised: its type, its message, and where that was.
+
+    An error of ours, also one that an agent raised on purpose, says itself what has to be said.
+    """
+    members = _members(error)
+    if members:
+        return "; ".join(describe_raised(each) for each in members)
+    words = describe_error(error)
+    if isinstance(error, GhxBenchError):
+        return words
+    name, frame = type(error).__name__, find_user_frame(traceback.extract_tb(error.__traceback__))
+    words = words if words.startswith(name) else f"{name}: {words}"
+    return words if frame is None else f"{words} ({describe_frame(frame)})"
+
+
+def format_traceback(error: BaseException) -> str | None:
+    """Return the traceback of what others' code raised, from where that begins; `None` for an error of ours alone."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, GhxBenchError) and error.__cause__ is None and find_user_frame(frames) is None:
+        return None
+    try:
+        told = traceback.TracebackException.from_exception(error)
+        while len(told.stack) > 1 and is_own_file(told.stack[0].filename):
+            del told.stack[0]
+        text = "".join(told.format())
+    except Exception:  # noqa: BLE001 - plugin call: an error of others that cannot even be told
+        return None
+    # The end says most: what was raised, and where.
+    return text if len(text) <= _LONGEST_TRACEBACK else f"...{text[-_LONGEST_TRACEBACK:]}"
 
 
 def _is_transient_itself(error: BaseException) -> bool:

@@ -107,7 +107,8 @@ class SessionProvider(Protocol):
 
     It may also have a `version` (a text, which goes on its rows) and a `control_kind` (of agents that prove the
     scenarios, and of whose rows nothing is concluded about agents: `"solution"` does what must pass, `"nothing"` what
-    must not, `"replay"` what another agent did). Both are read once, when the run is planned.
+    must not, `"replay"` what another agent did). Both are read once, when the run is planned. `ghx-bench run` holds the
+    sessions of an agent in an event loop of its own; one with a true `blocking` gets such a loop for each session.
     """
 
     @property

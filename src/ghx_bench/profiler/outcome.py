@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.profiler.analysis import AnalysisResult
-from ghx_bench.profiler.causes import Cause, describe_error, error_code, is_transient
+from ghx_bench.profiler.causes import Cause, describe_error, describe_raised, error_code, format_traceback, is_transient
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metric_table import METRICS
@@ -43,6 +43,8 @@ class Completed(_Ended):
     evidence: Evidence[Any]
     score: Score
     cause: Cause | None = None
+    cut_short_by: str = ""
+    """What else is known of that fault, in words."""
 
     @property
     def success(self) -> bool:
@@ -126,6 +128,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         **_verdict_of(outcome),
         **_trouble_of(outcome),
         **problems,
+        traceback=format_traceback(outcome.error) if isinstance(outcome, Failed) else None,
     )
     return outcome.redaction.record(row.with_all_keys(), keeping=_NAMES)
 
@@ -197,9 +200,11 @@ def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
 def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Failed(cause=cause, error=error):
-            return {"cause": cause, "error": describe_error(error), "error_code": error_code(error)}
-        case Completed(cause=Cause() as cause):
-            return {"cause": cause, "error": _AGENTS_FAULTS[cause], "error_code": cause.name}
+            return {"cause": cause, "error": describe_raised(error), "error_code": error_code(error)}
+        case Completed(cause=Cause() as cause, cut_short_by=details):
+            fault = _AGENTS_FAULTS[cause]
+            error = f"{fault.removesuffix(' and was stopped')}; {details}" if details else fault
+            return {"cause": cause, "error": error, "error_code": cause.name}
         case Completed():
             return {}
 

@@ -84,6 +84,8 @@ class ProfileRow(ForeignModel):
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
+    traceback: Annotated[str | None, OMITTABLE] = None
+    """Of what an agent, a scorer or another plugin raised."""
     metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default_factory=dict[str, Number | None])
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
@@ -105,6 +107,13 @@ class ProfileRow(ForeignModel):
             scenario_id=self.scenario_id,
             iteration=self.iteration,
         )
+
+    @property
+    def bindings(self) -> Mapping[str, JsonValue]:
+        """What the stage says that variables of the scenario stood for."""
+        stage = self.extensions.get("stage")
+        bindings = stage.get("bindings") if isinstance(stage, dict) else None
+        return bindings if isinstance(bindings, dict) else {}
 
     @property
     def was_measured(self) -> bool:

@@ -86,6 +86,10 @@ class SessionTrace(ForeignModel):
     events: tuple[TraceEvent, ...] = ()
     turns: tuple[Turn, ...] = ()
     summary: TraceSummary = TraceSummary()
+    prompt: Annotated[str | None, OMITTABLE] = None
+    """What the agent was asked, as it was sent; the bench writes it down."""
+    instructions: Annotated[str | None, OMITTABLE] = None
+    """What its mode told the agent beside that."""
 
     @property
     def tool_calls(self) -> tuple[ToolCallEvent, ...]:

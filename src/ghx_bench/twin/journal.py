@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 
 from ghx_bench.twin.faults import Surface
 
@@ -44,6 +44,16 @@ class Journal:
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.since(0))  # of a copy: the server may add entries meanwhile
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
+        """Return one entry, as in `journal[-1]`, or several."""
+        return self.since(0)[at]
 
     def since(self, position: int) -> tuple[Entry, ...]:
         """Return the entries after the first `position` ones: what `len(journal)` was before."""

@@ -97,6 +97,8 @@ inconsistent = st.fixed_dictionaries(
         "events": st.lists(events | boundaries, max_size=8),
         "turns": st.lists(turns, max_size=3),
         "summary": summaries,
+        "prompt": st.none() | texts,
+        "instructions": st.none() | texts,
     }
 ).map(SessionTrace.model_validate)
 
@@ -149,6 +151,17 @@ def test_harbor_is_a_judge_that_can_say_no(trajectory_model: Any) -> None:
 
     with pytest.raises(ValueError, match="call_9_9"):
         trajectory_model.model_validate(document)
+
+
+def test_a_document_begins_with_what_the_session_was_told() -> None:
+    trace = a_trace(a_row()).model_copy(update={"prompt": "Reply to #7.", "instructions": "Use gh."})
+
+    document = to_atif(trace, agent=AGENT, prompt="Reply to #{{number}}.")
+
+    assert document["steps"][:2] == [  # type: ignore[index]
+        {"step_id": 1, "source": "system", "message": "Use gh."},
+        {"step_id": 2, "source": "user", "message": "Reply to #7."},
+    ]
 
 
 def test_a_turn_is_one_step_with_its_thought_words_and_calls() -> None:

@@ -189,3 +189,16 @@ def test_a_file_in_the_place_of_a_row_without_a_session_is_in_nobodys_way(here: 
     assert run(["export", "run", "--format", "atif", "--out", "there"]) == 0
 
     assert path.read_text() == "my notes"
+
+
+def test_the_prompt_of_an_older_session_is_filled_in_from_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bound = a_row("ghx", extensions={"stage": {"bindings": {"number": 7}}})
+    write_run(tmp_path / "run", [bound], scenarios=({"id": "pr-reply-001", "prompt": "Reply to #{{number}}."},))
+
+    assert run(["export", "run", "--format", "atif"]) == 0
+
+    [file] = (tmp_path / "run" / "export" / "atif").rglob("*.json")
+    assert json.loads(file.read_bytes())["steps"][0]["message"] == "Reply to #7."

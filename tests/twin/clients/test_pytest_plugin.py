@@ -1,5 +1,7 @@
 """The pytest plugin in the tests of somebody else."""
 
+import shutil
+
 import pytest
 from gh_client import bundled_gh
 
@@ -107,3 +109,24 @@ def test_a_seed_that_cannot_be_used_is_told_without_a_traceback(
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines(f"*{words}*")
     assert "pytest_plugin.py" not in done.stdout.str()
+
+
+def test_gh_is_found_where_no_virtual_environment_is_active(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = shutil.which("git")
+    assert git is not None
+    (pytester.path / "bin").mkdir()
+    (pytester.path / "bin" / "git").symlink_to(git)
+    monkeypatch.setenv("PATH", str(pytester.path / "bin"))
+    pytester.makepyfile(
+        """
+        import subprocess
+
+        def test_my_tool_lists_repositories(github_twin):
+            for environment in (github_twin.environment, github_twin.environment_of(github_twin.user)):
+                subprocess.run(["gh", "repo", "list"], env=environment, check=True)
+        """
+    )
+
+    pytester.runpytest_subprocess(*QUIET).assert_outcomes(passed=1)

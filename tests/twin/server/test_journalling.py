@@ -18,6 +18,15 @@ def last(served: Served) -> Entry:
     return served.world.journal.since(0)[-1]
 
 
+def test_a_journal_can_be_indexed(served: Served, client: httpx2.Client) -> None:
+    for path in ("/user", "/repos/acme/widgets"):
+        client.get(path)
+
+    journal = served.world.journal
+    assert journal[-1].path == "/repos/acme/widgets"
+    assert [entry.path for entry in journal[-2:]] == ["/user", "/repos/acme/widgets"]
+
+
 def test_a_read(served: Served, client: httpx2.Client) -> None:
     reply = client.get("/repos/acme/widgets/issues?state=all&access_token=secret", headers={"User-Agent": "me"})
 

@@ -8,7 +8,7 @@ from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import Problem, Tokens, pointer_of
 from ghx_bench.documents import Document, problem, read_document
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
-from ghx_bench.eval.modes.program_path import absence, find_tool
+from ghx_bench.eval.modes.program_path import COMMON, absence, explain_bad_start, find_tool
 from ghx_bench.eval.project.config import EvalConfig
 
 
@@ -25,9 +25,9 @@ def mode_errors(document: Document, config: EvalConfig) -> Iterator[Problem]:
         return
     described = [each.resolve_paths(document.path) for each in config.mode_definitions]
     for each, place in zip(described, _places(document, len(described)), strict=True):
-        yield from _problems_in(each, document, place)
+        yield from _problems_in(each, document, place, definitions)
     for each, file in zip(filed, config.mode_files, strict=True):
-        yield from _problems_in(each, read_document(document.path.parent / file), ())
+        yield from _problems_in(each, read_document(document.path.parent / file), (), definitions)
     for index, name in enumerate(config.modes):
         try:
             definitions.lineage(name)
@@ -43,17 +43,28 @@ def mode_file_errors(document: Document) -> Iterator[Problem]:
         yield from error.problems
 
 
-def _problems_in(mode: ModeDefinition, document: Document, place: Tokens) -> Iterator[Problem]:
+def _problems_in(
+    mode: ModeDefinition, document: Document, place: Tokens, definitions: Definitions | None = None
+) -> Iterator[Problem]:
     """Yield the paths of a mode that lead nowhere, and those of programs that cannot be run."""
     yield from mode.lost
+    try:
+        whole = (definitions or Definitions((mode,))).whole(mode.name)
+        on_path = {*COMMON, *(Path(tool).name for tool in whole.tools)}
+    except InputError:
+        on_path = None  # it extends a mode that is not there, which is told elsewhere
     commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
     programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
     for tokens, program in programs.items():
         # Only a whole path that leads somewhere can be judged here; other names are looked up when a run starts.
         path = os.path.expanduser(program or "")  # noqa: PTH111 - Path raises for a user who is not there
         is_there = os.path.isabs(path) and os.path.exists(path)  # noqa: PTH110, PTH117 - Path raises for too long a name
-        if program and is_there and find_tool(program, {}) is None:
+        if not program or not is_there:
+            continue
+        if find_tool(program, {}) is None:
             yield problem(document, pointer_of((*place, *tokens)), absence(program, "install it"))
+        elif on_path is not None and tokens[0] == "tools" and (reason := explain_bad_start(Path(path), on_path)):
+            yield problem(document, pointer_of((*place, *tokens)), f"{program}: {reason}")
 
 
 def _places(document: Document, count: int) -> Sequence[Tokens]:

@@ -1,5 +1,6 @@
 """Flags that several commands share."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +8,23 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter, Token
 
+from ghx_bench._base.commandline import DEBUG
+
 Switch = Annotated[bool, Parameter(negative="")]
 """A flag without its opposite."""
 
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 """The flag of what prints for programs; called so since `json` is the module."""
+
+
+Debug = Annotated[bool, Parameter(negative="")]
+"""The flag of commands that run code of others."""
+
+
+def show_tracebacks(wanted: bool) -> None:
+    """Have the tracebacks of errors shown, as the variable does."""
+    if wanted:
+        os.environ[DEBUG] = "1"
 
 
 def _whole(_type: object, tokens: Sequence[Token]) -> int:

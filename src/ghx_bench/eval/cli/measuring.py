@@ -18,14 +18,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ghx_bench._base.commandline import FAILED, INTERRUPTED
+from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
-from ghx_bench.profiler.events import Event, Observer, RunStarted
+from ghx_bench.profiler.events import CellFinished, Event, Observer, RunStarted
 from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
 from ghx_bench.profiler.reports.data.controls import alarms
@@ -176,6 +176,8 @@ def measure(start: Start, *, log_json: str | None) -> SuiteResult:
 
 def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
     observers: list[Observer] = []
+    if os.environ.get(DEBUG):
+        observers.append(_show_tracebacks(displays))
     if log_json != "-":
         observers.append(displays.enter_context(choose_observer(sys.stderr, environment=os.environ)))
     if log_json is not None:
@@ -183,6 +185,18 @@ def _observers(log_json: str | None, displays: ExitStack) -> list[Observer]:
         displays.callback(_close, log, log_json)
         observers.append(log)
     return observers
+
+
+def _show_tracebacks(displays: ExitStack) -> Observer:
+    """Return what prints, once the displays are closed, what agents and other plugins raised."""
+    told: dict[str, None] = {}
+
+    def note(event: Event) -> None:
+        if isinstance(event, CellFinished) and event.row.traceback is not None:
+            told[event.row.traceback] = None
+
+    displays.callback(lambda: sys.stderr.write("".join(f"\n{each}" for each in told)))
+    return note
 
 
 def _close(log: JsonLog, place: str) -> None:

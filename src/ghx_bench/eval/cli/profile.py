@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from cyclopts import Parameter
 
 from ghx_bench._base.errors import FlagError, InputError
-from ghx_bench.eval.cli.flags import AsJson, LogFile, MeasuringFlags, Switch
+from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, MeasuringFlags, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.config import ProfileFile
@@ -39,6 +39,7 @@ def profile(
     measuring: MeasuringFlags = _AS_CONFIGURED,
     log_json: LogFile = None,
     dry_run: Switch = False,
+    debug: Debug = False,
     as_json: AsJson = False,
     results_dir: Annotated[str | None, Parameter(show=False)] = None,
     warmup: Annotated[bool | None, Parameter(show=False)] = None,
@@ -61,6 +62,8 @@ def profile(
         Write every event as a line of JSON to this file (`-` for standard error).
     dry_run
         Print what would be run, and stop.
+    debug
+        Show the tracebacks of errors.
     as_json
         Print the result as JSON.
     results_dir
@@ -72,6 +75,7 @@ def profile(
     """
     from ghx_bench.eval.cli.measuring import record_of, say_notes
 
+    show_tracebacks(debug)
     former = {"--results-dir": results_dir, "--warmup": warmup, "--resume": resume}
     for flag, value in former.items():
         if value is not None:

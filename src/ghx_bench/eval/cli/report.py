@@ -55,7 +55,7 @@ def report(
     if as_json:
         print(json.dumps({"directory": str(made.directory), **made.summary}))
         return 0
-    page = made.directory / "index.html"
-    where = page if page.exists() else made.directory
+    # An older page may lie there: it says nothing about what was written now.
+    where = made.directory / "index.html" if "html" in (format or FORMATS) else made.directory
     print(f"{plural(made.rows, 'row')}, {plural(made.pages, 'session page')}: {where}")
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.flags import AsJson, LogFile, WholeNumber
+from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, WholeNumber, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
@@ -28,6 +28,7 @@ def resume(
     accept_changes: bool = False,
     fail_on: list[str] | None = None,
     report: bool = True,
+    debug: Debug = False,
     as_json: AsJson = False,
 ) -> int:
     """Run the cells that an interrupted run has left, in the folder where it was started.
@@ -50,9 +51,12 @@ def resume(
         End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
     report
         Write the report when all cells are done; `ghx-bench report` does that for the run of a profile.
+    debug
+        Show the tracebacks of errors.
     as_json
         Print the result as JSON.
     """
+    show_tracebacks(debug)
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.clock import SystemClock, timestamp
 from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson, EvaluationFlags, LogFile, MeasuringFlags, Switch
+from ghx_bench.eval.cli.flags import AsJson, Debug, EvaluationFlags, LogFile, MeasuringFlags, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.catalogue import Catalogue
@@ -39,6 +39,7 @@ def run(
     dry_run: Switch = False,
     log_json: LogFile = None,
     report: bool = True,
+    debug: Debug = False,
     as_json: AsJson = False,
 ) -> int:
     """Run scenarios with an agent in every mode, and report what came of it.
@@ -60,6 +61,8 @@ def run(
         Write every event as a line of JSON to this file (`-` for standard error).
     report
         Write the report when all cells are done.
+    debug
+        Show the tracebacks of errors.
     as_json
         Print the result as JSON.
     """
@@ -67,6 +70,7 @@ def run(
     from ghx_bench.eval.cli.measuring import say_notes
     from ghx_bench.eval.project.config import project_config
 
+    show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
         settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
@@ -94,6 +98,8 @@ def run_evaluation(
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            if resume is None:
+                _say_warnings(catalogue)
             return await evaluation.run(observers=observers, resume=resume, accept_changes=accept_changes)
 
     return measure_and_show(
@@ -103,6 +109,12 @@ def run_evaluation(
         fail_on=config.fail_on,
         report=partial(write_report, config.output.reports_dir) if with_report else None,
     )
+
+
+def _say_warnings(catalogue: Catalogue) -> None:
+    """Say what `check` would warn of: a path that no answer has runs, and makes every cell wrong."""
+    for each in catalogue.find_warnings():
+        print(f"warning: {each}", file=sys.stderr)
 
 
 def write_report(reports_dir: Path | None, result: SuiteResult, read: ReadRows) -> Path:
@@ -130,6 +142,7 @@ def _show_plan(catalogue: Catalogue, *, as_json: bool) -> int:
 
     async def plan() -> SuitePlan[EvalScenario]:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
+            _say_warnings(catalogue)
             return evaluation.plan
 
     with redirect_stdout(sys.stderr), ungrouped():

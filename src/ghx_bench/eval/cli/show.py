@@ -92,7 +92,7 @@ def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
         return 0
     console = Console()
     title = _whole_name(row) if len(matrix.agents) > 1 else _whole_name(row).removeprefix(f"{row.cell.agent}/")
-    for line in _describe(title, row, trace):
+    for line in _describe(title, row, trace, _findings_of(directory, row)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
 
@@ -151,14 +151,29 @@ def _result(row: ProfileRow) -> str:
     return "wrong" if row.was_measured else "not measured"
 
 
-def _describe(title: str, row: ProfileRow, trace: SessionTrace | None) -> Iterator[str]:
+def _findings_of(directory: RunDirectory, row: ProfileRow) -> list[str]:
+    """Return what analyzers wrote down of a session, in lines; a file that cannot be read is what `report` tells of."""
+    from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
+
+    found = SideFiles(directory, is_a_run=True).stored_findings(row)
+    results = found.bundle.results if isinstance(found, StoredFindings) else {}
+    return [f"{name}: {each.summary}" for name, each in results.items() if each.summary]
+
+
+def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, findings: Sequence[str]) -> Iterator[str]:
     yield f"{title}: {_result(row)}"
     if figures := _figures(row):
         yield f"  {figures}"
     if row.error:
         yield f"  error: {_shorten(row.error)}"
+    if row.traceback:
+        yield "\n".join(f"    {one_line(line)}" for line in row.traceback.splitlines())
+    for problem in row.problems:
+        yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():
         yield from _checkpoint(each)
+    for finding in findings:
+        yield f"  finding of {_shorten(finding)}"
     for event in trace.events if trace else ():
         yield from _describe_event(event)
 

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import ClassVar
@@ -45,6 +45,7 @@ _REMEDIES = {
 }
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 _LONGEST_LOOK_S = 20.0
+_LONGEST_FIRST_LINE = 256
 
 
 class MissingToolError(OperationError):
@@ -67,8 +68,8 @@ def find_tool(tool: str, environ: Mapping[str, str]) -> Path | None:
     return None if found is None else Path(found).absolute()
 
 
-def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) -> None:
-    """Link the common programs and these into a folder; raise `MissingToolError` for one that is not there."""
+def fill_folder(folder: Path, tools: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Link the common programs and these into a folder; refuse one that cannot be had or started."""
     folder.mkdir(parents=True)
     for tool in (*COMMON, *tools):
         found = find_tool(tool, environ)
@@ -80,6 +81,10 @@ def fill_folder(folder: Path, tools: Iterable[str], environ: Mapping[str, str]) 
             _write_launcher(folder / GHX)
         elif tool in REQUIRED or tool not in COMMON:
             raise MissingToolError(absence(tool, _REMEDIES.get(tool, "install it")))
+    on_path = {each.name for each in folder.iterdir()}
+    for tool in tools:
+        if reason := explain_bad_start(folder / Path(tool).name, on_path):
+            raise MissingToolError(f"{tool}: {reason}")
 
 
 def absence(tool: str, remedy: str) -> str:
@@ -87,6 +92,28 @@ def absence(tool: str, remedy: str) -> str:
     if os.sep in tool and _path_of(tool).exists():
         return f"{tool}: cannot be run as a program; make it an executable file (chmod +x)"
     return f"{tool}: not found on this machine; {remedy}"
+
+
+def explain_bad_start(program: Path, on_path: Collection[str]) -> str | None:
+    """Return why a script cannot be started with these programs on its path; `None` if nothing is in the way."""
+    try:
+        with program.open("rb") as file:
+            first = file.readline(_LONGEST_FIRST_LINE)
+    except OSError:
+        return None  # what cannot be read may still be run
+    if not first.startswith(b"#!"):
+        return None
+    line = first[2:].decode(errors="replace").removesuffix("\n")
+    if line.endswith("\r"):
+        return "cannot be started: its lines end in CRLF, and the name of its interpreter with it; save it with LF"
+    interpreter, *words = line.split() or [""]
+    if Path(interpreter).name == "env":
+        named = next((word for word in words if not word.startswith("-") and "=" not in word), "")
+        if named and os.sep not in named and named not in on_path:
+            return f"cannot be started: no {named!r} is on the path of the mode; add it to its `tools`"
+    elif not Path(interpreter).is_file():
+        return f"cannot be started: its interpreter {interpreter!r} is not on this machine"
+    return None
 
 
 def _path_of(tool: str) -> Path:

@@ -58,7 +58,7 @@ def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> 
     """Call a class or a function with the options; an agent that is there already takes none."""
     if isinstance(found, type) or not hasattr(found, "session"):
         if not callable(found):
-            raise BadAgentError(f"{place}: is a {type(found).__name__}, neither an agent nor a class of one")
+            raise BadAgentError(f"{place}: is {_name_with_article(found)}, neither an agent nor a class of one")
         found = _construct(found, place, options)
     elif options:
         reason = "is made already and takes no options; name its class, or leave them out"
@@ -80,11 +80,18 @@ def _construct(make: Callable[..., object], place: str, options: Mapping[str, Js
 
 def _require_agent(found: object, place: str) -> SessionProvider:
     if not callable(getattr(found, "session", None)):
-        raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: it has no method `session`")
+        raise BadAgentError(f"{place}: {_name_with_article(found)} is no agent: it has no method `session`")
     name = cast("object", getattr(found, "name", None))
     if not isinstance(name, str) or not name.strip():
-        raise BadAgentError(f"{place}: a {type(found).__name__} is no agent: give it a `name`, which goes on its rows")
+        raise BadAgentError(
+            f"{place}: {_name_with_article(found)} is no agent: give it a `name`, which goes on its rows"
+        )
     return cast("SessionProvider", found)
+
+
+def _name_with_article(found: object) -> str:
+    name = type(found).__name__
+    return f"{'an' if name[0] in 'AEIOUaeio' else 'a'} {name}"
 
 
 RUN, AGENT = "run", "agent"

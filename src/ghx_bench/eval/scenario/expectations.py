@@ -23,19 +23,25 @@ def expectation_findings(
     if sequence:
         followed = _longest_followed(sequence, tool_names)
         skipped = tuple(each for index, each in enumerate(sequence) if index not in followed)
-        parts.append(f"{len(followed)} of {len(sequence)} expected tools in order")
-        findings["tool_sequence_followed"] = RatioFinding(value=len(followed) / len(sequence), label=parts[-1])
+        label = f"{len(followed)} of {len(sequence)} expected tools in order"
+        parts.append(_with_missing(label, skipped))
+        findings["tool_sequence_followed"] = RatioFinding(value=len(followed) / len(sequence), label=label)
         findings["tools_not_used_in_order"] = ListFinding(values=skipped)
     if capabilities:
         expected = dict.fromkeys(capabilities)
         missing = tuple(each for each in expected if each not in capability_names)
         others = tuple(each for each in dict.fromkeys(capability_names) if each not in expected)
         reached = len(expected) - len(missing)
-        parts.append(f"{reached} of {len(expected)} expected capabilities")
-        findings["capabilities_used"] = RatioFinding(value=reached / len(expected), label=parts[-1])
+        label = f"{reached} of {len(expected)} expected capabilities"
+        parts.append(_with_missing(label, missing))
+        findings["capabilities_used"] = RatioFinding(value=reached / len(expected), label=label)
         findings["capabilities_not_used"] = ListFinding(values=missing)
         findings["capabilities_unexpected"] = ListFinding(values=others)
     return AnalysisResult(analyzer=ANALYZER, findings=findings, summary=", ".join(parts)).with_all_keys()
+
+
+def _with_missing(label: str, missing: Sequence[str]) -> str:
+    return f"{label} (not {', '.join(missing)})" if missing else label
 
 
 def _longest_followed(expected: Sequence[str], used: Sequence[str]) -> set[int]:

@@ -10,17 +10,19 @@ _WINDOW = 60_000
 """Characters at the start and at the end that are looked at; programs complain there, if anywhere."""
 _SHORT_LINES, _SHORT_CHARACTERS = 3, 600
 _TAIL_LINES = 8
-_STARTERS = SHELLS | {"env", "sudo", "timeout", "xargs", "nohup", "time"}
+_STARTERS = SHELLS | {"(eval)", "env", "sudo", "timeout", "xargs", "nohup", "time"}
 """Programs that complain in place of those they cannot start."""
 
 _PREFIXED = re.compile(
-    r"(?:^|(?<=[}\]]))(?:[^\s:]{0,200}/)?([\w.+-]{1,40}): (?:line \d+: |\d+: )?(\S.{0,400})", re.MULTILINE
+    # `bash: line 1: ...`, `dash: 1: ...`; zsh says `zsh:1: ...`, and `(eval):1: ...` of what an agent has it evaluate.
+    r"(?:^|(?<=[}\]]))(?:[^\s:]{0,200}/)?(\(eval\)|[\w.+-]{1,40}):(?:\d+:)? (?:line \d+: |\d+: )?(\S.{0,400})",
+    re.MULTILINE,
 )
 _COMPLAINING = re.compile(
     r"no such|not found|cannot|can't|could not|couldn't|unable to|fail(?:ed|ure)\b|error|invalid|illegal|unknown|denied"
     r"|unrecogni[sz]ed|missing|refused|timed out|\(HTTP [45]\d\d\)|unterminated|unexpected|does(?:n't| not) exist"
     r"|\*\*\*|fatal|must |required|unsupported|not a |bad |forbidden|unauthorized|too many|ambiguous|exists|is not "
-    r"|limit|environment variable",
+    r"|limit|environment variable|no matches found|unmatched",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(r"(?:warning|notice|hint|note|info|debug|deprecated)\b|.*\(ignored\)$", re.IGNORECASE)

@@ -54,11 +54,17 @@ def to_atif(
 ) -> JsonObject:
     """Return a session as an ATIF document; `from_atif` reads the same trace from it.
 
-    With a `row` the document also tells the cell, the verdict and a computed cost, with a `prompt` what was asked.
+    With a `row` the document also tells the cell, the verdict and a computed cost. It begins with the instructions and
+    the prompt that the session was given; a `prompt` is for sessions that do not know theirs.
     """
     by_turn = passages_by_turn(trace) if trace.turns else None
     passages = tuple(passages_by_boundary(trace)) if by_turn is None else by_turn
-    asked: list[JsonObject] = [] if prompt is None else [{"step_id": 1, "source": "user", "message": prompt}]
+    told = (("system", trace.instructions), ("user", prompt if trace.prompt is None else trace.prompt))
+    known_words = [(source, words) for source, words in told if words is not None]
+    asked: list[JsonObject] = [
+        {"step_id": number, "source": source, "message": words}
+        for number, (source, words) in enumerate(known_words, start=1)
+    ]
     first = len(asked) + 1
     steps = asked + [_step(number, each, agent) for number, each in enumerate(passages, start=first)]
     if not steps:

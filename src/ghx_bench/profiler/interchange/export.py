@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from ghx_bench._base.atomic_files import replacing, write_file
 from ghx_bench._base.problems import Problem
+from ghx_bench._base.templates import fill_text
 from ghx_bench.profiler.interchange.atif import AgentInfo, to_atif
 from ghx_bench.profiler.interchange.errors import ExportDirectoryError, NothingToExportError
 from ghx_bench.profiler.interchange.otel import SCOPE, to_otlp
@@ -115,7 +116,10 @@ def _write_atif(source: Source, directory: Path) -> Exported:
                 problems.append(problem)
             case trace:
                 agent = AgentInfo(name=row.agent_name, model=row.model)
-                document = to_atif(trace, row, agent=agent, prompt=prompts.get(row.scenario_id))
+                # Sessions of version 0.1.0 do not know their prompt, but their run knows what it was made from.
+                template = prompts.get(row.scenario_id)
+                prompt = None if template is None else fill_text(template, row.bindings.__getitem__)
+                document = to_atif(trace, row, agent=agent, prompt=prompt)
                 write_file(_atif_path(directory, row), _bytes(document))
                 written += 1
     return Exported(directory=directory, files=written, rows=rows, sessions=written, problems=tuple(problems))

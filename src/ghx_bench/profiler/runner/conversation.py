@@ -5,14 +5,14 @@ from typing import Generic
 
 import anyio
 
-from ghx_bench.profiler.causes import Cause, OverranError
+from ghx_bench.profiler.causes import AgentBlockedError, Cause, OverranError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
-from ghx_bench.profiler.runner.plugins import plugin_call, require
+from ghx_bench.profiler.runner.plugins import Caught, plugin_call, require
 from ghx_bench.profiler.runner.pricing import cost_of
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
@@ -33,6 +33,8 @@ class Conversation(Generic[S]):
     trace: SessionTrace | None = None
     error: Exception | None = None
     timed_out: bool = False
+    blocked: AgentBlockedError | None = None
+    """Why an agent that was late could not be stopped, if that is so."""
     wall_ms: int | None = None
     problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
     redaction: Redaction = field(init=False)
@@ -93,6 +95,7 @@ class Conversation(Generic[S]):
         clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
         began = clock.monotonic()
+        prompting = Caught()
         try:
             with anyio.move_on_after(scenario.timeout_ms / 1000) as deadline:
                 async with plugin_call() as prompting:
@@ -102,8 +105,13 @@ class Conversation(Generic[S]):
             self.timed_out = deadline.cancel_called
         finally:
             self.wall_ms = round((clock.monotonic() - began) * 1000)
-            # An agent that keeps the bench itself from looking at the clock is late all the same.
-            self.timed_out = self.timed_out or self.wall_ms > scenario.timeout_ms
+            if isinstance(prompting.error, AgentBlockedError):
+                self.blocked = prompting.error
+            elif not self.timed_out and self.wall_ms > scenario.timeout_ms:
+                # An agent that keeps the bench itself from looking at the clock is late all the same.
+                self.timed_out = True
+                if self.wall_ms > scenario.timeout_ms + _LATE_MS:
+                    self.blocked = AgentBlockedError(f"it blocked the event loop for up to {self.wall_ms / 1000:.1f} s")
             await self._export(session)
 
     async def _export(self, session: Session) -> None:
@@ -113,6 +121,8 @@ class Conversation(Generic[S]):
             async with plugin_call() as exporting:
                 with anyio.fail_after(self.instruments.limits.export_s):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
+                    told = {"prompt": self.stage.scenario.prompt, "instructions": self.mode.instructions}
+                    trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
                     self.trace = self.redaction.record(trace, keeping=("sessionId",))
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
@@ -153,5 +163,8 @@ class Conversation(Generic[S]):
             self.problems.append(("classifier", error))
             return summarise_tool_calls(self.trace, name_of_tool)
 
+
+_LATE_MS = 1000
+"""How late a deadline may be heard of on a busy machine before something must have kept it from being heard of."""
 
 _FAULTS = {"tool_limit": Cause.AGENT_BUDGET, "refusal": Cause.AGENT_REFUSAL}

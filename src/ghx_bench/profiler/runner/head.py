@@ -104,6 +104,7 @@ class Head(Generic[S]):
             case CellMeasured(cell=cell, files=files):
                 # First on disk, then told: an observer that says "done" must be right after a crash.
                 await self.store.add(files)
+                self.store.log_error(files.row, cell)
                 self._record_units(message.metric_units)
                 self._tell(CellFinished(at=self.setup.instruments.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():
@@ -123,10 +124,12 @@ class Head(Generic[S]):
         """Refuse to go on after a warm-up that could not be measured; a wrong answer is fine."""
         cell, row = canary.cell, canary.files.row
         if not canary.was_scored:
+            self.store.log_error(row, cell)
             who = f"agent {cell.agent!r} in " if len(self.matrix.agents) > 1 else ""
             raise CanaryError(
                 f"the warm-up of {who}mode {cell.mode!r} with scenario {cell.scenario_id!r} could not be measured, "
                 f"no cell was started: {row.attempts[-1].error} ({row.cause}){self._keep_canary(canary)}"
+                f"{'' if row.traceback is None else f'; its traceback: {self.store.directory.error_log}'}"
             )
         self._tell(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell))
 

@@ -13,6 +13,7 @@ from ghx_bench.profiler.causes import (
     EnvironmentFailure,
     OverranError,
     cause_of,
+    describe_error,
     is_transient,
     pause_asked_for_s,
 )
@@ -137,6 +138,8 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         case Score():
             cause = conversation.cause
             outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
+            if conversation.blocked is not None:
+                outcome = replace(outcome, cut_short_by=describe_error(conversation.blocked))
         case _Obstacle(cause=cause, error=error):
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
     outcome = replace(outcome, redaction=conversation.redaction)

@@ -34,6 +34,11 @@ class RunDirectory:
         """Where reports go; can be made again from the rest."""
         return self.path / "report"
 
+    @property
+    def error_log(self) -> Path:
+        """The tracebacks of what agents and other plugins raised, for people."""
+        return self.path / "errors.log"
+
     def session(self, cell: Cell) -> Path:
         """Return where the trace of a cell lies; that of a warm-up, which is no cell, apart from the rest."""
         return self._file("warm-ups" if cell.is_canary else "sessions", cell)

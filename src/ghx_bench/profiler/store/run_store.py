@@ -1,7 +1,8 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
+import shutil
 from collections.abc import Container, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import anyio
 from anyio import to_thread
 
 from ghx_bench._base.atomic_files import write_file
+from ghx_bench._base.errors import InputError
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles
@@ -73,6 +75,15 @@ class RunStore:
         """Write the trace of a cell that has no row: the run was interrupted, or it was a warm-up that failed."""
         self._write_json(self.directory.session(cell), trace)
 
+    def log_error(self, row: ProfileRow, cell: Cell) -> None:
+        """Append the traceback on a row to the log of errors; without one, nothing."""
+        if row.traceback is None:
+            return
+        what = f"warm-up of {cell}" if cell.is_canary else str(cell)
+        # The row has it too: a log that cannot be written must not cost the run.
+        with suppress(OSError), self.directory.error_log.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(f"{row.completed_at} {what}\n{row.traceback}\n")
+
     def update(self, **changes: object) -> None:
         """Change the state of the run on disk; the plan stays as it is."""
         self.record = self.record.model_copy(update=changes)
@@ -115,7 +126,14 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         ) from error
     with _hold_directory(directory) as rows:
         write_record(directory.record, record)
-        yield RunStore(directory=directory, record=record, rows=rows)
+        store = RunStore(directory=directory, record=record, rows=rows)
+        try:
+            yield store
+        except InputError:
+            # What somebody wrote is wrong, which scopes may find out late: resuming could only find it out again.
+            if not store.done:
+                shutil.rmtree(directory.path, ignore_errors=True)
+            raise
 
 
 @contextmanager

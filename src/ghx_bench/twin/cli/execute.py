@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -58,7 +57,6 @@ def execute(
         token = own_token(server.hosting, world, client)
         given = server.client_environment(world, client, token=token, reachable_hosts=reachable_host)
         environment = given.over(os.environ)
-        environment["PATH"] = _path_with_gh(environment.get("PATH", os.defpath))
         code = _run(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)
         return code
@@ -93,13 +91,6 @@ def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
         child.send_signal(number)
     code = child.wait()
     return code if code >= 0 else 128 - code
-
-
-def _path_with_gh(path: str) -> str:
-    """Add the folder of our own `gh` at the end where the machine has none."""
-    if shutil.which("gh", path=path):
-        return path
-    return os.pathsep.join((path, sysconfig.get_path("scripts")))
 
 
 def _require_writable(*, journal: Path | None, diff: Path | None) -> None:

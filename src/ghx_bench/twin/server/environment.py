@@ -1,5 +1,8 @@
 """The environment in which real clients talk to the twin as if it were GitHub, under GitHub's own names."""
 
+import os
+import shutil
+import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +44,14 @@ class ClientEnvironment:
             for name, value in base.items()
             if name not in _LEFT_OUT and not name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
         }
-        return {**kept, **self.variables}
+        return {**kept, **self.variables, "PATH": path_with_gh(base.get("PATH", os.defpath))}
+
+
+def path_with_gh(path: str) -> str:
+    """Add the folder of our own `gh` at the end of a path that has none, as where no virtual environment is active."""
+    if shutil.which("gh", path=path):
+        return path
+    return os.pathsep.join((path, sysconfig.get_path("scripts")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

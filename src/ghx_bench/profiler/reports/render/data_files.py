@@ -153,6 +153,7 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
         "comparisons": [comparison.to_wire() for comparison in material.comparisons],
         "drift": [drift.to_wire() for drift in material.drifts],
         "scenarios": _scenarios(material),
+        "findings": _findings(material),
         "failures": [
             {"mode": mode, "cause": cause, "rows": rows}
             for mode, cause, rows in sorted(
@@ -160,6 +161,22 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
             )
         ],
     }
+
+
+def _findings(material: Material) -> dict[str, JsonValue]:
+    """Return what analyzers found, by analyzer, finding and mode: a mean, or how often each of a few words."""
+    found: dict[str, JsonValue] = {}
+    for (analyzer, key), tallies in sorted(material.findings.tallies.items()):
+        modes: dict[str, JsonValue] = {
+            str(arm): {"n": tally.n, **({"words": dict(tally.words)} if tally.words else {"mean": tally.mean})}
+            for arm, tally in tallies.items()
+            if tally.n
+        }
+        if modes:
+            by_key = found.setdefault(analyzer, {})
+            assert isinstance(by_key, dict)  # noqa: S101 - made here
+            by_key[key] = modes
+    return found
 
 
 def _source(material: Material, number: int) -> JsonValue:

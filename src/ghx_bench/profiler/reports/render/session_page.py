@@ -2,23 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import assert_never, cast
+from typing import assert_never
 from urllib.parse import quote
 
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import Problem
 from ghx_bench._base.templates import fill_text
+from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.analyzers.files import recorded_scenarios
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import METRICS, UNKNOWN
 from ghx_bench.profiler.reports.data.material import SessionPage
 from ghx_bench.profiler.reports.data.reading import ReadRows
+from ghx_bench.profiler.reports.data.side_files import StoredFindings
 from ghx_bench.profiler.reports.data.tally import why_failed
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import link_home, page
@@ -47,21 +49,18 @@ class Briefing:
     instructions: str | None = None
 
 
-def briefing_of(row: ProfileRow, scenario: BaseScenario | None, record: RunRecord | None) -> Briefing:
-    """Return what the agent of a row was told; of rows alone nothing is known."""
+def briefing_of(
+    row: ProfileRow, trace: SessionTrace | None, scenario: BaseScenario | None, record: RunRecord | None
+) -> Briefing:
+    """Return what the agent of a row was told: what its session says, or what the run of an older one wrote down."""
+    if trace is not None and trace.prompt is not None:
+        return Briefing(prompt=trace.prompt, instructions=trace.instructions)
     details = None if record is None else record.mode_details.get(row.mode)
     return Briefing(
-        # The run keeps what variables stood for, not the prompt as it was sent; an unknown name stays as written.
-        prompt=None if scenario is None else fill_text(scenario.prompt, _bindings(row).__getitem__),
+        # Older runs keep what variables stood for, not the prompt as it was sent; an unknown name stays as written.
+        prompt=None if scenario is None else fill_text(scenario.prompt, row.bindings.__getitem__),
         instructions=None if details is None else details.instructions,
     )
-
-
-def _bindings(row: ProfileRow) -> Mapping[str, JsonValue]:
-    """Return what the stage says that variables stood for."""
-    stage = row.extensions.get("stage")
-    bindings = stage.get("bindings") if isinstance(stage, dict) else None
-    return bindings if isinstance(bindings, dict) else cast("dict[str, JsonValue]", {})
 
 
 _LONGEST_NAME = 150
@@ -91,8 +90,11 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
             trace = files.trace(row)
             if isinstance(trace, Problem):
                 read.problems[str(trace)] = None
-            briefing = briefing_of(row, scenarios.get(row.scenario_id), source.record)
-            write(path, session_page(row, trace, arm=each.arm, briefing=briefing, path=path))
+            known = trace if isinstance(trace, SessionTrace) else None
+            briefing = briefing_of(row, known, scenarios.get(row.scenario_id), source.record)
+            found = files.stored_findings(row)
+            findings = found.bundle if isinstance(found, StoredFindings) else None
+            write(path, session_page(row, trace, arm=each.arm, briefing=briefing, findings=findings, path=path))
             pages.append(
                 SessionPage(
                     path=path,
@@ -142,11 +144,13 @@ def session_page(
     arm: Arm,
     path: str,
     briefing: Briefing = Briefing(),  # noqa: B008 - a frozen record
+    findings: SessionAnalysisBundle | None = None,
 ) -> str:
     """Write the page of one session, which will lie at `path`; without a trace it tells what the row knows."""
     title = f"{row.scenario_id} / {arm} / {row.model} / {row.iteration}"
     home = "../" * (len(PurePosixPath(path).parts) - 1) + "index.html"
-    parts = (*_header(row, title), *_briefing(briefing), *_checkpoints(row), *_attempts(row), *_trace(trace))
+    told = (*_header(row, title), *_briefing(briefing), *_checkpoints(row))
+    parts = (*told, *_attempts(row), *_findings(findings), *_trace(trace))
     return page(title=title, body="\n".join((link_home(home), *parts)))
 
 
@@ -156,6 +160,8 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     yield "<main>"
     if row.error is not None:
         yield f'<p class="warning">{html_text(row.error)}</p>'
+    if row.traceback is not None:
+        yield f"<details open><summary>traceback</summary><pre>{_text(row.traceback)}</pre></details>"
     known = row.known_metrics
     shown = METRICS.shown_in("session")
     numbers = ((each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in shown)
@@ -197,6 +203,12 @@ def _attempts(row: ProfileRow) -> Iterator[str]:
     if row.problems:
         rows = ((each.where, f"{each.code}: {each.message}") for each in row.problems)
         yield from _table("Problems beside the result", ("where", "what"), rows)
+
+
+def _findings(bundle: SessionAnalysisBundle | None) -> Iterator[str]:
+    rows = [(name, each.summary) for name, each in bundle.results.items() if each.summary] if bundle else []
+    if rows:
+        yield from _table("Findings", ("analyzer", "what it found"), rows)
 
 
 def _table(caption: str, headers: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
