@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,12 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.store.rows import DistinctRows
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
+
+_Parts = tuple[str, str, str, str, int]
+"""What names a cell: agent, model, mode, scenario, iteration."""
 
 _LONGEST_SHOWN = 2_000
 _MOST_NAMES = 6
@@ -47,23 +53,21 @@ def show(
 
 def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
-    from rich.console import Console
-
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
     record = read_record(directory.record)
     if as_json:
-        print(json.dumps([row.to_wire() for row in rows]))
+        _print_json_list(row.to_wire() for row in rows)
         return 0
-    console = Console()
-    total = record.matrix.total
-    title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
-    console.print(title, markup=False, highlight=False, soft_wrap=True)
-    names = _names(rows)
+    # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
+    shown = sorted(((_parts(row), _figures_line(row)) for row in rows), key=lambda each: "/".join(map(str, each[0])))
+    names = _names([parts for parts, _ in shown])
     width = max(map(len, names.values()), default=0)
-    for row in sorted(rows, key=_name):
-        console.print(_line(names[_name(row)], row, width), markup=False, highlight=False, soft_wrap=True)
+    count = f"{len(shown)} of {record.matrix.total} cells"
+    _print_line(f"{record.run_id}: {record.provider}, {_status(directory, record)}, {count}")
+    for parts, line in shown:
+        _print_line(f"{names[parts]:{width}}  {line}")
     return 0
 
 
@@ -78,62 +82,76 @@ def _status(directory: RunDirectory, record: RunRecord) -> str:
 
 def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     """Print one cell: its checkpoints, and what the agent did."""
-    from rich.console import Console
-
     from ghx_bench.eval.project.user_agents import recorded_session
 
     directory, rows = _rows_of(run)
-    row = _find_row(rows, name)
+    places = {_parts(row): rows.start for row in rows}
+    parts = _find_cell(list(places), name)
+    row = rows.row_at(places[parts])
     trace = recorded_session(directory, row.cell)
     if as_json:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
-    console = Console()
-    several_agents = len({each.cell.agent for each in rows}) > 1
-    title = _name(row) if several_agents else _name(row).removeprefix(f"{row.cell.agent}/")
-    for line in _describe(title, row, trace):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    several_agents = len({agent for agent, *_ in places}) > 1
+    for line in _describe("/".join(map(str, parts if several_agents else parts[1:])), row, trace):
+        _print_line(line)
     return 0
 
 
-def _rows_of(run: Path) -> tuple[RunDirectory, list[ProfileRow]]:
+def _print_line(text: str) -> None:
+    """Print text that may come from an agent or a file, its own line breaks kept and all other controls escaped."""
+    print("\n".join(map(one_line, text.split("\n"))))
+
+
+def _print_json_list(items: Iterable[object]) -> None:
+    print("[", end="")
+    for number, item in enumerate(items):
+        print(", " if number else "", json.dumps(item), sep="", end="")
+    print("]")
+
+
+def _rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     from ghx_bench.profiler.store.directory import RunDirectory
-    from ghx_bench.profiler.store.rows import read_rows
+    from ghx_bench.profiler.store.rows import DistinctRows
 
     directory = RunDirectory(run)
     if not directory.record.is_file():
         raise InputError(f"{run} is not the directory of a run: it has no run.json")
-    return directory, list(read_rows(directory.rows)) if directory.rows.is_file() else []
+    return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))
 
 
-def _name(row: ProfileRow) -> str:
-    return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
+def _parts(row: ProfileRow) -> _Parts:
+    return (
+        sys.intern(row.cell.agent),
+        sys.intern(row.model),
+        sys.intern(row.mode),
+        sys.intern(row.scenario_id),
+        row.iteration,
+    )
 
 
-def _find_row(rows: Sequence[ProfileRow], name: str) -> ProfileRow:
-    found = [row for row in rows if _name(row) == name or _name(row).endswith(f"/{name}")] or [
-        row for row in rows if f"/{_name(row)}".rpartition("/")[0].endswith(f"/{name}")
+def _find_cell(cells: Sequence[_Parts], name: str) -> _Parts:
+    whole = {parts: "/".join(("", *map(str, parts))) for parts in cells}
+    found = [parts for parts in cells if whole[parts].endswith(f"/{name}")] or [
+        parts for parts in cells if whole[parts].rpartition("/")[0].endswith(f"/{name}")
     ]
     if len(found) == 1:
         return found[0]
-    names = _names(rows)
+    names = _names(cells)
     if found:
-        matches = ", ".join(sorted(names[_name(row)] for row in found)[:_MOST_NAMES])
-        raise InputError(f"{name!r} names {len(found)} cells; say which: {matches}")
+        matches = ", ".join(sorted(names[parts] for parts in found)[:_MOST_NAMES])
+        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
     hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
 
 
-def _names(rows: Sequence[ProfileRow]) -> dict[str, str]:
+def _names(cells: Sequence[_Parts]) -> dict[_Parts, str]:
     """Return what to call each cell: without its agent and its model where all have the same."""
-    several_agents, several_models = len({row.cell.agent for row in rows}) > 1, len({row.model for row in rows}) > 1
-    names: dict[str, str] = {}
-    for row in rows:
-        agent = (row.cell.agent,) if several_agents else ()
-        # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
-        model = (row.model,) if several_models or several_agents else ()
-        names[_name(row)] = "/".join((*agent, *model, row.mode, row.scenario_id, str(row.iteration)))
-    return names
+    several_agents = len({agent for agent, *_ in cells}) > 1
+    several_models = len({model for _, model, *_ in cells}) > 1
+    # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
+    first = 0 if several_agents else 1 if several_models else 2
+    return {parts: "/".join(map(str, parts[first:])) for parts in cells}
 
 
 def _figures(row: ProfileRow) -> str:
@@ -149,10 +167,11 @@ def _figures(row: ProfileRow) -> str:
     return ", ".join(figures)
 
 
-def _line(name: str, row: ProfileRow, width: int) -> str:
+def _figures_line(row: ProfileRow) -> str:
+    """Return how a cell ended, and on a line below it what is wrong."""
     unmet = "; ".join(each.description for each in row.checkpoint_details or () if not each.passed)
     wrong = row.error or (f"not met: {unmet}" if unmet else "")
-    line = f"{name:{width}}  {_result(row):12}  {_figures(row)}".rstrip()
+    line = f"{_result(row):12}  {_figures(row)}".rstrip()
     return f"{line}\n    {one_line(wrong)}" if wrong else line
 
 

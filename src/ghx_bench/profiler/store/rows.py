@@ -132,8 +132,8 @@ class RowsFile:
     def require_in_place(self, unwritten: bytes = b"") -> None:
         """Raise if another program has replaced or changed the file, as `sed -i` and editors do.
 
-        Rows would then go into a file that has no name any more. A copy of them is kept beside it, with the rows that are
-        still to be written.
+        Rows would then go into a file that has no name any more. A copy of them is kept beside it, with the rows
+        that are still to be written.
         """
         try:
             mine, there = os.fstat(self._handle), self._path.stat() if self._path.exists() else None
