@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -110,6 +110,20 @@ def test_a_block_inside_a_block_is_undone_alone(outer: list[Step], inner: list[S
         before = storage.refs()
         with pytest.raises(Refused):
             fail_after(storage, outer, fail_inside)
+        assert storage.refs() == before
+
+
+def test_what_is_undone_in_a_repository_that_was_gone_meanwhile_is_seen() -> None:
+    def delete_in_vain(storage: GitStorage) -> None:
+        with suppress(Refused):
+            fail_after(storage, [lambda storage: storage.delete(1)])
+        assert storage.refs()[1]["HEAD"] == "ref: refs/heads/a"
+
+    with stocked() as storage:
+        before = storage.refs()
+        with suppress(Refused):
+            fail_after(storage, [lambda storage: storage.set_head(1, "a")], delete_in_vain)
+
         assert storage.refs() == before
 
 

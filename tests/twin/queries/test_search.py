@@ -32,8 +32,9 @@ from ghx_bench.twin.queries.search import (
     search_repositories,
     search_users,
 )
+from ghx_bench.twin.queries.search.matching import contains_words, split_words
 from ghx_bench.twin.refusals import InvalidRefusal, NotImplementedRefusal
-from ghx_bench.twin.state.records import Pull
+from ghx_bench.twin.state.records import Comment, Pull
 
 pytestmark = pytest.mark.slow
 
@@ -378,4 +379,31 @@ def test_issues_of_a_repository_that_has_none_are_not_found(town: Village) -> No
     village.act("owner", repositories.update, village.widgets, has_issues=False)
 
     assert set(numbers(village, REPO)) == {5, 6, 7}
+    fork.close()
+
+
+LETTERS = st.text(alphabet="aAkKsSiIfFtT\u017f\u212a\u00df\ufb01\u0130_ -é", max_size=8)  # some fold to ASCII
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.tuples(LETTERS, LETTERS, LETTERS), min_size=1, max_size=4), words=LETTERS)
+def test_words_are_found_whatever_letters_surround_them(
+    town: Village, texts: list[tuple[str, str, str]], words: str
+) -> None:
+    needles = [split_words(word) for word in words.split()]
+    fork = town.world.fork()
+    village = replace(town, world=fork)
+    wanted: set[int] = set()
+    for title, body, comment in texts:
+        made = village.act("owner", issues.create, village.widgets, title=f"{title} .", body=body)
+        with suppress(InvalidRefusal):  # an empty comment
+            village.act("owner", comments.create, made, comment)
+        said = [one.body for one in fork.database.all(Comment, issue_id=made.id)]
+        found = [split_words(text) for text in (f"{title} .", body, *said)]
+        if all(any(contains_words(text, needle) for text in found) for needle in needles):
+            wanted.add(made.number)
+
+    quoted = " ".join(f'"{word}"' for word in words.split())
+    assert {one.number for one in search_issues(fork, None, f"{REPO} {quoted}")} >= wanted
+    assert {number for number in numbers(village, f"{REPO} {quoted}") if number > 7} == wanted
     fork.close()

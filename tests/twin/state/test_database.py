@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.twin.state.connection import NotAWorldError
+from ghx_bench.twin.state.connection import NotAWorldError, empty_in_memory
 from ghx_bench.twin.state.database import Database
+from ghx_bench.twin.state.record_cache import RecordCache
 from ghx_bench.twin.state.records import Label, Protection, User
 
 START = "2026-01-01T00:00:00Z"
@@ -347,3 +348,39 @@ def test_a_file_that_holds_no_world_is_refused(tmp_path: Path) -> None:
     for file, reason in reasons.items():
         with pytest.raises(NotAWorldError, match=reason):
             Database.in_file(file)
+
+
+def test_the_cache_drops_everything_before_it_holds_too_many_records() -> None:
+    cache = RecordCache(25)
+    for key in "abc":
+        cache.keep("users", key, [key], 10)
+    assert [cache.get("users", key) for key in "abc"] == [None, None, ["c"]]
+    cache.keep("labels", "d", ["d"], 25)
+    assert (cache.get("users", "c"), cache.get("labels", "d")) == (["c"], None)
+    cache.forget("users")
+    assert cache.get("users", "c") is None
+
+
+def test_a_list_of_cached_records_is_the_caller_s_own(database: Database) -> None:
+    with database.transaction(None):
+        add_user(database, "octo")
+    database.all(User).clear()
+    assert logins(database) == ["octo"]
+
+
+@pytest.mark.parametrize("most", [0, 3, 10_000])
+def test_records_read_again_are_what_was_written_last(most: int) -> None:
+    database = Database(empty_in_memory(), most_cached_records=most)
+    with database.transaction(None):
+        octo = add_user(database, "octo")
+        assert database.count(User, login="octo") == 1
+        with undone(database):
+            database.update(octo, name="x")
+            assert database.one(User, name="x") is not None
+        assert database.one(User, name="x") is None
+    before = database.to_bytes()
+    database.set_clock("wall")
+    assert database.to_bytes() != before
+    database.replace_with(before)
+    assert (logins(database), database.to_bytes()) == (["octo"], before)
+    database.close()

@@ -1,5 +1,6 @@
 """`ghx-twin serve`: one world on loopback until stopped."""
 
+import gc
 import json
 import signal
 import threading
@@ -23,6 +24,7 @@ def serve(
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
+    gc.disable()  # until it serves: what is loaded stays, and looking for garbage in it takes a tenth of the start
     from ghx_bench._base.errors import FlagError
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
@@ -36,6 +38,8 @@ def serve(
         token = kept_token(world, client)
         server.add(world)
         ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": token}
+        gc.freeze()
+        gc.enable()
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
         stopped.wait()
     return 0

@@ -30,3 +30,5 @@ def unbundle(repository: GitRepository, content: bytes) -> None:
             program.run(repository.path, ("fetch", *options, str(file), "+refs/*:refs/*"), durable=repository.durable)
         except GitError as error:
             raise GitContentError("git cannot read the bundle; export it again") from error
+        finally:
+            repository.forget_state()

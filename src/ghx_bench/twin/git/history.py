@@ -1,9 +1,10 @@
 """Histories: which commits led to a commit, in the orders that git and GitHub list them; merged and rebased."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import overload
 
 import pygit2
 from pygit2.enums import SortMode
@@ -29,14 +30,35 @@ class Filter:
     until: str | None = None
     author: frozenset[str] | None = None  # names or addresses, without regard to case
 
-    def accepts(self, commit: Commit, time: int) -> bool:
+    def accepts(self, commit: pygit2.Commit) -> bool:
         """Return whether a commit has the right time and author."""
-        if self.since is not None and time < epoch_seconds(self.since):
+        if self.since is not None and commit.commit_time < epoch_seconds(self.since):
             return False
-        if self.until is not None and time > epoch_seconds(self.until):
+        if self.until is not None and commit.commit_time > epoch_seconds(self.until):
             return False
-        known = {commit.author.name.casefold(), commit.author.email.casefold()}
-        return self.author is None or bool(known & {name.casefold() for name in self.author})
+        if self.author is None:
+            return True
+        author = commit_record(commit).author
+        return bool({author.name.casefold(), author.email.casefold()} & {name.casefold() for name in self.author})
+
+
+class Log(Sequence[Commit]):
+    """The commits of a history; only those that are looked at are read."""
+
+    def __init__(self, shas: Sequence[str], read: Callable[[str], Commit]) -> None:
+        self.shas, self._read = shas, read
+
+    def __len__(self) -> int:
+        return len(self.shas)
+
+    @overload
+    def __getitem__(self, index: int) -> Commit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Commit]: ...
+    def __getitem__(self, index: int | slice) -> Commit | list[Commit]:
+        if isinstance(index, slice):
+            return [self._read(sha) for sha in self.shas[index]]
+        return self._read(self.shas[index])
 
 
 def walk_between(repository: pygit2.Repository, base: pygit2.Oid | None, head: pygit2.Oid) -> Iterator[pygit2.Commit]:
@@ -47,8 +69,8 @@ def walk_between(repository: pygit2.Repository, base: pygit2.Oid | None, head: p
     return iter(walker)
 
 
-def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
-    """Yield commits as `git log` does: newest first, those of a path without the commits that left it as it was."""
+def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[str]:
+    """Yield the shas that `git log` lists: newest first, those of a path without the commits that left it as it was."""
     order = count()
     waiting = [(-start.commit_time, next(order), start)]
     seen = {start.id}
@@ -59,8 +81,8 @@ def list_commits(start: pygit2.Commit, chosen: Filter) -> Iterator[Commit]:
             if parent.id not in seen:
                 seen.add(parent.id)
                 heapq.heappush(waiting, (-parent.commit_time, next(order), parent))
-        if changed and chosen.accepts(record := commit_record(commit), commit.commit_time):
-            yield record
+        if changed and chosen.accepts(commit):
+            yield str(commit.id)
 
 
 def _step(commit: pygit2.Commit, path: str | None) -> tuple[bool, list[pygit2.Commit]]:

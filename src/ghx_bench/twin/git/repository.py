@@ -1,7 +1,7 @@
 """One bare repository: objects, refs, histories, differences and merges."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,18 +59,41 @@ class GitRepository:
         self.path, self.durable = path, durable
         self._remember = remember
         self._opened: pygit2.Repository | None = None
+        self._state: dict[str, str] | None = None
+        self._folders: tuple[str, ...] | None = None
         # A sha names content that never changes, so these caches need no invalidation.
         self._diff = lru_cache(maxsize=256)(self._find_diff)
         self._merge = lru_cache(maxsize=1024)(self._find_merge)
         self._text = lru_cache(maxsize=16)(self._print)
+        self._log = lru_cache(maxsize=16)(self._find_log)
 
     def close(self) -> None:
-        """Close the files held open; the next use opens them again."""
+        """Close the files held open, and forget what was read of them; the next use opens them again."""
+        self._state = self._folders = None
         if self._opened is not None:
             self._opened.free()
             self._opened = None
 
     # Refs
+
+    def state(self) -> Mapping[str, str]:
+        """Return HEAD and all refs, as a copy of the repository has them; read once, until `forget_state`."""
+        if self._state is None:
+            self._state = {bare.HEAD: f"ref: {self.head()}", **self.refs()}
+        return self._state
+
+    def forget_state(self) -> None:
+        """Have `state` read again: every move of a ref calls this, also where the `git` program has moved it."""
+        self._state = None
+
+    def objects_folders(self) -> tuple[str, ...]:
+        """Return every folder in which a copy of the repository finds its objects."""
+        if self._folders is not None:
+            return self._folders
+        found = tuple(bare.objects_folders(self.path))
+        # Objects are never removed: once the repository has some of its own, the list stays as it is.
+        self._folders = found if str(self.path / "objects") in found else None
+        return found
 
     def refs(self, prefix: str = "refs/") -> dict[str, str]:
         """Return the refs whose full name starts with `prefix`, by name; an annotated tag's is the tag object."""
@@ -92,8 +115,8 @@ class GitRepository:
             self._check_target(name, sha)
         before = self.ref(name)
         if before != sha:
-            refs.write_ref(self._repository, name, sha)
-            self._remember(lambda: refs.write_ref(self._repository, name, before))
+            self._write_ref(name, sha)
+            self._remember(lambda: self._write_ref(name, before))
 
     def head(self) -> str:
         """Return the full name of the branch that HEAD points at, whether it exists or not."""
@@ -103,8 +126,8 @@ class GitRepository:
         """Point HEAD at a branch, which need not exist yet."""
         name, before = refs.branch_ref(branch), self.head()
         if before != name:
-            self._repository.set_head(name)
-            self._remember(lambda: self._repository.set_head(before))
+            self._write_head(name)
+            self._remember(lambda: self._write_head(before))
 
     # Objects
 
@@ -214,11 +237,11 @@ class GitRepository:
         since: str | None = None,
         until: str | None = None,
         author: str | Collection[str] | None = None,
-    ) -> Iterator[Commit]:
-        """Yield the history of a commit, newest first; `author` is one name or address, or several."""
+    ) -> history.Log:
+        """Return the history of a commit, newest first; `author` is one name or address, or several."""
         names = None if author is None else frozenset([author] if isinstance(author, str) else author)
         chosen = history.Filter(path=path, since=since, until=until, author=names)
-        return history.list_commits(self._commit(start), chosen)
+        return history.Log(self._log(str(self._commit(start).id), chosen), lambda sha: commit_record(self._commit(sha)))
 
     # Differences
 
@@ -265,6 +288,14 @@ class GitRepository:
             self._opened = _open(self.path, durable=self.durable)
         return self._opened
 
+    def _write_ref(self, name: str, sha: str | None) -> None:
+        self.forget_state()
+        refs.write_ref(self._repository, name, sha)
+
+    def _write_head(self, name: str) -> None:
+        self.forget_state()
+        self._repository.set_head(name)
+
     def _get(self, sha: str) -> AnyObject | None:
         return refs.get_object(self._repository, sha)
 
@@ -294,6 +325,9 @@ class GitRepository:
 
     def _find_merge(self, ours: str, theirs: str) -> str | None:
         return history.merge_commits(self._repository, self._commit(ours), self._commit(theirs))
+
+    def _find_log(self, start: str, chosen: history.Filter) -> tuple[str, ...]:
+        return tuple(history.list_commits(self._commit(start), chosen))
 
     def _print(self, *arguments: str) -> str:
         return decode_text(program.run(self.path, arguments))

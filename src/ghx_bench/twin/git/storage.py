@@ -1,7 +1,7 @@
 """The repositories of a world: in a folder that lasts, or in a temporary one that is removed with the world."""
 
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class _Folder:
 class _Promise:
     """A repository of a fork that was not used yet: what its files will contain."""
 
-    refs: Refs
+    refs: Mapping[str, str]
     alternates: tuple[str, ...]
 
 
@@ -70,6 +70,7 @@ class GitStorage:
     def __init__(self, folder: _Folder, *, durable: bool) -> None:
         self._folder, self._durable = folder, durable
         self._repositories: dict[int, GitRepository] = {}
+        self._removed: dict[int, GitRepository] = {}
         self._promises: dict[int, _Promise] = {}
         self._promise_lock = threading.Lock()
         self._undo: list[Undo] | None = None
@@ -166,8 +167,8 @@ class GitStorage:
             copy._promises.update(self._promises)
             repositories = list(self._repositories.items())
         for identity, repository in repositories:
-            folders = bare.objects_folders(repository.path)
-            copy._promises[identity] = _Promise(refs=self._refs(identity), alternates=tuple(folders))
+            promise = _Promise(refs=repository.state(), alternates=repository.objects_folders())
+            copy._promises[identity] = promise
         return copy
 
     def close(self) -> None:
@@ -187,7 +188,11 @@ class GitStorage:
         return self._folder.path / f"{identity}.git"
 
     def _add(self, identity: int) -> GitRepository:
-        repository = GitRepository(self._path(identity), durable=self._durable, remember=self._remember)
+        # One that comes back is the same object: what undoes earlier changes moves the refs of that object, which must
+        # then forget its state.
+        repository = self._removed.pop(identity, None) or GitRepository(
+            self._path(identity), durable=self._durable, remember=self._remember
+        )
         self._repositories[identity] = repository
         return repository
 
@@ -199,7 +204,7 @@ class GitStorage:
         return self._add(identity)
 
     def _remove(self, identity: int) -> None:
-        repository = self._repositories.pop(identity)
+        repository = self._removed[identity] = self._repositories.pop(identity)
         repository.close()
         bare.erase(repository.path, durable=self._durable)
 
@@ -210,10 +215,8 @@ class GitStorage:
         self._add(identity)
 
     def _refs(self, identity: int) -> Refs:
-        if (promise := self._promises.get(identity)) is not None:
-            return dict(promise.refs)
-        repository = self._repositories[identity]
-        return {bare.HEAD: f"ref: {repository.head()}", **repository.refs()}
+        promise = self._promises.get(identity)
+        return dict(self._repositories[identity].state() if promise is None else promise.refs)
 
     def _align(self, repository: GitRepository, wanted: Refs) -> None:
         """Make the refs what they were; first those that go, since a name may be a folder of another."""

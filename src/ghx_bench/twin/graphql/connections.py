@@ -1,45 +1,12 @@
 """Connections, edges and page info, over any sequence of subjects."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.paging import Page, cursor
-from ghx_bench.twin.state.columns import RecordT
-from ghx_bench.twin.state.database import Database
 
 ItemsT = TypeVar("ItemsT", bound=Sequence[Any])
-
-
-class Rows(Sequence[RecordT], Generic[RecordT]):
-    """Records of a table, counted and fetched only as far as a page needs them."""
-
-    def __init__(self, database: Database, model: type[RecordT], rest: str, values: Sequence[object] = ()) -> None:
-        self._database, self._model = database, model
-        self._rest, self._values = rest, tuple(values)
-        self._count: int | None = None
-
-    def __len__(self) -> int:
-        if self._count is None:
-            # Counting needs no order.
-            self._count = self._database.count(self._model, self._rest.partition("ORDER BY")[0], self._values)
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> RecordT: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[RecordT]: ...
-    def __getitem__(self, index: int | slice) -> RecordT | list[RecordT]:
-        if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self))
-            return self._fetch(start, max(0, stop - start))
-        found = self._fetch(index, 1) if 0 <= index < len(self) else []
-        if not found:
-            raise IndexError(index)
-        return found[0]
-
-    def _fetch(self, start: int, count: int) -> list[RecordT]:
-        return self._database.select(self._model, f"{self._rest} LIMIT {count} OFFSET {start}", self._values)
 
 
 class PageInfo:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Self
 
-from ghx_bench.twin.graphql.connections import Rows
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.state.columns import RecordT
 from ghx_bench.twin.state.records import Collaborator, Issue, Membership, Pull, Repository, User
+from ghx_bench.twin.state.rows import Rows
 
 _LABELLED = (
     "EXISTS (SELECT 1 FROM issue_labels JOIN labels ON labels.id = issue_labels.label_id "
@@ -117,6 +117,7 @@ class PullQuery(_Query[Pull]):
         states: Sequence[str] | None = None,
     ) -> Self:
         """Apply the arguments of a field that lists pull requests."""
+        self.by(is_pull=1)  # true of all of them: it lets SQLite pass over the issues in an index
         if base_ref_name:
             self.where("pulls.base_ref = ?", base_ref_name)
         if head_ref_name:

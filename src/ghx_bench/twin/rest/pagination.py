@@ -59,6 +59,16 @@ def _link_headers(request: RestRequest, page: int, last: int) -> dict[str, str]:
     return {"Link": ", ".join(links)}
 
 
+def order_clause(
+    request: RestRequest, columns: Mapping[str, str], default: str, direction: str = "desc", *, table: str
+) -> str:
+    """Return what `sort` and `direction` ask for as SQL; an unknown word means the default."""
+    column = columns.get(request.query.get("sort", default), columns[default])
+    way = "ASC" if request.query.get("direction", direction) == "asc" else "DESC"
+    # Times have whole seconds: of equal ones the newer record is the larger.
+    return f"ORDER BY {column} {way}, {table}.id {way}"
+
+
 def sort_items(
     request: RestRequest,
     items: Sequence[ItemT],

@@ -1,7 +1,8 @@
 """Git's door: who may fetch and push, and what a push changes in the world."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote
 
@@ -77,18 +78,30 @@ async def _serve(request: Request, access: Access, repository: Repository, asked
 
 async def _push(request: Request, access: Access, repository: Repository, *, gzip: bool) -> Reply:
     world, viewer = access.hosted.world, access.viewer
+    git = world.git(repository)
+
+    @asynccontextmanager
+    async def hold() -> AsyncGenerator[None]:
+        async with access.hosted.write_lock:
+            with world.database.held():
+                git.state()
+            try:
+                yield
+            finally:
+                git.forget_state()  # git may have moved refs and failed to say so
 
     def record(updates: Sequence[RefUpdate]) -> None:
         with world.acting(viewer) as act:
+            git.forget_state()  # in the act: a fork has the refs of before the push until its records are there
             refs.record_push(act, repository, updates)
 
     return await http.receive_pack(
-        world.git(repository),
+        git,
         request.stream(),
         request.headers.get("git-protocol"),
         gzip=gzip,
         rules=lambda update: push_rule(world, viewer, repository, update),
-        lock=access.hosted.write_lock,
+        lock=hold(),
         record=record,
     )
 

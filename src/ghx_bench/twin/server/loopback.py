@@ -18,7 +18,6 @@ from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Identity, client_environment
-from ghx_bench.twin.server.graphql import load_in_background
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.state.records import User
 from ghx_bench.twin.viewer import EVERY_SCOPE
@@ -88,7 +87,6 @@ class Server:
         thread = threading.Thread(target=server.run, args=(self._sockets,), name="ghx-twin", daemon=True)
         self._running = server, thread
         thread.start()
-        load_in_background()
 
     def stop(self) -> None:
         """Close the sockets and remove what was made for clients."""

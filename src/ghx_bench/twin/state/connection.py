@@ -89,12 +89,13 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by another version of ghx-bench; `ghx-twin export` it with that version, "
             "and start from the seed with this one"
         )
+    connection.executescript(f"BEGIN; {'; '.join(_list_indexes())}; COMMIT;")  # an older file lacks them
 
 
 @cache
 def _creation_sql() -> str:
     marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_fingerprint()}"
-    return f"BEGIN; {'; '.join(_definitions())}; {marks}; COMMIT;"
+    return f"BEGIN; {'; '.join((*_definitions(), *_list_indexes()))}; {marks}; COMMIT;"
 
 
 @cache
@@ -117,6 +118,15 @@ def _definitions() -> Generator[str]:
             for group in groups:
                 name, names = "_".join((model.table, *group)), ", ".join(f'"{column}"' for column in group)
                 yield f'CREATE {kind} "{name}" ON "{model.table}" ({names})'
+
+
+def _list_indexes() -> Generator[str]:
+    """Yield the indexes that answers do not need and long lists do; they are no part of the fingerprint."""
+    yield 'CREATE INDEX IF NOT EXISTS changes_of ON changes (object_id, "table")'
+    for model in RECORDS:
+        for group in model.listed:
+            name, names = "_".join((model.table, *group)), ", ".join(f'"{column}"' for column in group)
+            yield f'CREATE INDEX IF NOT EXISTS "{name}" ON "{model.table}" ({names})'
 
 
 def _definition(model: type[Record], column: Column) -> str:

@@ -22,6 +22,7 @@ from ghx_bench.twin.state.columns import (
     select_list,
     where_clause,
 )
+from ghx_bench.twin.state.record_cache import MOST_CACHED_RECORDS, RecordCache
 from ghx_bench.twin.state.records import Record
 
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
@@ -53,13 +54,23 @@ class Database:
     """The records of one world, in memory or in a file.
 
     One connection behind one lock: clients send mutations side by side and expect them to be done one after the other.
+    Records that were read are cached until their table is written. Callers share them, so the values of JSON columns
+    must not be changed in place.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, wall: WallClock = time.time) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        wall: WallClock = time.time,
+        most_cached_records: int = MOST_CACHED_RECORDS,
+    ) -> None:
         self._connection = connection
         self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
+        self._cache = RecordCache(most_cached_records)
+        self._image: bytes | None = None  # what `to_bytes` returned, until the next write
 
     @classmethod
     def in_memory(cls, *, wall: WallClock = time.time) -> Self:
@@ -78,13 +89,17 @@ class Database:
 
     def copy(self) -> Self:
         """Return an independent database in memory that holds the same, with the same clock."""
-        return self.from_bytes(self.to_bytes(), wall=self._clock.wall)
+        connection = connections.from_image(self.to_bytes())
+        return type(self)(connection, wall=self._clock.wall, most_cached_records=self._cache.most_records)
 
     def to_bytes(self) -> bytes:
         """Return the whole database between two transactions, the same bytes for the same history."""
         with self._lock:
             self._refuse_while_writing("copied")
-            return connections.image(self._connection)
+            # Kept, because fresh pages for 10 MB of records cost ten times what copying them into a fork does.
+            if self._image is None:
+                self._image = connections.image(self._connection)
+            return self._image
 
     def replace_with(self, content: bytes) -> None:
         """Go back to what `to_bytes` returned."""
@@ -92,12 +107,14 @@ class Database:
             self._refuse_while_writing("replaced")
             # Not by deserialization, which would turn a connection to a file into one in memory.
             source = connections.from_image(content)
+            self._forget_everything()
             source.backup(self._connection)
             source.close()
 
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
+            self._forget_everything()  # a closed database answers nothing
             self._connection.close()
 
     @contextmanager
@@ -120,6 +137,7 @@ class Database:
     def set_clock(self, policy: ClockPolicy) -> None:
         """Set what moves the clock: each transaction (`ticking`) or the real time (`wall`); copies inherit it."""
         with self._lock:
+            self._image = None
             self._clock.set_policy(policy)
 
     @property
@@ -142,6 +160,7 @@ class Database:
                 with self._scope("SAVEPOINT inner", "RELEASE inner", "ROLLBACK TO inner; RELEASE inner"):
                     yield self._writing.at
                 return
+            self._image = None  # here already: the clock is written even where no record is
             with self._scope("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                 moment = self._clock.next() if moment is None else moment
                 self._writing = _Writing(actor_id, format_time(moment))
@@ -157,20 +176,24 @@ class Database:
 
     def one(self, model: type[RecordT], **equals: Any) -> RecordT | None:
         """Return the record whose columns have these values, the first by id where there are several."""
-        found = self.all(model, limit=1, **equals)
+        found = self._find(model, "id", 1, equals)
         return found[0] if found else None
 
     def all(
         self, model: type[RecordT], *, order: str = "id", limit: int | None = None, **equals: object
     ) -> list[RecordT]:
         """Return the records whose columns have these values (None means null, a tuple any of its values)."""
-        where, values = where_clause(model, equals)
-        bound = "" if limit is None else f" LIMIT {limit}"
-        return self.select(model, f"{where} ORDER BY {order}{bound}", values)
+        return self._find(model, order, limit, equals).copy()
 
     def select(self, model: type[RecordT], rest: str = "", values: Sequence[object] = ()) -> list[RecordT]:
         """Return records by SQL after the table's name: `rest` is written by us, `values` may come from anyone."""
         return [row_to_record(model, row) for row in self.rows(model, rest, values)]
+
+    def ids(self, model: type[Record], rest: str, values: Sequence[object] = ()) -> tuple[int, ...]:
+        """Return the ids of what `select` finds."""
+        with self._lock:
+            statement = f'SELECT "{model.table}".id FROM "{model.table}" {rest}'  # noqa: S608 - names are ours
+            return tuple(row[0] for row in self._connection.execute(statement, tuple(values)))
 
     def rows(self, model: type[Record], rest: str = "", values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what `select` finds as rows, for callers who look at many and need few as records."""
@@ -182,11 +205,15 @@ class Database:
 
     def count(self, model: type[Record], rest: str = "", values: Sequence[object] = (), **equals: object) -> int:
         """Return how many records have these column values, or fit this SQL after the table's name."""
-        if equals:
-            rest, values = where_clause(model, equals)
+        if not equals:  # `rest` may name other tables, so the answer belongs to none
+            return self._count(model, rest, values)
+        key = ("count", *equals.items())
         with self._lock:
-            row = self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()  # noqa: S608 - the same
-        return row[0]
+            found = self._cache.get(model.table, key)
+            if found is None:
+                found = self._count(model, *where_clause(model, equals))
+                self._cache.keep(model.table, key, found, 0)
+            return found
 
     def insert(self, model: type[RecordT], **values: Any) -> RecordT:
         """Add a record under the next free id (or the given one) and return it."""
@@ -194,10 +221,8 @@ class Database:
         complete = {**defaults(model), **values}
         stored = {c.name: c.write(complete[c.name]) for c in columns(model) if c.name != "id" or "id" in complete}
         names, marks = ", ".join(f'"{name}"' for name in stored), ", ".join("?" * len(stored))
-        cursor = self._connection.execute(
-            f'INSERT INTO "{model.table}" ({names}) VALUES ({marks})',  # noqa: S608 - the same
-            tuple(stored.values()),
-        )
+        statement = f'INSERT INTO "{model.table}" ({names}) VALUES ({marks})'  # noqa: S608 - the same
+        cursor = self._write(model.table, statement, tuple(stored.values()))
         identity = cursor.lastrowid
         assert identity is not None  # noqa: S101 - an INSERT always has one
         self._remember(model.table, identity, None, (None, canonical_json(stored)))
@@ -215,10 +240,8 @@ class Database:
         format_time = {c.name: c for c in columns(type(record))}
         after = {name: format_time[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
-        self._connection.execute(
-            f'UPDATE "{record.table}" SET {fields} WHERE id = ?',  # noqa: S608 - the same
-            (*after.values(), record.id),
-        )
+        statement = f'UPDATE "{record.table}" SET {fields} WHERE id = ?'  # noqa: S608 - the same
+        self._write(record.table, statement, (*after.values(), record.id))
         for name, value in after.items():
             self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
         return replace(current, **changed)
@@ -226,7 +249,7 @@ class Database:
     def delete(self, record: Record) -> None:
         """Remove a record; its id is not given out again."""
         current = self._current(record)
-        self._connection.execute(f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
+        self._write(record.table, f'DELETE FROM "{record.table}" WHERE id = ?', (record.id,))  # noqa: S608 - the same
         stored = {c.name: c.write(getattr(current, c.name)) for c in columns(type(record))}
         self._remember(record.table, record.id, None, (canonical_json(stored), None))
 
@@ -248,10 +271,12 @@ class Database:
         """Return the sequence numbers of the changes that added these records, by their ids."""
         with self._lock:
             rows = self._connection.execute(
-                'SELECT object_id, seq FROM changes WHERE "table" = ? AND field IS NULL AND "before" IS NULL',
-                (model.table,),
+                # As JSON: a statement takes a limited number of values.
+                "SELECT object_id, seq FROM changes WHERE object_id IN (SELECT value FROM json_each(?)) "
+                'AND "table" = ? AND field IS NULL AND "before" IS NULL ORDER BY seq',
+                (json.dumps(list(identities)), model.table),
             ).fetchall()
-        return {identity: seq for identity, seq in rows if identity in identities}
+        return dict(rows)
 
     def changes_of(self, record: Record, field: str) -> list[Change]:
         """Return the changes of a field of a record, oldest first."""
@@ -273,7 +298,11 @@ class Database:
     def last_change(self) -> int:
         """Return the sequence number of the newest change, 0 in a world without any."""
         with self._lock:
-            return self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+            found = self._cache.get("changes", "last")
+            if found is None:
+                found = self._connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+                self._cache.keep("changes", "last", found, 0)
+            return found
 
     def keep_refs(self, refs: Mapping[int, Mapping[str, str]]) -> None:
         """Store the refs of git at the end of a transaction: after a crash they are put back."""
@@ -298,6 +327,7 @@ class Database:
             yield
             self._connection.execute(end)
         except BaseException:
+            self._forget_everything()
             if self._connection.in_transaction:  # a full disk has ended it already
                 for statement in undo.split("; "):
                     self._connection.execute(statement)
@@ -320,9 +350,35 @@ class Database:
             raise LookupError(f"{record.table} {record.id} is not there any more")
         return current
 
+    def _find(self, model: type[RecordT], order: str, limit: int | None, equals: dict[str, object]) -> list[RecordT]:
+        """Return records from the cache or the table; the list is the cache's own."""
+        key = (order, limit, *equals.items())
+        with self._lock:
+            found = self._cache.get(model.table, key)
+            if found is None:
+                where, values = where_clause(model, equals)
+                bound = "" if limit is None else f" LIMIT {limit}"
+                found = self.select(model, f"{where} ORDER BY {order}{bound}", values)
+                self._cache.keep(model.table, key, found, len(found))
+            return found
+
+    def _count(self, model: type[Record], rest: str, values: Sequence[object]) -> int:
+        with self._lock:
+            return self._connection.execute(f'SELECT count(*) FROM "{model.table}" {rest}', tuple(values)).fetchone()[0]  # noqa: S608 - the same
+
+    def _write(self, table: str, statement: str, values: tuple[Cell, ...]) -> sqlite3.Cursor:
+        """Execute the statement that writes into a table: every one goes through here, or the cache would be old."""
+        self._cache.forget(table)
+        return self._connection.execute(statement, values)
+
+    def _forget_everything(self) -> None:
+        self._cache.clear()
+        self._image = None
+
     def _remember(self, table: str, identity: int, field: str | None, values: tuple[Cell, Cell]) -> None:
         writing = self._require_transaction()
-        self._connection.execute(
+        self._write(
+            "changes",
             f"INSERT INTO changes ({_CHANGE}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - the same
             (writing.at, writing.actor_id, table, identity, field, *values),
         )

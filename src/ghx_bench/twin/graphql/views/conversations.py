@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ghx_bench.twin.graphql.connections import Rows
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.views.comments import Written
 from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.state.records import Assignee, Comment, Issue, IssueLabel, Label, Milestone, Repository, User
+from ghx_bench.twin.state.rows import Rows
 
 
 class Conversation(Written):

@@ -1,5 +1,6 @@
 """The events of timelines."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ghx_bench.twin.graphql import git_lookup
@@ -22,7 +23,7 @@ class EventView(Linked, RecordView[Event]):
         return typename_of(self.subject.event)
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Mapping[str, Any]:
         """Return what the event remembers."""
         return self.subject.data
 

@@ -136,8 +136,8 @@ class CommitView(Linked, GitObjectView[CommitThing]):
         git, names = self.context.world.git(self.subject.repository), None
         if author:
             names = {*(author.get("emails") or ()), *self._emails(author.get("id"))}
-        found = list(git.log(self.subject.sha, path=path or None, since=since, until=until, author=names))
-        return git_lookup.known_commits(self.context, self.subject.repository, found)
+        found = git.log(self.subject.sha, path=path or None, since=since, until=until, author=names)
+        return [CommitThing(self.subject.repository, sha) for sha in found.shas]
 
     def tree(self) -> Any:
         """Return its files."""

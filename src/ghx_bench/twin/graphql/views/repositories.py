@@ -22,6 +22,7 @@ from ghx_bench.twin.state.records import (
     Repository,
     User,
 )
+from ghx_bench.twin.state.rows import Rows
 
 
 class RepositoryView(CommunityFields):
@@ -101,8 +102,10 @@ class RepositoryView(CommunityFields):
         """Return a label by its name."""
         return self.context.view_of(self.context.database.one(Label, repository_id=self.subject.id, name=name))
 
-    def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> list[Label]:
+    def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> Sequence[Label]:
         """Return its labels."""
+        if not query and not order_by:
+            return Rows(self.context.database, Label, "WHERE repository_id = ? ORDER BY id", (self.subject.id,))
         found = self.context.database.all(Label, repository_id=self.subject.id)
         if query:
             words = query.lower()

@@ -1,12 +1,12 @@
 """Everything that an issue search may ask about one issue, looked up at most once per search."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.references import closing_references, mentions
 from ghx_bench.twin.queries.reviews import submitted_reviews
-from ghx_bench.twin.queries.search.matching import split_words
+from ghx_bench.twin.queries.search.matching import contains_words, split_words
 from ghx_bench.twin.state.records import (
     Assignee,
     Comment,
@@ -25,12 +25,32 @@ from ghx_bench.twin.state.records import (
 from ghx_bench.twin.world import World
 
 
+class Conversations:
+    """The comments on all issues that a search looks at, read at once when it asks for those on one."""
+
+    def __init__(self, world: World, repositories: Collection[int]) -> None:
+        self._world, self._repositories = world, tuple(repositories)
+
+    def comments(self, issue: Issue) -> list[Comment]:
+        """Return the comments on an issue, oldest first."""
+        return self._by_issue.get(issue.id, [])
+
+    @cached_property
+    def _by_issue(self) -> dict[int, list[Comment]]:
+        found: dict[int, list[Comment]] = {}
+        marks = ", ".join("?" * len(self._repositories))
+        rest = f"WHERE issue_id IN (SELECT id FROM issues WHERE repository_id IN ({marks})) ORDER BY id"  # noqa: S608 - question marks
+        for comment in self._world.database.select(Comment, rest, self._repositories):
+            found.setdefault(comment.issue_id, []).append(comment)
+        return found
+
+
 class Facts:
     """One issue with everything that a query can ask about it."""
 
-    def __init__(self, world: World, issue: Issue, repository: Repository) -> None:
-        self.world, self.issue, self.repository = world, issue, repository
-        self._words: dict[str, list[list[str]]] = {}
+    def __init__(self, world: World, issue: Issue, repository: Repository, conversations: Conversations) -> None:
+        self.world, self.issue, self.repository, self.conversations = world, issue, repository, conversations
+        self._texts: dict[str, list[str]] = {}
 
     @cached_property
     def pull(self) -> Pull | None:
@@ -40,7 +60,7 @@ class Facts:
     @cached_property
     def comments(self) -> list[Comment]:
         """The comments of the conversation."""
-        return self.world.database.all(Comment, issue_id=self.issue.id)
+        return self.conversations.comments(self.issue)
 
     @cached_property
     def reviews(self) -> list[Review]:
@@ -115,16 +135,28 @@ class Facts:
         """How many comments the conversation has."""
         return len(self.comments)
 
-    def words(self, field: str) -> list[list[str]]:
-        """Return the words of each text of a field: title, body or comments."""
-        if field not in self._words:  # read and split when a query asks for them: most ask for few fields
-            texts: dict[str, Callable[[], Iterable[str | None]]] = {
-                "title": lambda: (self.issue.title,),
-                "body": lambda: (self.issue.body,),
-                "comments": lambda: (one.body for one in (*self.comments, *self.reviews, *self._review_comments)),
-            }
-            self._words[field] = [split_words(text) for text in texts[field]()] if field in texts else []
-        return self._words[field]
+    def contains(self, field: str, needle: Sequence[str]) -> bool:
+        """Return whether a text of a field (title, body or comments) has these words, one after the other."""
+        for text in self._folded_texts(field):
+            # Most texts lack the first word even as part of another: splitting all of them took most of a search.
+            if not needle or (needle[0] in text and contains_words(split_words(text), needle)):
+                return True
+        return False
+
+    def _folded_texts(self, field: str) -> list[str]:
+        if field not in self._texts:  # read when a query asks for them: most ask for few fields
+            texts: Iterable[str | None] = ()
+            match field:
+                case "title":
+                    texts = (self.issue.title,)
+                case "body":
+                    texts = (self.issue.body,)
+                case "comments":
+                    texts = (one.body for one in (*self.comments, *self.reviews, *self._review_comments))
+                case _:
+                    pass
+            self._texts[field] = [(text or "").casefold() for text in texts]
+        return self._texts[field]
 
     @cached_property
     def _review_comments(self) -> list[ReviewComment]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ghx_bench.twin.queries.search.facts import Facts
+from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import (
     Leaf,
     Qualifier,
@@ -14,15 +14,16 @@ from ghx_bench.twin.queries.search.grammar import (
     required_parts,
     words,
 )
-from ghx_bench.twin.queries.search.matching import contains_words, split_words
+from ghx_bench.twin.queries.search.matching import split_words
 from ghx_bench.twin.queries.search.qualifiers import KNOWN, Predicate, Qualifiers
 from ghx_bench.twin.queries.search.scopes import find_repositories
+from ghx_bench.twin.state.columns import where_clause
 from ghx_bench.twin.state.records import Issue
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 Kind = Literal["issue", "pr"]
-_FIELDS = frozenset({"title", "body", "comments"})
+_FIELDS = ("title", "body", "comments")  # what is quickly read comes first
 
 
 def search_issues(
@@ -40,7 +41,7 @@ def search_issues(
     `UnknownSubjectRefusal` for one that names only people or repositories the viewer cannot see.
     """
     parsed = parse(query, KNOWN)
-    found = _candidates(world, viewer, parsed, kind)
+    found = _candidates(world, viewer, query, parsed, kind)
     qualifiers = Qualifiers(world, viewer, found)
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(leaf, qualifiers))
     hits = [facts for facts in found if fits(facts)]
@@ -51,23 +52,44 @@ def _compile_leaf(leaf: Leaf, qualifiers: Qualifiers) -> Predicate:
     match leaf:
         case Word(text, within):
             needle = split_words(text)
-            fields = (within or _FIELDS) & _FIELDS or _FIELDS
-            return lambda facts: any(contains_words(words, needle) for field in fields for words in facts.words(field))
+            fields = [field for field in _FIELDS if not within or field in within] or _FIELDS
+            return lambda facts: any(facts.contains(field, needle) for field in fields)
         case Qualifier():
             return qualifiers.compile(leaf)
 
 
-def _candidates(world: World, viewer: Viewer | None, parsed: Query, kind: Kind | None) -> list[Facts]:
+def _candidates(world: World, viewer: Viewer | None, query: str, parsed: Query, kind: Kind | None) -> list[Facts]:
     repositories = {one.id: one for one in find_repositories(world, viewer, parsed.root)}
     equals: dict[str, Any] = {"repository_id": tuple(repositories)}
+    required: list[str] = []
     for part in required_parts(parsed.root):
         if isinstance(part, Qualifier) and len(part.values) == 1:
             equals |= _CHEAP.get((part.name, part.values[0].lower()), {})
-    found = [one for one in world.database.all(Issue, **equals) if kind is None or one.is_pull == (kind == "pr")]
+        elif isinstance(part, Word):
+            required += (word for word in split_words(part.text) if word.isascii())
+    if "linked:" in query.lower():  # it looks at the repositories of all candidates, with or without the words
+        required.clear()
+    where, values = where_clause(Issue, equals)
+    where += f" AND {_HAS_WORD}" * len(required)
+    values += (f"%{word}%" for word in required for _ in range(_HAS_WORD.count("?")))
+    rows = world.database.select(Issue, f"{where} ORDER BY id", values)
+    found = [one for one in rows if kind is None or one.is_pull == (kind == "pr")]
     homes = ((issue, repositories[issue.repository_id]) for issue in found)
-    return [Facts(world, issue, home) for issue, home in homes if issue.is_pull or home.has_issues]
+    conversations = Conversations(world, repositories)
+    return [Facts(world, issue, home, conversations) for issue, home in homes if issue.is_pull or home.has_issues]
 
 
+# Texts that lack a word even as part of another need not be read. LIKE knows the case of ASCII alone, so texts with
+# other letters are kept, and pull requests for the sake of their reviews.
+_HAS_WORD = """(
+    is_pull
+    OR title LIKE ? OR length(title) != length(CAST(title AS BLOB))
+    OR body LIKE ? OR length(body) != length(CAST(body AS BLOB))
+    OR id IN (
+        SELECT issue_id FROM comments
+        WHERE comments.body LIKE ? OR length(comments.body) != length(CAST(comments.body AS BLOB))
+    )
+)"""
 # What the database can leave out by an index or a column; the whole query is then asked of the rest.
 _CHEAP: dict[tuple[str, str], dict[str, object]] = {
     ("is", "open"): {"state": "open"},
@@ -91,7 +113,7 @@ def _sort_hits(hits: list[Facts], parsed: Query, sort: str | None, order: str) -
         return _sort_by(
             hits,
             lambda facts: (
-                sum(contains_words(title, needle) for needle in needles for title in facts.words("title")),
+                sum(facts.contains("title", needle) for needle in needles),
                 facts.issue.created_at,
             ),
             "desc",

@@ -6,7 +6,7 @@ from functools import cached_property
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.queries.checks import rollup
 from ghx_bench.twin.queries.reviews import latest_opinions, review_decision
-from ghx_bench.twin.queries.search.facts import Facts
+from ghx_bench.twin.queries.search.facts import Conversations, Facts
 from ghx_bench.twin.queries.search.grammar import SCOPES, Qualifier, query_refusal
 from ghx_bench.twin.queries.search.matching import compile_number, compile_time
 from ghx_bench.twin.queries.search.scopes import account, find_accounts, in_scope
@@ -152,7 +152,9 @@ class Qualifiers:
     def _closed_by_pulls(self) -> set[tuple[str, str, int]]:
         repositories = {facts.repository.id: facts.repository for facts in self._candidates}
         pulls = self._world.database.all(Issue, repository_id=tuple(repositories), is_pull=True)
-        return {one for pull in pulls for one in Facts(self._world, pull, repositories[pull.repository_id]).closes}
+        conversations = Conversations(self._world, repositories)
+        facts = (Facts(self._world, pull, repositories[pull.repository_id], conversations) for pull in pulls)
+        return {one for each in facts for one in each.closes}
 
 
 def _normalize(value: str) -> str:

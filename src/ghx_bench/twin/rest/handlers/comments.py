@@ -4,28 +4,24 @@ from ghx_bench.twin.commands import comments
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import parse_time
 from ghx_bench.twin.rest.handlers import from_path
-from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
+from ghx_bench.twin.rest.pagination import list_reply, order_clause
 from ghx_bench.twin.rest.render import issues as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Comment
+from ghx_bench.twin.state.rows import Rows
 
 
 def list_comments(request: RestRequest) -> Reply:
     """List issue comments."""
-    found = request.world.database.all(Comment, issue_id=from_path.issue(request).id)
-    return list_reply(request, _recent(request, found), lambda one: render.comment(request.view, one))
+    return _list(request, "WHERE issue_id = ?", from_path.issue(request).id, "ORDER BY id")
 
 
 def list_repository_comments(request: RestRequest) -> Reply:
     """List issue comments for a repository."""
-    found = request.world.database.select(
-        Comment,
-        "JOIN issues ON issues.id = comments.issue_id WHERE issues.repository_id = ? ORDER BY comments.id",
-        (from_path.repository(request).id,),
-    )
-    keys: Keys[Comment] = {"created": lambda one: one.created_at, "updated": lambda one: one.updated_at}
-    chosen = sort_items(request, _recent(request, found), keys, "created", "asc")
-    return list_reply(request, chosen, lambda one: render.comment(request.view, one))
+    columns = {"created": "comments.created_at", "updated": "comments.updated_at"}
+    order = order_clause(request, columns, "created", "asc", table="comments")
+    place = "JOIN issues ON issues.id = comments.issue_id WHERE issues.repository_id = ?"
+    return _list(request, place, from_path.repository(request).id, order)
 
 
 def create_comment(request: RestRequest) -> Reply:
@@ -58,6 +54,8 @@ def delete_comment(request: RestRequest) -> Reply:
     return no_content()
 
 
-def _recent(request: RestRequest, found: list[Comment]) -> list[Comment]:
+def _list(request: RestRequest, where: str, identity: int, order: str) -> Reply:
     since = parse_time(request.query.get("since"))
-    return [one for one in found if since is None or one.updated_at >= since]
+    recent, values = ("", (identity,)) if since is None else (" AND comments.updated_at >= ?", (identity, since))
+    found = Rows(request.world.database, Comment, f"{where}{recent} {order}", values)
+    return list_reply(request, found, lambda one: render.comment(request.view, one))

@@ -27,14 +27,12 @@ def list_commits(request: RestRequest) -> Reply:
     start = git.resolve(query.get("sha") or home.default_branch, home.default_branch)
     if start is None:
         raise NotFoundRefusal(f"Could not resolve to a commit with the name of {query.get('sha')!r}.")
-    found = list(
-        git.log(
-            start,
-            path=(query.get("path") or "").strip("/") or None,
-            since=parse_time(query.get("since")),
-            until=parse_time(query.get("until")),
-            author=_names(request, query["author"]) if query.get("author") else None,
-        )
+    found = git.log(
+        start,
+        path=(query.get("path") or "").strip("/") or None,
+        since=parse_time(query.get("since")),
+        until=parse_time(query.get("until")),
+        author=_names(request, query["author"]) if query.get("author") else None,
     )
     return list_reply(request, found, lambda one: render.commit(request.view, home, one))
 

@@ -10,24 +10,20 @@ from ghx_bench.twin.rest.render import events as render
 from ghx_bench.twin.rest.render import reactions as render_reactions
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Event, Issue, Reaction
+from ghx_bench.twin.state.rows import Rows
 
 
 def list_events(request: RestRequest) -> Reply:
     """List issue events."""
-    found = request.world.database.all(Event, issue_id=from_path.issue(request).id)
-    shown = [one for one in found if one.event not in render.TIMELINE_ONLY]
-    return list_reply(request, shown, lambda one: render.event(request.view, one))
+    found = _rows(request, "WHERE issue_id = ?", from_path.issue(request).id, "ORDER BY id")
+    return list_reply(request, found, lambda one: render.event(request.view, one))
 
 
 def list_repository_events(request: RestRequest) -> Reply:
     """List issue events for a repository."""
-    found = request.world.database.select(
-        Event,
-        "JOIN issues ON issues.id = events.issue_id WHERE issues.repository_id = ? ORDER BY events.id DESC",
-        (from_path.repository(request).id,),
-    )
-    shown = [one for one in found if one.event not in render.TIMELINE_ONLY]
-    return list_reply(request, shown, lambda one: render.event_with_issue(request.view, one))
+    place = "JOIN issues ON issues.id = events.issue_id WHERE issues.repository_id = ?"
+    found = _rows(request, place, from_path.repository(request).id, "ORDER BY events.id DESC")
+    return list_reply(request, found, lambda one: render.event_with_issue(request.view, one))
 
 
 def get_event(request: RestRequest) -> Reply:
@@ -118,3 +114,9 @@ def _delete(request: RestRequest, subject: Subject) -> Reply:
     with request.acting() as act:
         reactions.delete(act, subject, found)
     return no_content()
+
+
+def _rows(request: RestRequest, where: str, identity: int, order: str) -> Rows[Event]:
+    marks = ", ".join("?" * len(render.TIMELINE_ONLY))
+    rest = f"{where} AND events.event NOT IN ({marks}) {order}"
+    return Rows(request.world.database, Event, rest, (identity, *render.TIMELINE_ONLY))

@@ -9,15 +9,17 @@ from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body, parse_time
 from ghx_bench.twin.rest.handlers import from_path
-from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
+from ghx_bench.twin.rest.pagination import list_reply, order_clause
 from ghx_bench.twin.rest.render import issues as render
 from ghx_bench.twin.rest.render.repositories import repository as render_repository
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Comment, Issue, IssueLabel, Label, Milestone, Repository, User
+from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, User
+from ghx_bench.twin.state.rows import Rows
 from ghx_bench.twin.world import Act
 
 _STATES = ("open", "closed")
 _REASONS = ("completed", "not_planned", "duplicate", "reopened")
+_Condition = tuple[str, list[object]]  # SQL of ours, and the values in it
 _NO_ID = -1  # matches no row: an unknown login or number finds nothing
 
 
@@ -201,35 +203,41 @@ def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone 
         raise InvalidRefusal(errors=[error]) from None
 
 
-def _select_issues(request: RestRequest, home: Repository) -> list[Issue]:
+def _select_issues(request: RestRequest, home: Repository) -> Sequence[Issue]:
     """Return the issues and pull requests of a repository that the query asks for, in its order."""
-    conditions, values = ["repository_id = ?"], list[object]([home.id])
-    for condition, value in _conditions(request, home):
-        conditions.append(condition)
-        values += value
-    found = request.world.database.select(Issue, f"WHERE {' AND '.join(conditions)} ORDER BY id", values)
-    return _sort(request, _filter_by_labels(request, home, found))
+    found = [("repository_id = ?", list[object]([home.id])), *_conditions(request, home)]
+    return _rows(request, [*found, *_label_conditions(request, home)])
 
 
-def _select_own_issues(request: RestRequest) -> list[Issue]:
+def _select_own_issues(request: RestRequest) -> Sequence[Issue]:
     """Return the open issues anywhere that are the viewer's by assignment, authorship or mention."""
-    database, viewer = request.world.database, request.viewer
     filters = {
         "assigned": "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)",
         "created": "author_id = ?",
         "mentioned": "id IN (SELECT issue_id FROM events WHERE event = 'mentioned' AND actor_id = ?)",
         "subscribed": "id IN (SELECT issue_id FROM events WHERE event = 'subscribed' AND actor_id = ?)",
     }
-    asked = request.query.get("filter", "assigned")
-    wanted = filters.get(asked, filters["assigned"]) if asked not in {"all", "repos"} else "? IS NOT NULL"
-    found = database.select(Issue, f"WHERE {wanted} ORDER BY id", (viewer.id,))
-    state = request.query.get("state", "open")
-    visible = {one.id for one in permissions.visible_repositories(request.world, viewer)}
-    return _sort(request, [one for one in found if state in {"all", one.state} and one.repository_id in visible])
+    asked, state = request.query.get("filter", "assigned"), request.query.get("state", "open")
+    visible = [one.id for one in permissions.visible_repositories(request.world, request.viewer)]
+    found: list[_Condition] = [(f"repository_id IN ({', '.join('?' * len(visible))})", [*visible])]
+    if asked not in {"all", "repos"}:
+        found.append((filters.get(asked, filters["assigned"]), [request.viewer.id]))
+    if state != "all":
+        found.append(("state = ?", [state]))
+    return _rows(request, found)
 
 
-def _conditions(request: RestRequest, home: Repository) -> list[tuple[str, list[object]]]:
-    query, found = request.query, list[tuple[str, list[object]]]()
+def _rows(request: RestRequest, conditions: Sequence[_Condition]) -> Rows[Issue]:
+    comments = "(SELECT count(*) FROM comments WHERE comments.issue_id = issues.id)"
+    columns = {"created": "created_at", "updated": "updated_at", "comments": comments}
+    order = order_clause(request, columns, "created", table="issues")
+    where = " AND ".join(condition for condition, _ in conditions)
+    values = [value for _, values in conditions for value in values]
+    return Rows(request.world.database, Issue, f"WHERE {where} {order}", values)
+
+
+def _conditions(request: RestRequest, home: Repository) -> list[_Condition]:
+    query, found = request.query, list[_Condition]()
     state = query.get("state", "open")
     if state != "all":
         found.append(("state = ?", ["closed" if state == "closed" else "open"]))
@@ -247,7 +255,7 @@ def _conditions(request: RestRequest, home: Repository) -> list[tuple[str, list[
     return found
 
 
-def _assignee_condition(request: RestRequest, assignee: str) -> tuple[str, list[object]]:
+def _assignee_condition(request: RestRequest, assignee: str) -> _Condition:
     if assignee == "none":
         return "id NOT IN (SELECT issue_id FROM assignees)", []
     if assignee == "*":
@@ -255,7 +263,7 @@ def _assignee_condition(request: RestRequest, assignee: str) -> tuple[str, list[
     return "id IN (SELECT issue_id FROM assignees WHERE user_id = ?)", [_user_id(request, assignee)]
 
 
-def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> tuple[str, list[object]]:
+def _milestone_condition(request: RestRequest, home: Repository, milestone: str) -> _Condition:
     if milestone == "none":
         return "milestone_id IS NULL", []
     if milestone == "*":
@@ -268,23 +276,13 @@ def _milestone_condition(request: RestRequest, home: Repository, milestone: str)
     return "milestone_id = ?", [found.id]
 
 
-def _filter_by_labels(request: RestRequest, home: Repository, issues: list[Issue]) -> list[Issue]:
+def _label_conditions(request: RestRequest, home: Repository) -> list[_Condition]:
+    found: list[_Condition] = []
     for name in filter(None, (part.strip() for part in request.query.get("labels", "").split(","))):
         label = request.world.database.one(Label, repository_id=home.id, name=name)
-        marked = request.world.database.all(IssueLabel, label_id=label.id) if label else []
-        carriers = {one.issue_id for one in marked}
-        issues = [one for one in issues if one.id in carriers]
-    return issues
-
-
-def _sort(request: RestRequest, issues: list[Issue]) -> list[Issue]:
-    database = request.world.database
-    keys: Keys[Issue] = {
-        "created": lambda one: one.created_at,
-        "updated": lambda one: one.updated_at,
-        "comments": lambda one: database.count(Comment, issue_id=one.id),
-    }
-    return sort_items(request, issues, keys, "created")
+        identity = label.id if label else _NO_ID
+        found.append(("id IN (SELECT issue_id FROM issue_labels WHERE label_id = ?)", [identity]))
+    return found
 
 
 def _user_id(request: RestRequest, login: str) -> int:

@@ -10,13 +10,15 @@ from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
 from ghx_bench.twin.rest.render import labels as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Issue, Label, Milestone
+from ghx_bench.twin.state.rows import Rows
 
 _STATES = ("open", "closed")
 
 
 def list_labels(request: RestRequest) -> Reply:
     """List labels for a repository."""
-    found = request.world.database.all(Label, repository_id=from_path.repository(request).id)
+    home = from_path.repository(request)
+    found = Rows(request.world.database, Label, "WHERE repository_id = ? ORDER BY id", (home.id,))
     return list_reply(request, found, lambda one: render.label(request.view, one))
 
 
@@ -117,7 +119,7 @@ def list_milestone_labels(request: RestRequest) -> Reply:
         "WHERE id IN (SELECT label_id FROM issue_labels JOIN issues ON issues.id = issue_labels.issue_id "
         "WHERE issues.milestone_id = ?) ORDER BY id"
     )
-    found = request.world.database.select(Label, rest, (from_path.milestone(request).id,))
+    found = Rows(request.world.database, Label, rest, (from_path.milestone(request).id,))
     return list_reply(request, found, lambda one: render.label(request.view, one))
 
 

@@ -8,13 +8,18 @@ from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.handlers.commits import DIFF, PATCH
-from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
+from ghx_bench.twin.rest.pagination import list_reply, order_clause
 from ghx_bench.twin.rest.render import commits as render_commits
 from ghx_bench.twin.rest.render import pulls as render
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Comment, Issue, Pull, Repository, Team, User
+from ghx_bench.twin.state.records import Pull, Repository, Team, User
+from ghx_bench.twin.state.rows import Rows
 
+_FROM_HEAD = (
+    "pulls.head_ref = ? AND pulls.head_repository_id IN (SELECT repositories.id FROM repositories "
+    "JOIN users ON users.id = repositories.owner_id WHERE users.login = ?)"
+)
 _NOT_COLLABORATOR = (
     "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a "
     "collaborator of the {name} repository."
@@ -23,26 +28,30 @@ _NOT_COLLABORATOR = (
 
 def list_pulls(request: RestRequest) -> Reply:
     """List pull requests."""
-    home, query, database = from_path.repository(request), request.query, request.world.database
-    found = [one for one in database.all(Pull, repository_id=home.id) if query.get("base") in {None, "", one.base_ref}]
-    issues = {one.id: one for one in database.all(Issue, repository_id=home.id, is_pull=True)}
-    state = query.get("state", "open")
-    wanted = "closed" if state == "closed" else "open"
-    chosen = [
-        one
-        for one in found
-        if (state == "all" or issues[one.issue_id].state == wanted) and _has_head(request, one, query.get("head"))
-    ]
-    keys: Keys[Pull] = {
-        "created": lambda one: issues[one.issue_id].created_at,
-        "updated": lambda one: issues[one.issue_id].updated_at,
-        "popularity": lambda one: database.count(Comment, issue_id=one.issue_id),
-        "long-running": lambda one: issues[one.issue_id].created_at,
+    home, query = from_path.repository(request), request.query
+    # Asked of the issues, which have an index with the order of the list.
+    conditions, values = ["issues.repository_id = ? AND issues.is_pull = 1"], list[object]([home.id])
+    if (state := query.get("state", "open")) != "all":
+        conditions.append("issues.state = ?")
+        values.append("closed" if state == "closed" else "open")
+    if base := query.get("base"):
+        conditions.append("pulls.base_ref = ?")
+        values.append(base)
+    login, colon, ref = query.get("head", "").partition(":")
+    if colon:  # a name without owner is no filter, as on GitHub
+        conditions.append(_FROM_HEAD)
+        values += [ref, login]
+    columns = {
+        "created": "issues.created_at",
+        "updated": "issues.updated_at",
+        "popularity": "(SELECT count(*) FROM comments WHERE comments.issue_id = issues.id)",
+        "long-running": "issues.created_at",
     }
     direction = "asc" if query.get("sort") not in {None, "created"} else "desc"  # GitHub's documented default
-    return list_reply(
-        request, sort_items(request, chosen, keys, "created", direction), lambda one: render.pull(request.view, one)
-    )
+    order = order_clause(request, columns, "created", direction, table="pulls")
+    rest = f"JOIN issues ON issues.id = pulls.issue_id WHERE {' AND '.join(conditions)} {order}"
+    found = Rows(request.world.database, Pull, rest, values)
+    return list_reply(request, found, lambda one: render.pull(request.view, one))
 
 
 def create_pull(request: RestRequest) -> Reply:
@@ -181,16 +190,6 @@ def _reviewers(request: RestRequest, body: Body) -> tuple[list[User], list[Team]
     if len(users) < len(logins) or len(teams) < len(slugs):
         raise InvalidRefusal(_NOT_COLLABORATOR.format(name=request.view.full_name(home)))
     return users, teams
-
-
-def _has_head(request: RestRequest, pull: Pull, head: str | None) -> bool:
-    """Return whether a pull request comes from `owner:branch`; a name without owner is no filter, as on GitHub."""
-    if not head or ":" not in head:
-        return True
-    login, _, ref = head.partition(":")
-    source = request.world.database.get(Repository, pull.head_repository_id)
-    owner = request.view.user(source.owner_id).login if source else None
-    return owner is not None and owner.lower() == login.lower() and pull.head_ref == ref
 
 
 def _head_repository(request: RestRequest, home: Repository, head: str, name: str | None) -> Repository | None:

@@ -13,6 +13,7 @@ from ghx_bench.twin.rest.render import repositories as render
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Collaborator, Membership, Repository, User
+from ghx_bench.twin.state.rows import Rows
 
 _SETTINGS = (
     "has_issues", "has_projects", "has_wiki", "has_discussions", "has_downloads", "is_template", "allow_squash_merge",
@@ -107,10 +108,9 @@ def list_public_repositories(request: RestRequest) -> Reply:
     """List public repositories."""
     since = request.query.get("since", "")
     start = int(since[:18]) if since.isascii() and since.isdigit() else 0
-    found = request.world.database.all(Repository, visibility="public")
-    return list_reply(
-        request, [one for one in found if one.id > start], lambda one: render.repository(request.view, one)
-    )
+    rest = "WHERE visibility = 'public' AND id > ? ORDER BY id"
+    found = Rows(request.world.database, Repository, rest, (start,))
+    return list_reply(request, found, lambda one: render.repository(request.view, one))
 
 
 def list_forks(request: RestRequest) -> Reply:

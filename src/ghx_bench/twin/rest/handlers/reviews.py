@@ -6,18 +6,21 @@ from ghx_bench.twin.commands import reviews, threads
 from ghx_bench.twin.commands.reviews import ReviewEvent
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.queries.hunks import Side
-from ghx_bench.twin.queries.reviews import visible_comments, visible_reviews
+from ghx_bench.twin.queries.reviews import visible_reviews
 from ghx_bench.twin.refusals import NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body, parse_time
 from ghx_bench.twin.rest.handlers import from_path
-from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
+from ghx_bench.twin.rest.pagination import list_reply, order_clause
 from ghx_bench.twin.rest.render import reviews as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Pull, ReviewComment, Thread
+from ghx_bench.twin.state.rows import Rows
 
 _EVENTS = ("APPROVE", "REQUEST_CHANGES", "COMMENT")
 _SIDES = ("LEFT", "RIGHT")
+# Comments of a pending review are not listed, even to their author, until it is submitted.
+_SUBMITTED = "review_comments.review_id NOT IN (SELECT id FROM reviews WHERE state = 'PENDING')"
 
 
 def list_reviews(request: RestRequest) -> Reply:
@@ -86,12 +89,13 @@ def list_comments_of_review(request: RestRequest) -> Reply:
 
 def list_pull_comments(request: RestRequest) -> Reply:
     """List review comments on a pull request."""
-    return _list_comments(request, [from_path.pull(request)])
+    return _list_comments(request, "threads.pull_id = ?", from_path.pull(request).id)
 
 
 def list_repository_comments(request: RestRequest) -> Reply:
     """List review comments in a repository."""
-    return _list_comments(request, request.world.database.all(Pull, repository_id=from_path.repository(request).id))
+    within = "threads.pull_id IN (SELECT id FROM pulls WHERE repository_id = ?)"
+    return _list_comments(request, within, from_path.repository(request).id)
 
 
 def create_comment(request: RestRequest) -> Reply:
@@ -158,24 +162,14 @@ def _reply(request: RestRequest, pull: Pull, comment_id: int, text: str) -> Repl
     return created(shown, shown["url"])
 
 
-def _list_comments(request: RestRequest, pulls: list[Pull]) -> Reply:
-    found: list[ReviewComment] = []
-    # Comments of a pending review are not listed, even to their author, until it is submitted.
-    pending = {
-        review.id
-        for pull in pulls
-        for review in visible_reviews(request.world, request.viewer, pull)
-        if review.state == "PENDING"
-    }
-    for pull in pulls:
-        for thread in request.world.database.all(Thread, pull_id=pull.id):
-            comments = visible_comments(request.world, request.viewer, thread)
-            found += [one for one in comments if one.review_id not in pending]
+def _list_comments(request: RestRequest, within: str, identity: int) -> Reply:
     since = parse_time(request.query.get("since"))
-    recent = [one for one in sorted(found, key=lambda one: one.id) if since is None or one.updated_at >= since]
-    keys: Keys[ReviewComment] = {"created": lambda one: one.created_at, "updated": lambda one: one.updated_at}
-    shown = sort_items(request, recent, keys, "created", "asc")
-    return list_reply(request, shown, lambda one: render.review_comment(request.view, one))
+    recent, values = ("", (identity,)) if since is None else (" AND review_comments.updated_at >= ?", (identity, since))
+    columns = {"created": "review_comments.created_at", "updated": "review_comments.updated_at"}
+    order = order_clause(request, columns, "created", "asc", table="review_comments")
+    rest = f"JOIN threads ON threads.id = review_comments.thread_id WHERE {within} AND {_SUBMITTED}{recent} {order}"
+    found = Rows(request.world.database, ReviewComment, rest, values)
+    return list_reply(request, found, lambda one: render.review_comment(request.view, one))
 
 
 def _new_thread(body: Body) -> NewThread:

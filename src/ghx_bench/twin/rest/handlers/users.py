@@ -8,6 +8,7 @@ from ghx_bench.twin.rest.pagination import list_reply
 from ghx_bench.twin.rest.render import users as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import Membership, Team, TeamMember, User
+from ghx_bench.twin.state.rows import Rows
 
 
 def get_viewer(request: RestRequest) -> Reply:
@@ -29,7 +30,7 @@ def list_users(request: RestRequest) -> Reply:
     """List users."""
     since = request.query.get("since", "")
     start = int(since[:18]) if since.isascii() and since.isdigit() else 0
-    users = [user for user in request.world.database.all(User) if user.id > start]
+    users = Rows(request.world.database, User, "WHERE id > ? ORDER BY id", (start,))
     return list_reply(request, users, lambda user: render.simple_user(request.view, user))
 
 

@@ -1,5 +1,6 @@
 """What happened to an issue: events one by one, and the whole timeline."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from ghx_bench.twin.git.objects import Commit
@@ -81,7 +82,7 @@ def _cross_reference(view: View, event: Event) -> JsonObject:
 
 
 def _details(view: View, event: Event) -> JsonObject:  # noqa: PLR0911 - a table of shapes
-    data = cast("dict[str, Any]", event.data)
+    data = cast("Mapping[str, Any]", event.data)
     match event.event:
         case "labeled" | "unlabeled":
             return {"label": {"name": data["label"]["name"], "color": data["label"]["color"]}}
@@ -105,7 +106,7 @@ def _details(view: View, event: Event) -> JsonObject:  # noqa: PLR0911 - a table
             return {}
 
 
-def _review_request(view: View, event: Event, data: dict[str, Any]) -> JsonObject:
+def _review_request(view: View, event: Event, data: Mapping[str, Any]) -> JsonObject:
     body: JsonObject = {"review_requester": optional_user(view, event.actor_id)}
     team = view.database.get(Team, data.get("team_id"))
     if team:

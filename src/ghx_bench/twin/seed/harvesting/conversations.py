@@ -1,6 +1,6 @@
 """Harvests issues and pull requests with their comments, reviews and threads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ghx_bench.twin.queries import lookup
@@ -95,7 +95,7 @@ def _outcome(world: World, pull: Pull) -> dict[str, object]:
     }
 
 
-def _auto_merge(world: World, promise: dict[str, Any]) -> dict[str, object]:
+def _auto_merge(world: World, promise: Mapping[str, Any]) -> dict[str, object]:
     return {
         "by": _login(world, promise["enabled_by_id"]),
         "at": promise["enabled_at"],

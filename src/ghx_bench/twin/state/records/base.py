@@ -11,6 +11,7 @@ class Record:
     table: ClassVar[str]
     unique: ClassVar[tuple[tuple[str, ...], ...]] = ()  # columns that together occur once
     indexed: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    listed: ClassVar[tuple[tuple[str, ...], ...]] = ()  # indexes with the order of long lists, for any version's files
     caseless: ClassVar[tuple[str, ...]] = ()  # columns whose case does not tell values apart
 
     id: int

@@ -1,5 +1,6 @@
 """Issues, and what they have in common with pull requests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,12 @@ class Issue(Record):
     table: ClassVar[str] = "issues"
     unique: ClassVar = (("repository_id", "number"),)
     indexed: ClassVar = (("parent_id",), ("milestone_id",))
+    # With the columns that lists are filtered by, so that what is left out is not read.
+    listed: ClassVar = (
+        ("repository_id", "id", "state", "is_pull"),
+        ("repository_id", "created_at", "id", "state", "is_pull"),
+        ("repository_id", "updated_at", "id", "state", "is_pull"),
+    )
 
     repository_id: int
     number: int
@@ -121,5 +128,5 @@ class Event(Record):
     issue_id: int
     actor_id: int
     event: str  # GitHub's REST names: labeled, closed, head_ref_force_pushed, ...
-    data: dict[str, object]
+    data: Mapping[str, object]
     created_at: str

@@ -1,5 +1,6 @@
 """Pull requests, their reviews and threads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +27,8 @@ class Pull(Record):
     merged_at: str | None = None
     merged_by_id: int | None = None
     merge_commit_sha: str | None = None
-    auto_merge: dict[str, object] | None = None  # enabled_at, enabled_by_id, merge_method, commit_title, commit_message
+    # enabled_at, enabled_by_id, merge_method, commit_title, commit_message
+    auto_merge: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

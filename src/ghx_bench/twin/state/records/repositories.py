@@ -108,6 +108,7 @@ class Label(Record):
 
     table: ClassVar[str] = "labels"
     unique: ClassVar = (("repository_id", "name"),)
+    listed: ClassVar = (("repository_id", "id"),)
     caseless: ClassVar = ("name",)
 
     repository_id: int

@@ -1,0 +1,50 @@
+"""Records of a query as a sequence, of which only a page is read."""
+
+from collections.abc import Iterator, Sequence
+from typing import Generic, overload
+
+from ghx_bench.twin.state.columns import RecordT
+from ghx_bench.twin.state.database import Database
+
+_LARGEST_PAGE = 100  # as on GitHub; more is a whole list, and SQLite limits the ids in a statement
+
+
+class Rows(Sequence[RecordT], Generic[RecordT]):
+    """Records of a table, counted and fetched only as far as a page needs them."""
+
+    def __init__(self, database: Database, model: type[RecordT], rest: str, values: Sequence[object] = ()) -> None:
+        self._database, self._model = database, model
+        self._rest, self._values = rest, tuple(values)
+        self._count: int | None = None
+
+    def __len__(self) -> int:
+        if self._count is None:
+            # Counting needs no order.
+            self._count = self._database.count(self._model, self._rest.partition("ORDER BY")[0], self._values)
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> RecordT: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[RecordT]: ...
+    def __getitem__(self, index: int | slice) -> RecordT | list[RecordT]:
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(len(self))
+            return self._fetch(start, max(0, stop - start))
+        found = self._fetch(index, 1) if 0 <= index < len(self) else []
+        if not found:
+            raise IndexError(index)
+        return found[0]
+
+    def __iter__(self) -> Iterator[RecordT]:
+        return iter(self[:])  # at once: one by one, each would be a query
+
+    def _fetch(self, start: int, count: int) -> list[RecordT]:
+        rest = f"{self._rest} LIMIT {count} OFFSET {start}"
+        if count > _LARGEST_PAGE:
+            return self._database.select(self._model, rest, self._values)
+        # The ids first: filtering and sorting then happen on an index, and no row is read that is not on the page.
+        with self._database.held():  # or what an id names could be deleted in between
+            ids = self._database.ids(self._model, rest, self._values)
+            found = {record.id: record for record in self._database.all(self._model, id=ids)}
+        return [found[identity] for identity in ids]
