@@ -4,11 +4,15 @@ Clients follow `jobs_url` and `upload_url` literally and some insist that every 
 address is ever fixed: github.com gets github.com's, a loopback port gets its own.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 HostKind = Literal["api", "uploads", "web", "any"]  # "any": a host of ours, where the path alone decides
 _GITHUB = ("github.com", "github.localhost")
+_OWN_HOST = re.compile(
+    r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,15 @@ class Door:
     host_kind: HostKind
     prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
     urls: BaseUrls
+
+
+def is_own_host(host: str) -> bool:
+    """Return whether a Host header names this machine or GitHub; a page of any other host has no business here.
+
+    The owner of a domain can have its name resolve to 127.0.0.1 (DNS rebinding), and a browser then lets the pages of
+    that domain read what a server on this machine answers.
+    """
+    return _OWN_HOST.fullmatch(host.lower()) is not None
 
 
 def find_door(host: str, scheme: str, path: str) -> Door:

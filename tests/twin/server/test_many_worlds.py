@@ -251,7 +251,7 @@ async def test_many_tasks_in_process_are_served_side_by_side(fork: Seeded) -> No
     token = hosting.issue_token(fork.world, fork.people["ann"])
     transport = httpx2.ASGITransport(app=TwinApp(hosting))
     async with (
-        httpx2.AsyncClient(transport=transport, base_url="https://x", headers=authorized(token)) as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=authorized(token)) as client,
         anyio.create_task_group() as tasks,
     ):
         for number in range(40):
