@@ -10,6 +10,7 @@ from ghx_bench.twin.server.request import MOST_HEADER_BYTES
 MOST_HEAD_BYTES = 4 * MOST_HEADER_BYTES
 """Of a request line and headers together; below that, the app itself answers to headers that are too large."""
 
+_GRACE_S = 2.0
 _LEAST_CONNECTIONS, _MOST_CONNECTIONS = 64, 1024
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"  # as the app says
@@ -17,7 +18,7 @@ _TOO_LARGE = (
 
 
 def most_connections() -> int:
-    """Return how many connections are kept: a quarter of the files that this process may open, within bounds."""
+    """Return how many connections are kept: a quarter of the files that this process may open; in bursts, half."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = _MOST_CONNECTIONS * 4 if soft == resource.RLIM_INFINITY else soft
     return max(_LEAST_CONNECTIONS, min(files // 4, _MOST_CONNECTIONS))
@@ -42,7 +43,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self.active_at = self.loop.time()
         connections = cast("set[BoundedProtocol]", self.connections)
         if len(connections) > self.most_connections:
-            waiting = [each for each in connections if each is not self and each.waits_for_client]
+            # In the middle of a burst, a client that has just connected gets the time to send its request.
+            is_full = len(connections) > 2 * self.most_connections
+            latest = self.active_at if is_full else self.active_at - _GRACE_S
+            waiting = [
+                each for each in connections if each is not self and each.waits_for_client and each.active_at <= latest
+            ]
             if waiting:
                 # Aborted: closing would wait until a client that reads nothing has read everything.
                 min(waiting, key=lambda each: each.active_at).transport.abort()
