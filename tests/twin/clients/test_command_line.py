@@ -299,6 +299,27 @@ def test_serve_has_a_token_of_its_own_at_each_start_unless_one_is_asked_for(
     assert token(*kept, "--token", "my-own-token") == "my-own-token"
 
 
+@pytest.mark.parametrize("next_one", ["serve", "exec"])
+def test_what_a_killed_server_left_is_removed_by_the_next(
+    next_one: str, environment: dict[str, str], temporary: Path
+) -> None:
+    with started(environment, "serve") as process:
+        left = Path(ready_line(process)["socket"]).parent
+        process.kill()
+        process.wait()
+    assert left.exists()
+
+    if next_one == "exec":
+        assert twin(environment, "exec", "--", "true").returncode == 0
+    else:
+        with started(environment, "serve") as process:
+            ready_line(process)
+            process.terminate()
+            assert process.wait() == 0
+
+    assert list(temporary.iterdir()) == []
+
+
 def test_serve_happens_in_the_real_time(environment: dict[str, str], tmp_path: Path) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     with started(environment, "serve", "--seed", str(SEED), "--data-dir", str(tmp_path / "world")) as process:

@@ -246,7 +246,7 @@ async def test_a_world_is_used_without_any_socket(fork: Seeded) -> None:
     assert [entry.surface for entry in fork.world.journal] == ["rest", "graphql", "git"]
 
 
-MUTATION = 'mutation { addStar(input: {starrableId: "x"}) { clientMutationId } }'
+MUTATION = 'mutation { closeIssue(input: {issueId: "x"}) { clientMutationId } }'
 
 
 @pytest.mark.anyio

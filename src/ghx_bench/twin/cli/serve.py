@@ -28,6 +28,7 @@ def serve(
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
     gc.disable()  # until it serves: what is loaded stays, and looking for garbage in it takes a tenth of the start
     from ghx_bench._base.errors import FlagError
+    from ghx_bench._base.scratch import sweep
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import kept_token
@@ -45,6 +46,7 @@ def serve(
         gc.freeze()
         gc.enable()
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
+        sweep()  # once it is ready, since nothing of its own depends on it
         stopped.wait()
     return 0
 
