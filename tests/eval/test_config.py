@@ -7,8 +7,9 @@ import pytest
 
 from ghx_bench._base.errors import DocumentError, FlagError
 from ghx_bench.eval.cli.flags import EvaluationFlags, MeasuringFlags
-from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config
+from ghx_bench.eval.project.config import EvalConfig, FixtureChoice, ProviderChoice, load_eval_config, project_config
 from ghx_bench.profiler.config import settings_in
+from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 
@@ -137,6 +138,32 @@ def test_agents_are_names_or_entries_and_a_flag_takes_them_with_their_options(tm
     assert [agent.options for agent in config.override(agent=["careful"]).chosen_agents] == [{"mood": "glad"}]
     assert [agent.id for agent in config.override(agent=["nop", "reference"]).agents] == ["nop", "reference"]
     assert EvalConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+@pytest.mark.parametrize("written", ["./mine.py:Agent", "mine.py:Agent", "mine.py", "../{here}/mine.py", "{path}"])
+def test_an_agent_of_the_file_is_found_however_its_path_is_written(
+    written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("eval.config.yaml").write_text("modes: [ghx]\nagents: [nop, {id: ./mine.py:Agent, options: {mood: glad}}]\n")
+    name = written.format(here=tmp_path.name, path=tmp_path / "mine.py")
+
+    (chosen,) = project_config().override(agent=[name]).chosen_agents
+
+    assert chosen.options == {"mood": "glad"}
+    assert project_config().override(agent=["mine.py:Other"]).chosen_agents[0].options == {}
+
+
+def test_an_agent_that_there_is_not_is_told_with_those_of_the_file() -> None:
+    entries = [{"id": "a.py:A", "name": "careful"}, {"id": "a.py:A", "name": "hasty"}]
+    config = EvalConfig.model_validate({"modes": ["ghx"], "agents": entries})
+
+    with pytest.raises(UnknownNameError) as raised:
+        config.override(agent=["hsty"])
+
+    assert str(raised.value).startswith("no agent 'hsty'; did you mean 'hasty'? known: careful, hasty, ")
+    assert [each.id for each in config.override(agent=["reference"]).chosen_agents] == ["reference"]
+    assert [each.id for each in config.override(agent=["bold"], replay="run").chosen_agents] == ["replay"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Gates: what must not come of a run, in one grammar, judged on what was measured."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,12 @@ import pytest
 from report_runs import a_row, write_run
 
 from ghx_bench._base.errors import FlagError
+from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import exit_code
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.record import MatrixRecord, read_record
 
 
 def row(mode: str, iteration: int, success: bool | None) -> ProfileRow:
@@ -46,7 +48,16 @@ ROWS = [row("a", 0, True), row("a", 1, True), row("a", 2, False), row("a", 3, No
     ],
 )
 def test_a_gate_says_what_it_failed_by(gate: str, rows: list[ProfileRow], reason: str | None) -> None:
-    tally = GateTally()
+    matrix = MatrixRecord(
+        agents=("opencode",),
+        models=("vendor/model-1",),
+        modes=("a", "b"),
+        scenario_ids=("s-001",),
+        repetitions=10,
+        order="interleaved",
+        seed=0,
+    )
+    tally = GateTally(matrix=matrix, agents=matrix.agents)
     for row in rows:
         tally.add(row)
 
@@ -74,6 +85,34 @@ def test_agents_are_held_against_gates_one_by_one_and_controls_beside_them_are_n
         "2 of 4 measured cells are wrong: hasty/vendor/model-1/ghx/pr-reply-001/0, "
         "hasty/vendor/model-1/ghx/pr-reply-001/1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("agents", "models"),
+    [
+        (["careful"], ["vendor/model-1"]),
+        (["careful", "nop"], ["vendor/model-1"]),
+        (["careful"], ["vendor/model-1", "vendor/model-2"]),
+        (["careful", "hasty", "nop"], ["vendor/model-1", "vendor/model-2"]),
+    ],
+)
+def test_show_takes_every_name_that_a_gate_gives_a_cell(
+    agents: list[str], models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [a_row(provider=agent, model=model, success=agent == "hasty") for agent in agents for model in models]
+    folder = write_run(tmp_path / "run", rows)
+    tally = GateTally.of(read_record(folder / "run.json"))
+    for row in rows:
+        tally.add(row)
+
+    (result,) = judge(["wrong"], tally)
+
+    names = (result.reason or "").rpartition(": ")[2].split(", ")
+    assert len(set(names)) == len(names) == len(models)
+    for name in names:
+        assert run(["show", str(folder), name, "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)["row"]
+        assert (shown["provider"], shown["success"]) == ("careful", False)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,12 @@ class Nameless(Agent):
 class Posing(Agent):
     name = "nop"
 
+class Oracle(Agent):
+    control_kind = "oracle"
+
+class Idle(Agent):
+    control_kind = "nothing"
+
 class Angry(Agent):
     def __init__(self):
         raise ValueError("no\\nkey")
@@ -103,7 +109,7 @@ def test_an_agent_may_be_made_already() -> None:
         ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
         (
             "mine.py:Angry",
-            "mine.py:Angry: cannot be made without options (ValueError: no key, mine.py line 23)",
+            "mine.py:Angry: cannot be made without options (ValueError: no key, mine.py line 29)",
         ),
         ("mine.py:Leaving", "mine.py:Leaving: cannot be made without options (SystemExit: 3, mine.py line "),
     ],
@@ -122,6 +128,36 @@ def test_an_agent_cannot_pass_for_a_control(capsys: pytest.CaptureFixture[str]) 
 
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == ("error: mine.py:Posing: its name is 'nop', which is that of a control agent; give it another")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_is_refused_for_a_control_kind_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--agent", "mine.py:Oracle", "--mode", "baseline", "--dry-run"]) == 2
+
+    assert "agent 'idle': its control_kind is 'oracle'; leave it out, or use one of " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["idle / hasty", "idle @ home"])
+def test_a_name_that_would_read_like_two_in_a_report_is_refused(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "eval.config.yaml").write_text(f"modes: [baseline]\nagents: [{{id: ./mine.py:Agent, name: {name}}}]\n")
+
+    assert run(["run", "--dry-run"]) == 2
+
+    assert f"its name is {name!r}, and reports write {name[4:7]!r} between names" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["mine.py:Idle", "mine.py:Agent", "gone.py:Agent"])
+def test_an_agent_of_ones_own_is_listed_as_a_control_if_it_says_so(
+    target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "eval.config.yaml").write_text(f"modes: [baseline]\nprovider: {{id: {target}}}\n")
+
+    assert run(["list", "agents", "--json"]) == 0
+
+    agents = {each["name"]: each["control"] for each in json.loads(capsys.readouterr().out)}
+    assert agents[target] is (target == "mine.py:Idle")
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,6 +7,8 @@ import pytest
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 pytestmark = pytest.mark.slow
@@ -91,6 +93,25 @@ def test_a_plan_reckons_with_all_comparisons_that_the_report_will_make(
     assert (found["comparisons"], found["alpha"]) == (comparisons, pytest.approx(0.05 / comparisons))
     assert run(["plan", *arguments, "--effect", "20"]) == 0
     assert f", as one of {comparisons} comparisons; " in capsys.readouterr().out
+
+
+def test_controls_of_a_pilot_change_nothing_in_the_plan(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def rows_of(agent: str, seed: int, size: int = 1) -> list[ProfileRow]:
+        rows = made_up_rows(modes=["baseline", "ghx"], scenarios=6, seed=seed)
+        named = [row.model_copy(update={"agent": agent, "provider": agent}) for row in rows]
+        return [row.model_copy(update={"tokens": TokenUsage(active=size * row.iteration + 1)}) for row in named]
+
+    agents = [*rows_of("careful", 1, 3), *rows_of("hasty", 2, 5)]
+    write_run(here / "agents", agents)
+    write_run(here / "beside", [*agents, *rows_of("nop", 3, 10_000)])
+
+    alone, beside = (plan(capsys, pilot, "--effect", "20") for pilot in ("agents", "beside"))
+
+    assert beside == alone
+    assert beside["comparisons"] == 16  # 4 pairs: 2 agents in each mode, 2 modes of each agent; 4 metrics
+    assert run(["plan", "beside", "--effect", "20", "--modes", "nop / baseline,baseline"]) == 2
+    said = capsys.readouterr().err
+    assert "no mode 'nop / baseline'; did you mean 'baseline'? known: baseline, ghx\n" in said
 
 
 def test_one_scenario_is_pilot_enough_to_plan_for_these_scenarios(

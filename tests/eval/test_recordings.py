@@ -87,7 +87,7 @@ def test_a_run_of_several_agents_is_replayed_by_one_agent_for_each(tmp_path: Pat
     for row, entry in zip(rows, entries, strict=True):
         assert recordings_of(entry.options)(replace(row.cell, agent=entry.name or "")) == a_trace(row)
     assert split_replay(AgentEntry(id="nop")) == (AgentEntry(id="nop"),)
-    with pytest.raises(InputError, match="run has no agent 'hsty'; name one of careful, hasty with its option"):
+    with pytest.raises(InputError, match=r"run has no agent 'hsty', which --agent or .* did you mean 'hasty'"):
         recordings_of({"run": run, "agent": "hsty"})
 
 

@@ -223,6 +223,10 @@ def test_a_run_of_0_1_0_is_shown_if_it_is_complete_and_refused_where_cells_are_m
     assert (shown["total"], shown["measured"], shown["modes"]["one"]["successes"]) == (2, 2, 2)
     assert (tmp_path / "old" / "run.json").read_text() == written, "what is only shown stays as it is"
 
+    assert run(["resume", "old", "--no-report", "--json", "--log-json", "log.jsonl"]) == 0
+
+    assert "note: --log-json: nothing of old is left to measure, and nothing is logged" in capsys.readouterr().err
+
     lines = (tmp_path / "old" / "rows.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "old" / "rows.jsonl").write_text(lines[0])
 

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_files
 from labelling_project import PROJECT
-from report_runs import a_row, write_run
+from report_runs import a_row, glance_at, write_run
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.cli.measuring import show
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
-from ghx_bench.profiler.reports.data.reading import read_sources
-from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.suite import SuiteResult
 
@@ -299,7 +297,7 @@ def test_a_table_too_wide_for_the_terminal_loses_nothing(
 
     show(
         SuiteResult(run_id="r", directory=tmp_path, total=1, measured=1),
-        read_sources([open_run(tmp_path)]),
+        glance_at(tmp_path),
         as_json=False,
     )
 

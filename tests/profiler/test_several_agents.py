@@ -80,9 +80,11 @@ async def test_a_row_names_its_agent_and_version_and_where_its_numbers_come_from
         ("quick", "quick", "1.2"),
         ("slow", "slow", None),
     }
+    record = json.loads((result.directory / "run.json").read_text())
     for line in lines:
         assert line["version"] == 2
-        assert (line["machine"], line["provenanceId"], line["purity"], line["tokenAnatomy"]) == (None,) * 4
+        assert line["provenanceId"] == record["provenance"][0]["id"]
+        assert (line["machine"], line["purity"], line["tokenAnatomy"]) == (None,) * 3
         assert line["sources"] == {"timing": "bench", "tokens": "agent", "toolCalls": "agent", "agentTurns": "agent"}
         assert line["metrics"] == {}, "no number stands on a row twice"
 

@@ -1,11 +1,14 @@
 """Runs on disk for tests of reports: made up, seeded, with failures, traces and findings."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ghx_bench.eval.cli.measuring import SHOWN_METRICS
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
+from ghx_bench.profiler.reports.data.mode_glance import GlanceTally
+from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.directory import RunDirectory
@@ -198,3 +201,12 @@ def write_run(
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+
+
+def glance_at(run: Path, metrics: Sequence[str] = SHOWN_METRICS) -> GlanceTally:
+    """Return the rows of a run, counted for the table at its end."""
+    source = open_run(run)
+    tally = GlanceTally(source, metrics)
+    for row in source.rows():
+        tally.add(row)
+    return tally

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
+
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
@@ -27,6 +29,7 @@ from ghx_bench.eval.project.user_agents import (
     recordings_of,
     split_replay,
 )
+from ghx_bench.eval.provenance import circumstances_of, ingredients_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
@@ -41,7 +44,7 @@ from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, 
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import control_kind_of_name
-from ghx_bench.profiler.suite import SuitePlan, SuiteResult, matrix_of, run_planned, sends_spec
+from ghx_bench.profiler.suite import SuitePlan, SuiteResult, control_kind_of, matrix_of, run_planned, sends_spec
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -110,8 +113,10 @@ class Evaluation:
     setup: Setup[EvalScenario]
     executor: Executor
 
-    async def run(self, *, observers: Sequence[Observer] = (), resume: Path | None = None) -> SuiteResult:
-        """Measure every cell, or those that a run has left."""
+    async def run(
+        self, *, observers: Sequence[Observer] = (), resume: Path | None = None, accept_changes: bool = False
+    ) -> SuiteResult:
+        """Measure every cell, or those that a run has left; of that one, say whether what it is made of may change."""
         if sends_spec(self.executor):
             self._require_sendable_agents()
         return await run_planned(
@@ -121,7 +126,17 @@ class Evaluation:
             executor=self.executor,
             open_elsewhere=partial(open_setup_elsewhere, self.spec),
             resume=resume,
+            accept_changes=accept_changes,
             started_in=self.spec.project,
+            ingredients=ingredients_of(
+                self.spec.config,
+                scenarios=self.spec.scenarios,
+                fixtures=self.spec.fixtures,
+                solutions=self.spec.solutions,
+                definitions=Definitions(self.spec.modes),
+                modes=self.setup.modes,
+            ),
+            circumstances=await anyio.to_thread.run_sync(circumstances_of, self.spec.project),
         )
 
     def _require_sendable_agents(self) -> None:
@@ -212,6 +227,7 @@ def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
         provider = _make_agent(entry, spec)
         name = entry.name or provider.name
         _check_name(name, entry)
+        control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
         if name in made:
             raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
         made[name], places[name] = provider, entry.id
@@ -233,8 +249,14 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec) -> SessionProvider:
 def _check_name(name: str, entry: AgentEntry) -> None:
     """Refuse the name of a control for another agent, and for a control a name that does not begin with its own.
 
-    Of rows without the record of their run, reports know by the name alone that they say nothing about agents.
+    Of rows without the record of their run, reports know by the name alone that they say nothing about agents. What
+    reports write between the names of an agent, its mode and its run is refused as well.
     """
+    for separator in (" / ", " @ "):
+        if separator in name:
+            raise BadAgentError(
+                f"{entry.id}: its name is {name!r}, and reports write {separator!r} between names; give it another"
+            )
     if entry.id in AGENTS and name.partition(":")[0] != entry.id:
         raise BadAgentError(
             f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}, or begin it with "

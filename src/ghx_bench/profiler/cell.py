@@ -38,6 +38,11 @@ class Arm:
         return f"{factors} @ {self.run}" if self.run else factors
 
 
+def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Return the arms in alphabetical order after `baseline`, which others are held against."""
+    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One (agent, model, mode, scenario, repetition); `is_canary` marks a warm-up whose result is thrown away."""

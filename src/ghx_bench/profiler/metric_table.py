@@ -15,6 +15,9 @@ Display = Literal["plan", "glance", "session", "terminal"]
 
 Better = Literal["lower", "higher", "neither"]
 
+UNKNOWN = "unknown"
+"""What is written in the place of a number that is not known."""
+
 Source = Literal["agent", "bench", "prices", "agent or prices"]
 """Where a number comes from, in the words of `sources` on a row: the agent tells it, the bench sees it by itself (its
 clock, its scorer, the embedded GitHub), or it is tokens at the prices of a table."""
@@ -233,13 +236,13 @@ METRICS = MetricTable(
         Metric(
             name="tool_calls_failed",
             unit="calls",
-            definition="those that say they failed, or whose output shows it",
+            definition="tool calls that say they failed, or whose output shows it",
             source="agent",
         ),
         Metric(
             name="tool_calls_retried",
             unit="calls",
-            definition="those that repeat a failed call to the letter, before it has succeeded",
+            definition="tool calls that repeat a failed call to the letter, before it has succeeded",
             source="agent",
         ),
         Metric(

@@ -77,6 +77,7 @@ class RowContext:
 
     run_id: str
     agent_version: str | None
+    provenance_id: str | None = None
     start_order: int
 
 
@@ -115,6 +116,7 @@ def row_of(outcome: Outcome, attempts: Sequence[Attempt], completed_at: datetime
         provider=outcome.cell.agent,
         agent=outcome.cell.agent,
         agent_version=context.agent_version,
+        provenance_id=context.provenance_id,
         sources=_sources_of(outcome.evidence),
         metrics={metric.name: metric.value for metric in outcome.metrics},
         attempts=tuple(attempts),

@@ -95,7 +95,12 @@ class Profile(Generic[S]):
         return [known[each] for each in ids]
 
     async def run(
-        self, config: ProfileConfig | None = None, *, observers: Sequence[Observer] = (), resume: Path | None = None
+        self,
+        config: ProfileConfig | None = None,
+        *,
+        observers: Sequence[Observer] = (),
+        resume: Path | None = None,
+        accept_changes: bool = False,
     ) -> SuiteResult:
         """Measure what the configuration selects; without one, everything."""
         return await run_profile_suite(
@@ -106,6 +111,7 @@ class Profile(Generic[S]):
             sets=self._sets(),
             observers=observers,
             resume=resume,
+            accept_changes=accept_changes,
         )
 
     def _sets(self) -> ScenarioSets:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, cast, get_args
 
+from pydantic import JsonValue
 from pydantic_core import to_json, to_jsonable_python
 
 from ghx_bench._base.clock import timestamp
@@ -26,6 +27,7 @@ from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.runner.worker import RunSpec, require_picklable
 from ghx_bench.profiler.scenario import S, ScenarioLoader, ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
+from ghx_bench.profiler.store.provenance import ProvenanceRecord, code_of, make_provenance
 from ghx_bench.profiler.store.record import AgentRecord, MatrixRecord, ModeDetails, RunRecord, host_here, versions_here
 from ghx_bench.profiler.store.run_store import RunStore, create_run, resume_run
 
@@ -66,6 +68,7 @@ async def run_profile_suite(
     executor: Executor | None = None,
     build_instruments: Callable[[], Instruments[S]] | None = None,
     resume: Path | None = None,
+    accept_changes: bool = False,
     run_id: str | None = None,
 ) -> SuiteResult:
     """Measure every scenario in every mode with every agent and model, and write one durable row for each.
@@ -81,7 +84,8 @@ async def run_profile_suite(
     module will do) and makes there what `instruments` is here.
 
     Cancelling this call (Ctrl-C does) stops starting cells, cancels those that run, keeps what they spent, marks the
-    run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest.
+    run as interrupted, and lets the cancellation go on; the same call with `resume` runs the rest. Agents, scenarios
+    and modes have to be what they were, unless `accept_changes` says that the run may go on with others.
     """
     agents = choose_agents(config, tuple(instruments.providers))
     plan = await plan_suite(config, loader=loader, modes=modes, sets=sets, agents=agents)
@@ -95,6 +99,7 @@ async def run_profile_suite(
         executor=executor,
         open_elsewhere=None if build_instruments is None else partial(_open_built, build_instruments, plan.modes),
         resume=resume,
+        accept_changes=accept_changes,
         run_id=run_id,
     )
 
@@ -150,13 +155,18 @@ async def run_planned(
     executor: Executor | None = None,
     open_elsewhere: OpenSetup[S] | None = None,
     resume: Path | None = None,
+    accept_changes: bool = False,
     run_id: str | None = None,
     started_in: Path | None = None,
+    ingredients: Mapping[str, str] | None = None,
+    circumstances: Mapping[str, JsonValue] | None = None,
 ) -> SuiteResult:
     """Run what was planned: all further steps of `run_profile_suite`.
 
     `open_elsewhere` opens in another process what the instruments and the modes of the plan are here. `started_in` is
-    kept in `run.json`: the folder that paths of the configuration start from.
+    kept in `run.json`: the folder that paths of the configuration start from. So are `ingredients`, which the caller
+    knows to make a difference beside scenarios, modes and the agents' code, by name with a version or a digest:
+    resuming refuses others unless `accept_changes` is set; and `circumstances`, which may change.
     """
     config, matrix = plan.config, plan.matrix
     if sends_spec(executor):
@@ -164,10 +174,13 @@ async def run_planned(
     record = _record_of(plan, instruments=instruments, run_id=run_id)
     if started_in is not None:
         record = record.model_copy(update={"started_in": str(started_in)})
+    record = record.model_copy(
+        update={"provenance": (_provenance_of(record, plan, instruments, ingredients or {}, circumstances or {}),)}
+    )
     if resume is None:
         opening = create_run(config.output.results_dir, record)
     else:
-        opening = resume_run(resume, record, frozenset(matrix.cells()))
+        opening = resume_run(resume, record, frozenset(matrix.cells()), accept_changes=accept_changes)
     setup = Setup(instruments=instruments, modes=plan.modes)
     with opening as store, ungrouped():
         head = Head(
@@ -219,6 +232,7 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
         scenarios=plan.scenarios,
         open_elsewhere=open_elsewhere,
         agent_versions={agent.name: agent.version for agent in store.record.agents},
+        provenance_id=store.record.provenance[-1].id if store.record.provenance else None,
         retries=plan.config.execution.retries,
         keeps_sessions=plan.config.output.session_export,
         priced_model=plan.matrix.models[0],
@@ -245,18 +259,48 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
     )
 
 
-def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
-    version: object = getattr(provider, "version", None)
+def _provenance_of(
+    record: RunRecord,
+    plan: SuitePlan[Any],
+    instruments: Instruments[Any],
+    ingredients: Mapping[str, str],
+    circumstances: Mapping[str, JsonValue],
+) -> ProvenanceRecord:
+    """Return what a run is made with, as far as its own record does not say it."""
+    code = {
+        f"agent {name}: {what}": value
+        for name in plan.matrix.agents
+        for what, value in code_of(instruments.providers[name])
+    }
+    here: dict[str, JsonValue] = {
+        "versions": dict(record.versions),
+        "host": dict(record.host),
+        "maxConcurrency": plan.config.execution.max_concurrency,
+    }
+    return make_provenance(
+        record.created_at,
+        {"ghx-bench": record.versions["ghxBench"], **code, **ingredients},
+        {**here, **circumstances},
+    )
+
+
+def control_kind_of(name: str, provider: SessionProvider) -> ControlKind | None:
+    """Return what an agent does if it is a control; raise for a kind that there is not."""
     kind: object = getattr(provider, "control_kind", None)
     if kind not in (None, *get_args(ControlKind)):
         raise BadMatrixError(
             f"agent {name!r}: its control_kind is {kind!r}; leave it out, or use one of "
             f"{', '.join(get_args(ControlKind))}"
         )
+    return cast("ControlKind | None", kind)
+
+
+def _agent_record(name: str, provider: SessionProvider) -> AgentRecord:
+    version: object = getattr(provider, "version", None)
     return AgentRecord(
         name=name,
         version=None if version is None else str(version),
-        control_kind=cast("ControlKind | None", kind),
+        control_kind=control_kind_of(name, provider),
     )
 
 

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from report_runs import a_row, made_up_rows, write_run
+from report_runs import a_row, glance_at, made_up_rows, write_run
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports import generate_report
-from ghx_bench.profiler.reports.data.mode_glance import glance_at
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_run, open_sources
 from ghx_bench.profiler.row import ProfileRow
@@ -56,11 +55,9 @@ def test_a_glance_counts_each_mode_and_knows_nothing_that_no_row_tells(tmp_path:
         a_row("b", iteration=1, timing={"wallMs": 40, "segments": []}),
         a_row("b", iteration=2, success=None, error="down", cause="environment"),
     ]
-    read = read_sources([open_run(write_run(tmp_path / "run", rows))])
+    glances = glance_at(write_run(tmp_path / "run", rows), ("latency_wall_ms", "api_calls")).glances()
 
-    glances = glance_at(read.columns.observations, ("latency_wall_ms", "api_calls"))
-
-    assert list(glances) == ["b", "a"]
+    assert list(glances) == ["a", "b"]
     assert (glances["b"].measured, glances["b"].successes, glances["b"].unmeasured) == (2, 2, 1)
     assert glances["b"].to_wire()["metrics"] == {
         "latency_wall_ms": {"p50": 25, "n": 2},

@@ -19,12 +19,12 @@ from older_tools import METRICS as MEDIAN_METRICS
 from report_runs import a_row, made_up_rows, write_run
 
 from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.extras import MissingExtraError
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import NothingToReportError, ReportDirectoryError, generate_report
 from ghx_bench.profiler.reports.data.material import gather
 from ghx_bench.profiler.reports.data.reading import read_sources
 from ghx_bench.profiler.reports.data.sources import open_sources
-from ghx_bench.profiler.reports.errors import MissingFramesError
 from ghx_bench.profiler.reports.report import _document
 from ghx_bench.profiler.reports.report_document import Chart
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -384,7 +384,7 @@ def test_without_pyarrow_a_frame_is_missed_only_where_it_was_asked_for_and_with_
 
     assert made.notes == ()
     if find_spec("pyarrow") is None:
-        with pytest.raises(MissingFramesError, match="frames"):
+        with pytest.raises(MissingExtraError, match="frames"):
             generate_report([run], generated_at=NOW, output_dir=tmp_path / "frame", formats=["html", "parquet"])
         assert not (tmp_path / "data-alone" / "data" / "rows.parquet").exists()
         assert not (tmp_path / "frame").exists()

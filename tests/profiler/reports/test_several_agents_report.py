@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_runs import a_row, made_up_rows, write_run
+from report_runs import a_row, glance_at, made_up_rows, write_run
 
 from ghx_bench.eval.cli.main import run
+from ghx_bench.eval.cli.measuring import glance_table
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.reports import generate_report
 from ghx_bench.profiler.reports.data.material import Material, gather
 from ghx_bench.profiler.reports.data.reading import read_sources
-from ghx_bench.profiler.reports.data.sources import open_run
+from ghx_bench.profiler.reports.data.sources import open_run, open_sources
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.record import AgentRecord
 
@@ -51,11 +52,34 @@ def test_one_control_among_several_agents_leaves_the_others_to_be_compared(tmp_p
     assert "16 planned comparisons of 2 agents in 2 modes on these scenarios" in text
     assert "| wall time, ghx: hasty vs careful |" in text
     assert "| wall time, hasty: ghx vs baseline |" in text
-    assert "Of a control agent: baseline (nop); ghx (nop)." in text
+    assert "Control rows: among the agents is a control, nop. They " in text
+    assert "They say nothing about agents." in text
     assert "nop / baseline: " in text
     assert "careful / baseline: " not in text.partition("## Verdicts")[2].partition("planned comparisons")[0]
     assert summary["control"] is True
     assert summary["controlModes"] == ["nop / baseline", "nop / ghx"]
+
+
+def test_findings_are_compared_among_agents_under_test_alone(tmp_path: Path) -> None:
+    # What the analyzers found differs by mode alone, so that one agent in one mode differs from none but the control.
+    rows = [*rows_of(["careful"], modes=["ghx"]), *rows_of(["nop"])]
+
+    text, _ = report_on(write_run(tmp_path / "alone", rows))
+    both, _ = report_on(write_run(tmp_path / "both", rows_of(["careful", "nop"])))
+    controls, _ = report_on(write_run(tmp_path / "controls", rows_of(["nop", "reference"])))
+
+    assert "the modes differ in no finding by a tenth or more" in text
+    assert "| finding | careful / baseline | careful / ghx |" in both
+    assert "| finding | nop / baseline | reference / baseline | nop / ghx | reference / ghx |" in controls
+
+
+def test_objections_name_the_agent_once(tmp_path: Path) -> None:
+    rows = [a_row("ghx", "free-001", provider="nop"), a_row("ghx", "free-001", provider="opencode")]
+
+    text, _ = report_on(write_run(tmp_path / "run", rows))
+
+    assert "| scenario | agent / mode | rows | passed | not measured |" in text
+    assert "| free-001 | nop / ghx | 1 | 1 | 0 |" in text
 
 
 def test_a_control_beside_one_agent_in_one_mode_leaves_nothing_to_compare_and_the_page_says_so(tmp_path: Path) -> None:
@@ -130,6 +154,28 @@ def test_more_rows_of_one_agent_do_not_make_up_for_those_of_another(tmp_path: Pa
     assert {(each.case.agent, each.expected, each.found) for each in material.missing} == {("hasty", 3, 2)}
 
 
+def test_a_planned_agent_without_a_row_is_told_to_be_in_no_comparison(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", rows_of(["careful", "hasty", "nop"]))
+    kept = [row for row in rows_of(["careful", "hasty", "nop"]) if row.agent == "careful"]
+    (folder / "rows.jsonl").write_bytes(b"".join(row.to_bytes() + b"\n" for row in kept))
+
+    text, summary = report_on(folder)
+
+    assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("careful / ghx", "careful / baseline")}
+    assert "run_1 has no row of its agent hasty: the comparisons planned with it are not among" in text
+    assert "no row of its agent nop" not in text
+
+
+def test_the_terminal_has_the_arms_in_the_order_of_the_report(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", reversed(list(rows_of(["hasty", "careful"], modes=("ghx", "baseline", "a")))))
+    read = read_sources([open_run(folder)])
+
+    shown = list(glance_table(glance_at(folder).glances()).columns[0].cells)
+
+    assert shown == list(gather(read, (), METRICS).arm_names)
+    assert shown[0] == "careful / baseline"
+
+
 @pytest.mark.parametrize("agents", [["careful"], ["careful", "hasty"], ["careful", "hasty", "nop"]])
 @pytest.mark.parametrize("modes", [MODES, (*MODES, "mcp")])
 def test_a_plan_reckons_with_as_many_comparisons_as_the_report_makes(
@@ -157,3 +203,44 @@ def test_from_run_to_run_an_agent_is_compared_with_itself_alone(tmp_path: Path) 
     assert [(str(a), str(b)) for a, b in material.pairs] == [
         (f"careful / {mode} @ run_2", f"careful / {mode} @ run_1") for mode in MODES
     ]
+
+
+def test_rows_of_several_agents_without_their_record_are_told_apart_as_with_it(tmp_path: Path) -> None:
+    run_folder = write_run(tmp_path / "run", rows_of(["careful", "hasty", "nop"]))
+    alone = tmp_path / "alone" / "rows.jsonl"
+    alone.parent.mkdir()
+    alone.write_bytes((run_folder / "rows.jsonl").read_bytes())
+
+    _, whole = report_on(run_folder)
+    made = generate_report([], results=[alone], output_dir=tmp_path / "report", sessions="none", formats=["data"])
+    summary = json.loads((made.directory / "data/summary.json").read_text())
+
+    assert summary["modes"].keys() == whole["modes"].keys()
+    assert summary["controlModes"] == ["nop / baseline", "nop / ghx"]
+    assert {(each["a"], each["b"], each["n"]) for each in summary["comparisons"]} == {
+        (each["a"], each["b"], each["n"]) for each in whole["comparisons"]
+    }
+
+
+def test_files_of_one_agent_each_are_compared_by_mode_whatever_their_agents_are_called(tmp_path: Path) -> None:
+    files = [tmp_path / f"{mode}.jsonl" for mode in MODES]
+    for file, agent, mode in zip(files, ("careful", "hasty"), MODES, strict=True):
+        file.write_bytes(b"".join(row.to_bytes() + b"\n" for row in rows_of([agent], [mode])))
+
+    material = gather(read_sources(open_sources([], files)), (), METRICS)
+
+    assert [(str(a), str(b)) for a, b in material.pairs] == [("ghx", "baseline")]
+
+
+def test_runs_that_have_no_agent_in_common_say_why_nothing_is_compared(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "first", rows_of(["careful", "hasty"]), run_id="run_1")
+    later = [row.model_copy(update={"run_id": "run_2"}) for row in rows_of(["bold", "shy"])]
+    second = write_run(tmp_path / "second", later, run_id="run_2", created_at="2026-03-04T16:00:00Z")
+
+    made = generate_report(
+        [first, second], output_dir=tmp_path / "report", sessions="none", formats=["markdown", "data"]
+    )
+
+    text = (made.directory / "report.md").read_text()
+    assert "No agent under test has a mode in both runs, and runs are compared with each other alone" in text
+    assert "differ in one thing alone" not in text

@@ -83,9 +83,9 @@ def test_success_comes_first_and_what_cannot_be_told_is_told_once(tmp_path: Path
 
     lines = [line for line in verdicts_of(text).splitlines() if line.startswith("- ")]
     assert "about success between ghx and baseline, mcp and baseline, mcp and ghx on these scenarios" in lines[0]
-    assert "every row of both modes succeeded" in lines[0]
-    assert sum("every row of both modes succeeded" in line for line in lines) == 1
-    assert "cost_total_usd is not known in any row of either mode" in lines[-1]
+    assert "every row of both succeeded" in lines[0]
+    assert sum("every row of both succeeded" in line for line in lines) == 1
+    assert "cost_total_usd is not known in any row of either" in lines[-1]
     assert "Holm over 6 of 12 tests; 6 could not be estimated." in verdicts_of(text)
 
 
@@ -93,7 +93,7 @@ def test_tasks_like_these_are_refused_in_plain_words(tmp_path: Path) -> None:
     text, _ = report_on(list(made_up_rows(scenarios=1)), tmp_path)
 
     assert (
-        "> Nothing can be concluded on tasks like these: at least 6 scenarios with rows of both modes are needed "
+        "> Nothing can be concluded on tasks like these: at least 6 scenarios with rows of both are needed "
         "to say anything about other tasks, and there is 1."
     ) in verdicts_of(text)
 
@@ -221,10 +221,14 @@ def test_one_wide_interval_does_not_rule_the_chart(tmp_path: Path) -> None:
 
 
 def test_of_controls_beside_agents_the_banner_says_which_modes_are_meant(tmp_path: Path) -> None:
-    rows = [a_row("baseline", provider="nop"), a_row("ghx")]
+    files = [tmp_path / "idle.jsonl", tmp_path / "agent.jsonl"]
+    for file, row in zip(files, (a_row("baseline", provider="nop"), a_row("ghx")), strict=True):
+        file.write_bytes(row.to_bytes() + b"\n")
 
-    text, summary = report_on(rows, tmp_path)
+    made = generate_report(results=files, output_dir=tmp_path / "report")
 
+    text = (made.directory / "report.md").read_text().replace("\\", "")
+    summary = json.loads((made.directory / "data" / "summary.json").read_text())
     assert "Of a control agent: baseline (nop)." in text
     assert "these rows are of a control agent" not in text
     assert summary["control"] is True

@@ -438,14 +438,14 @@ def test_a_category_without_calls_counts_as_none_where_the_calls_are_known() -> 
 @pytest.mark.parametrize(
     ("values", "metric", "reason"),
     [
-        ({"a": {"s1": [1, 1]}, "b": {"s1": [1]}}, "success", "every row of both modes succeeded"),
-        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "success", "no row of either mode succeeded"),
+        ({"a": {"s1": [1, 1]}, "b": {"s1": [1]}}, "success", "every row of both succeeded"),
+        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "success", "no row of either succeeded"),
         (
             {"a": {"s1": [1, 1], "s2": [0]}, "b": {"s1": [1], "s2": [0]}},
             "success",
-            "within each scenario every row of both modes has the same outcome",
+            "within each scenario every row of both has the same outcome",
         ),
-        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "cost_total_usd", "cost_total_usd is 0 in every row of both modes"),
+        ({"a": {"s1": [0, 0]}, "b": {"s1": [0]}}, "cost_total_usd", "cost_total_usd is 0 in every row of both"),
         ({"a": {"s1": [3.0]}, "b": {"s2": [4.0]}}, "cost_total_usd", "no scenario has a known cost_total_usd"),
     ],
 )
@@ -460,7 +460,7 @@ def test_a_metric_that_one_mode_does_not_know_is_named_with_that_mode() -> None:
     rows = [row("a", "s1", 0), row("b", "s1", 0, cost_total_usd=1.0), row("c", "s1", 0)]
 
     assert "cost_total_usd is not known in any row of a." in compare_modes(rows, "a", "b", "cost_total_usd", PLAN).words
-    assert "in any row of either mode." in compare_modes(rows, "a", "c", "cost_total_usd", PLAN).words
+    assert "in any row of either." in compare_modes(rows, "a", "c", "cost_total_usd", PLAN).words
 
 
 def test_rows_of_old_files_that_failed_without_a_session_know_nothing() -> None:
@@ -834,7 +834,7 @@ def test_a_cost_of_0_that_an_older_package_wrote_for_tokens_is_unknown_and_count
 
     old, ours = (compare_modes(rows(**fields), "a", "b", "cost_total_usd", PLAN) for fields in ({}, {"version": 1}))
 
-    assert old.headline.suite.reason == "cost_total_usd is not known in any row of either mode"
+    assert old.headline.suite.reason == "cost_total_usd is not known in any row of either"
     assert [(each.cause, each.rows) for each in old.headline.left_out] == [("not recorded", 3)] * 2
     assert "cost_total_usd is 0 in every row" in (ours.headline.suite.reason or "")
 

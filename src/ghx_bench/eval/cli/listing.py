@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +121,7 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
     known = {name: (agent.description, hasattr(agent.provider, "control_kind")) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
-    own = {each: ("an agent of your own", False) for each in chosen if is_reference(each)}
+    own = {each: ("an agent of your own", _is_own_control(each)) for each in chosen if is_reference(each)}
     entries: list[Entry] = [
         {"name": name, "description": description, "control": is_control, "chosen": name in chosen}
         for name, (description, is_control) in {**own, **others, **known}.items()
@@ -129,6 +131,18 @@ def list_agents(*, listing: Listing = _HERE) -> int:
         for each in entries
     ]
     return _print(entries, in_columns(("name", "kind", "chosen", "description"), rows), listing)
+
+
+def _is_own_control(reference: str) -> bool:
+    """Return whether a class of the user's own has a `control_kind`; one that cannot be imported is listed as well."""
+    from ghx_bench.eval.project.object_references import DEFAULT_AGENT, BadReferenceError, load_object
+
+    try:
+        # What the user's own code prints must not get between the lines of --json.
+        with redirect_stdout(sys.stderr):
+            return getattr(load_object(reference, default=DEFAULT_AGENT), "control_kind", None) is not None
+    except BadReferenceError:
+        return False
 
 
 def list_fixtures(*, listing: Listing = _HERE) -> int:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import psutil
@@ -20,6 +20,7 @@ from rich.table import Table
 
 from ghx_bench._base.commandline import FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
@@ -28,14 +29,16 @@ from ghx_bench.profiler.events import Event, Observer, RunStarted
 from ghx_bench.profiler.metric_table import Metric
 from ghx_bench.profiler.progress import JsonLog, choose_observer
 from ghx_bench.profiler.reports.data.controls import alarms
-from ghx_bench.profiler.reports.data.mode_glance import ModeGlance, glance_at
-from ghx_bench.profiler.reports.data.reading import ReadRows, read_sources
+from ghx_bench.profiler.reports.data.mode_glance import GlanceTally, ModeGlance
 from ghx_bench.profiler.reports.data.sources import open_run
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record
 from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.store.run_store import require_current_version
 from ghx_bench.profiler.suite import SuiteResult
+
+if TYPE_CHECKING:  # numpy loads where a report is written, and is only there where the extra `report` is installed
+    from ghx_bench.profiler.reports.data.reading import ReadRows
 
 T = TypeVar("T")
 C = TypeVar("C", bound=ProfileConfig)
@@ -48,7 +51,7 @@ _WIDEST_TABLE = 1_000
 Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
 """Starts a run, whose events these observers get."""
 
-WriteReport = Callable[[SuiteResult, ReadRows], Path]
+WriteReport = Callable[[SuiteResult, "ReadRows"], Path]
 """Writes the report of a run from rows that were read, and returns its page."""
 
 
@@ -78,22 +81,28 @@ def show_result(
     report: WriteReport | None = None,
 ) -> int:
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
-    tally = GateTally.of(record_of(result.directory))
-    # Read once, for gates, table and report.
-    read = read_sources(
-        [open_run(result.directory)],
-        choice="none" if report is None else "failures",
-        with_findings=report is not None,
-        watchers=[tally.add],
-    )
+    source = open_run(result.directory)
+    tally, glance = GateTally.of(record_of(result.directory)), GlanceTally(source, SHOWN_METRICS)
+    read = None
+    if report is not None and is_installed("report"):
+        from ghx_bench.profiler.reports.data.reading import read_sources
+
+        # Read once, for gates, table and report.
+        read = read_sources([source], choice="failures", watchers=[tally.add, glance.add])
+    else:
+        for row in source.rows():
+            tally.add(row)
+            glance.add(row)
     gates = judge(fail_on, tally)
     # Before the report, which may fail and must not take the result with it.
-    show(result, read, as_json=as_json, gates=gates)
+    show(result, glance, as_json=as_json, gates=gates)
     for each in gates:
         if each.failed:
             print(f"gate failed: {each}", file=sys.stderr)
     if report is not None:
-        print(f"report: {report(result, read)}", file=sys.stderr if as_json else sys.stdout)
+        without = f"for verdicts and a report: {how_to_install('report')}, then ghx-bench report {result.directory}"
+        line = without if read is None else f"report: {report(result, read)}"
+        print(line, file=sys.stderr if as_json else sys.stdout)
     return exit_code(unmeasured=result.failed, gates=gates)
 
 
@@ -186,10 +195,9 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
-def show(result: SuiteResult, read: ReadRows, *, as_json: bool, gates: Sequence[GateResult] = ()) -> None:
+def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Sequence[GateResult] = ()) -> None:
     """Print what a run came to: a table for people, or JSON with what gates said."""
-    controls = read.tally.controls
-    glances = glance_at(read.columns.observations, SHOWN_METRICS)
+    controls, glances = tally.controls, tally.glances()
     if as_json:
         modes = {mode: glance.to_wire() for mode, glance in glances.items()}
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
@@ -228,8 +236,7 @@ def glance_table(glances: Mapping[str, ModeGlance]) -> Table:
         table.add_column(title, no_wrap=True)
     for column in columns:
         table.add_column(f"{column.heading or column.label} p50", justify="right")
-    for mode in sorted(glances):
-        glance = glances[mode]
+    for mode, glance in glances.items():
         unmeasured = f", {glance.unmeasured} not measured" if glance.unmeasured else ""
         success = f"{glance.successes}/{glance.measured}{unmeasured}"
         table.add_row(escape(mode), success, *(_cell(column, glance) for column in columns))

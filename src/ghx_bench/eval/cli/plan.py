@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ghx_bench._base.errors import FlagError
+from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
 
@@ -71,6 +72,7 @@ def plan(
     as_json
         Print the plan as JSON.
     """
+    require_extra("report", for_what="a plan")
     return _show_plan(
         _Wish(
             effect_pct=effect,
@@ -249,13 +251,17 @@ def _plan_of(sources: Sequence[Source], wish: _Wish) -> AnalysisPlan:
 
 
 def _pair(wish: _Wish, observations: Observations) -> tuple[str, str]:
-    """Return the two modes to compare, the later one first."""
-    from ghx_bench.profiler.stats.comparison import default_order
+    """Return the two modes to compare, the later one first: those of agents under test, all of them together."""
+    from ghx_bench.profiler.cell import default_order
+    from ghx_bench.profiler.errors import UnknownNameError
 
     known = tuple(str(arm) for arm in default_order(observations.arm.known) if arm.agent is None)
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
     if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("mode", name, known=known)
     return names[0], names[1]
 
 

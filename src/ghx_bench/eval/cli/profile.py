@@ -111,6 +111,7 @@ def run_profile(
     reference: str,
     *,
     resume: Path | None,
+    accept_changes: bool = False,
     log_json: str | None,
     as_json: bool,
 ) -> int:
@@ -121,7 +122,7 @@ def run_profile(
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = config.model_copy(update={"profile": place})
     return measure_and_show(
-        lambda observers: profile.run(kept, observers=observers, resume=resume),
+        lambda observers: profile.run(kept, observers=observers, resume=resume, accept_changes=accept_changes),
         log_json=log_json,
         as_json=as_json,
     )

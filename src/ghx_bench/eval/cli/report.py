@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
 from ghx_bench.eval.cli.flags import AsJson
 
@@ -36,6 +37,7 @@ def report(
     as_json
         Print the summary as JSON.
     """
+    require_extra("report", for_what="a report")
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
     from ghx_bench.profiler.reports.folder import FORMATS
     from ghx_bench.profiler.reports.report import generate_report

@@ -15,6 +15,7 @@ from ghx_bench.eval.cli.flags import AsJson, LogFile, WholeNumber
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.suite import SuiteResult
 
 
 def resume(
@@ -24,6 +25,7 @@ def resume(
     profile: str | None = None,
     log_json: LogFile = None,
     max_concurrency: WholeNumber | None = None,
+    accept_changes: bool = False,
     fail_on: list[str] | None = None,
     report: bool = True,
     as_json: AsJson = False,
@@ -41,6 +43,9 @@ def resume(
         Write every event as a line of JSON to this file (`-` for standard error).
     max_concurrency
         How many cells run at once.
+    accept_changes
+        Go on though agents, tools, servers, fixtures, scenarios or solutions are not what they were; the run keeps a
+        record of both, and rows say which they were made with.
     fail_on
         End with 1 if this comes of the run, instead of what it was started with: see `ghx-bench run --help`.
     report
@@ -51,27 +56,54 @@ def resume(
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)
-    if is_evaluation(record):
-        if profile is not None:
-            raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
-        changes = {"max_concurrency": max_concurrency, "fail_on": fail_on}
-        return _resume_evaluation(run, record, changes, log_json=log_json, with_report=report, as_json=as_json)
-    if fail_on:
+    if is_evaluation(record) and profile is not None:
+        raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
+    if fail_on and not is_evaluation(record):
         raise FlagError("--fail-on", "the run of a profile has no gates; leave it out")
-    if (finished := result_of_older_run(run, record)) is not None:
+    finished = result_of_older_run(run, record)
+    if finished is not None and log_json is not None:
+        print(f"note: --log-json: nothing of {run} is left to measure, and nothing is logged", file=sys.stderr)
+    if is_evaluation(record):
+        changes = {"max_concurrency": max_concurrency, "fail_on": fail_on}
+        return _resume_evaluation(
+            run,
+            record,
+            finished,
+            changes,
+            accept_changes=accept_changes,
+            log_json=log_json,
+            with_report=report,
+            as_json=as_json,
+        )
+    if finished is not None:
         return show_result(finished, as_json=as_json)
-    return _resume_profile(run, record, profile, max_concurrency=max_concurrency, log_json=log_json, as_json=as_json)
+    return _resume_profile(
+        run,
+        record,
+        profile,
+        max_concurrency=max_concurrency,
+        accept_changes=accept_changes,
+        log_json=log_json,
+        as_json=as_json,
+    )
 
 
 def _resume_evaluation(
-    run: Path, record: RunRecord, changes: dict[str, Any], *, log_json: str | None, with_report: bool, as_json: bool
+    run: Path,
+    record: RunRecord,
+    finished: SuiteResult | None,
+    changes: dict[str, Any],
+    *,
+    accept_changes: bool,
+    log_json: str | None,
+    with_report: bool,
+    as_json: bool,
 ) -> int:
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.cli.measuring import result_of_older_run, settings_of, show_result
+    from ghx_bench.eval.cli.measuring import settings_of, show_result
     from ghx_bench.eval.cli.run import run_evaluation, write_report
     from ghx_bench.eval.project.config import EvalConfig
 
-    finished = result_of_older_run(run, record)
     settings = settings_of(record, run, EvalConfig).override(**changes)
     if finished is not None:
         report = partial(write_report, settings.output.reports_dir) if with_report else None
@@ -84,7 +116,14 @@ def _resume_evaluation(
         # What a project's own scorers print must not get between the lines of --json.
         with redirect_stdout(sys.stderr):
             catalogue = Catalogue(settings)
-        return run_evaluation(catalogue, resume=run, log_json=log_json, with_report=with_report, as_json=as_json)
+        return run_evaluation(
+            catalogue,
+            resume=run,
+            accept_changes=accept_changes,
+            log_json=log_json,
+            with_report=with_report,
+            as_json=as_json,
+        )
 
 
 def _resume_profile(

@@ -78,7 +78,13 @@ def run(
 
 
 def run_evaluation(
-    catalogue: Catalogue, *, log_json: str | None, with_report: bool, as_json: bool, resume: Path | None = None
+    catalogue: Catalogue,
+    *,
+    log_json: str | None,
+    with_report: bool,
+    as_json: bool,
+    resume: Path | None = None,
+    accept_changes: bool = False,
 ) -> int:
     """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code."""
     from ghx_bench.eval.assembly import assemble
@@ -88,7 +94,7 @@ def run_evaluation(
 
     async def start(observers: Sequence[Observer]) -> SuiteResult:
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
-            return await evaluation.run(observers=observers, resume=resume)
+            return await evaluation.run(observers=observers, resume=resume, accept_changes=accept_changes)
 
     return measure_and_show(
         start,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.store.rows import DistinctRows
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
-
-_Parts = tuple[str, str, str, str, int]
-"""What names a cell: agent, model, mode, scenario, iteration."""
 
 _LONGEST_SHOWN = 2_000
 _MOST_NAMES = 6
@@ -61,13 +57,12 @@ def _show_run(run: Path, *, as_json: bool) -> int:
         _print_json_list(row.to_wire() for row in rows)
         return 0
     # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
-    shown = sorted(((_parts(row), _figures_line(row)) for row in rows), key=lambda each: "/".join(map(str, each[0])))
-    names = _names([parts for parts, _ in shown])
-    width = max(map(len, names.values()), default=0)
+    shown = sorted((_whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row)) for row in rows)
+    width = max((len(name) for _, name, _ in shown), default=0)
     count = f"{len(shown)} of {record.matrix.total} cells"
     _print_line(f"{record.run_id}: {record.provider}, {_status(directory, record)}, {count}")
-    for parts, line in shown:
-        _print_line(f"{names[parts]:{width}}  {line}")
+    for _, name, line in shown:
+        _print_line(f"{name:{width}}  {line}")
     return 0
 
 
@@ -83,17 +78,19 @@ def _status(directory: RunDirectory, record: RunRecord) -> str:
 def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     """Print one cell: its checkpoints, and what the agent did."""
     from ghx_bench.eval.project.user_agents import recorded_session
+    from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
-    places = {_parts(row): rows.start for row in rows}
-    parts = _find_cell(list(places), name)
-    row = rows.row_at(places[parts])
+    matrix = read_record(directory.record).matrix
+    places = {_whole_name(row): (matrix.name_cell(row.cell), rows.start) for row in rows}
+    whole_name = _find_cell({whole: short for whole, (short, _) in places.items()}, name)
+    row = rows.row_at(places[whole_name][1])
     trace = recorded_session(directory, row.cell)
     if as_json:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
-    several_agents = len({agent for agent, *_ in places}) > 1
-    for line in _describe("/".join(map(str, parts if several_agents else parts[1:])), row, trace):
+    title = whole_name if len(matrix.agents) > 1 else whole_name.removeprefix(f"{row.cell.agent}/")
+    for line in _describe(title, row, trace):
         _print_line(line)
     return 0
 
@@ -120,38 +117,22 @@ def _rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))
 
 
-def _parts(row: ProfileRow) -> _Parts:
-    return (
-        sys.intern(row.cell.agent),
-        sys.intern(row.model),
-        sys.intern(row.mode),
-        sys.intern(row.scenario_id),
-        row.iteration,
-    )
+def _whole_name(row: ProfileRow) -> str:
+    return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
 
 
-def _find_cell(cells: Sequence[_Parts], name: str) -> _Parts:
-    whole = {parts: "/".join(("", *map(str, parts))) for parts in cells}
-    found = [parts for parts in cells if whole[parts].endswith(f"/{name}")] or [
-        parts for parts in cells if whole[parts].rpartition("/")[0].endswith(f"/{name}")
+def _find_cell(names: Mapping[str, str], name: str) -> str:
+    """Return the whole name of the cell that is meant; `names` has what each is called, by whole name."""
+    found = [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
+        whole for whole in names if f"/{whole}".rpartition("/")[0].endswith(f"/{name}")
     ]
     if len(found) == 1:
         return found[0]
-    names = _names(cells)
     if found:
-        matches = ", ".join(sorted(names[parts] for parts in found)[:_MOST_NAMES])
+        matches = ", ".join(sorted(names[whole] for whole in found)[:_MOST_NAMES])
         raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
     hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
-
-
-def _names(cells: Sequence[_Parts]) -> dict[_Parts, str]:
-    """Return what to call each cell: without its agent and its model where all have the same."""
-    several_agents = len({agent for agent, *_ in cells}) > 1
-    several_models = len({model for _, model, *_ in cells}) > 1
-    # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
-    first = 0 if several_agents else 1 if several_models else 2
-    return {parts: "/".join(map(str, parts[first:])) for parts in cells}
 
 
 def _figures(row: ProfileRow) -> str:

@@ -24,10 +24,12 @@ from ghx_bench.documents.section import Flag, Section, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
 from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.project.gates import Gate
-from ghx_bench.eval.project.object_references import is_reference, reference_beside
+from ghx_bench.eval.project.object_references import DEFAULT_AGENT, is_reference, normalise_reference, reference_beside
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.store.record import NAMED_CONTROLS
 
 
 def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
@@ -203,7 +205,10 @@ class EvalConfig(ProfileConfig):
             return super().override(**changes)
         chosen: list[AgentEntry] = []
         for name in names:
-            known = [each for each in self.chosen_agents if name in {each.name, each.id}]
+            known = [each for each in self.chosen_agents if _is_meant(each, name)]
+            # Beside `replay`, a name may be that of an agent of the replayed run.
+            if not known and self.agents and (replay is None or REPLAY in names):
+                _require_known_agent(name, self.agents)
             chosen += known or [AgentEntry.model_construct(id=name)]
         if replay is not None:
             chosen = _replay(cast("JsonValue", replay), names, chosen)
@@ -241,6 +246,26 @@ class EvalConfig(ProfileConfig):
         else:
             changes["fixtures"] = self.fixtures.model_copy(update=fixtures)
         return self.model_copy(update=changes)
+
+
+def _is_meant(entry: AgentEntry, name: str) -> bool:
+    """Return whether a name on the command line is that of an agent, or its id, however its path is written."""
+    if name in {entry.name, entry.id}:
+        return True
+    if not (is_reference(name) and is_reference(entry.id)):
+        return False
+    one, other = (normalise_reference(each, default=DEFAULT_AGENT) for each in (name, entry.id))
+    return one == other
+
+
+def _require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
+    """Refuse a name that neither the file nor any package has, with those of the file among the known."""
+    # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
+    from ghx_bench.eval.project.user_agents import installed_agents  # noqa: PLC0415 - see above
+
+    others = (*NAMED_CONTROLS, *installed_agents())
+    if name not in others and not is_reference(name):
+        raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
 
 
 def _replay(run: JsonValue, names: Sequence[str], chosen: Sequence[AgentEntry]) -> list[AgentEntry]:

@@ -12,7 +12,7 @@ from ghx_bench._base.problems import did_you_mean, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import RunRecord
+from ghx_bench.profiler.store.record import MatrixRecord, RunRecord
 
 WRONG, RIGHT = "wrong", "right"
 _RATE = re.compile(r"success\s*<\s*([01](?:\.\d{1,9})?|\.\d{1,9})")
@@ -60,14 +60,15 @@ class GateResult:
         return f"{self.gate}: {self.reason or 'passed'}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class GateTally:
     """The measured cells of a run that were wrong, or right; what could not be measured is neither.
 
-    With several `agents`, cells and modes are named with theirs, and rows of any other agent are not counted.
+    With several `agents`, modes are named with theirs. Rows of an agent that is not among them are not counted.
     """
 
-    agents: tuple[str, ...] = ()
+    matrix: MatrixRecord
+    agents: tuple[str, ...]
     measured: int = 0
     cells: dict[bool, list[str]] = field(default_factory=lambda: {True: [], False: []})
     by_arm: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
@@ -76,17 +77,16 @@ class GateTally:
     def of(cls, record: RunRecord) -> "GateTally":
         """Return a tally for a run: of its agents under test, or of its controls if it has no other agents."""
         names = tuple(agent.name for agent in record.agents)
-        return cls(tuple(name for name in names if name not in record.control_agents) or names)
+        under_test = tuple(name for name in names if name not in record.control_agents)
+        return cls(matrix=record.matrix, agents=under_test or names)
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        if not row.was_measured or (self.agents and row.agent_name not in self.agents):
+        if not row.was_measured or row.agent_name not in self.agents:
             return
         success, agent = row.success is True, row.agent_name if len(self.agents) > 1 else None
         self.measured += 1
-        cell = f"{row.mode}/{row.scenario_id}/{row.iteration}"
-        # As `ghx-bench show` names cells.
-        self.cells[success].append(f"{agent}/{row.model}/{cell}" if agent else cell)
+        self.cells[success].append(self.matrix.name_cell(row.cell))
         self.by_arm.setdefault(str(Arm(mode=row.mode, agent=agent)), []).append(success)
 
 

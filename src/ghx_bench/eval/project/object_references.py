@@ -18,6 +18,10 @@ T = TypeVar("T")
 _LONGEST_REASON = 500
 
 
+DEFAULT_AGENT = "Agent"
+"""What an agent is called in a file or module where no name is given."""
+
+
 class BadReferenceError(InputError):
     """A file, module or object named on the command line cannot be used."""
 
@@ -48,6 +52,12 @@ def file_of(reference: str) -> Path | None:
     """Return the file that a reference names, if it names one."""
     place, _ = _split(reference)
     return place if isinstance(place, Path) else None
+
+
+def normalise_reference(reference: str, *, default: str) -> str:
+    """Return what all ways to write a reference have in common: its file as an absolute path, and its name."""
+    place, name = _split(reference)
+    return f"{os.path.abspath(place) if isinstance(place, Path) else place}:{name or default}"  # noqa: PTH100 - no links
 
 
 def reference_beside(reference: str, folder: Path) -> str:

@@ -11,9 +11,9 @@ from typing import ClassVar, cast
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import listed, one_line
+from ghx_bench._base.problems import did_you_mean, listed, one_line
 from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.eval.project.object_references import explain_import, load_object
+from ghx_bench.eval.project.object_references import DEFAULT_AGENT, explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import SessionProvider
@@ -24,9 +24,6 @@ from ghx_bench.profiler.trace import SessionTrace
 
 ENTRY_POINTS = "ghx_bench.agents"
 """The group under which packages register agents: `name = "module:Class"`."""
-
-DEFAULT_NAME = "Agent"
-"""What an agent is called in a file or module where no name is given."""
 
 
 class BadAgentError(InputError):
@@ -43,7 +40,7 @@ def installed_agents() -> Mapping[str, EntryPoint]:
 
 def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider:
     """Import the agent that a reference leads to, and make it with its options."""
-    return _make_agent(load_object(reference, default=DEFAULT_NAME), reference, options)
+    return _make_agent(load_object(reference, default=DEFAULT_AGENT), reference, options)
 
 
 def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
@@ -117,9 +114,12 @@ def recordings_of(options: Mapping[str, JsonValue]) -> Callable[[Cell], SessionT
     """Return how the replaying agent finds the session of a cell: the same cell of another run."""
     directory, agents = _open_recorded_run(options)
     agent = options.get(AGENT, agents[0] if len(agents) == 1 else None)
+    flags = f"--agent or its option `{AGENT}`"
+    if agent is None:
+        raise InputError(f"replay: {directory.path} has several agents; name one of {', '.join(agents)} with {flags}")
     if not isinstance(agent, str) or agent not in agents:
-        what = "has several agents" if agent is None else f"has no agent {agent!r}"
-        raise InputError(f"replay: {directory.path} {what}; name one of {', '.join(agents)} with its option `{AGENT}`")
+        hint = did_you_mean(str(agent), agents)
+        raise InputError(f"replay: {directory.path} has no agent {agent!r}, which {flags} names; {hint}")
     return lambda cell: recorded_session(directory, replace(cell, agent=agent))
 
 

@@ -15,10 +15,10 @@ EVAL_METRICS = METRICS.with_entries(
         Metric(
             name="api_errors",
             unit="calls",
-            definition="those answered with 4xx or 5xx, or by GraphQL with errors",
+            definition="requests answered with 4xx or 5xx, or by GraphQL with errors",
             source="bench",
         ),
-        Metric(name="api_mutations", unit="calls", definition="those that changed something", source="bench"),
+        Metric(name="api_mutations", unit="calls", definition="requests that changed something", source="bench"),
         Metric(
             name="api_bytes",
             unit="bytes",
@@ -34,13 +34,13 @@ EVAL_METRICS = METRICS.with_entries(
         Metric(
             name="api_<surface>_errors",
             unit="calls",
-            definition="those of one way that were answered with an error",
+            definition="requests in one way of asking that were answered with an error",
             source="bench",
         ),
         Metric(
             name="api_<surface>_mutations",
             unit="calls",
-            definition="those of one way that changed something",
+            definition="requests in one way of asking that changed something",
             source="bench",
         ),
         Metric(

@@ -19,4 +19,5 @@ __getattr__, __dir__ = lazy_exports(
         "errors": "NothingToReportError ReportDirectoryError",
         "report": "ReportResult generate_report",
     },
+    extra="report",
 )

@@ -5,7 +5,6 @@ InputError
 └── NothingToReportError     no run and no rows were named, or they hold no row
     └── NoRunError           a folder that was named as a run holds no run.json
 OperationError
-├── MissingFramesError       Parquet was asked for, and what writes it is not installed
 └── ReportDirectoryError     the report cannot be written where it was asked for
 ```
 """
@@ -32,12 +31,6 @@ class ReportDirectoryError(OperationError):
     """The report cannot be written where it was asked for."""
 
     code: ClassVar[str] = "REPORT_DIRECTORY"
-
-
-class MissingFramesError(OperationError):
-    """Parquet was asked for, and what writes it is not installed."""
-
-    code: ClassVar[str] = "MISSING_FRAMES"
 
 
 def unwritable(path: Path, error: OSError) -> ReportDirectoryError:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.clock import SystemClock, timestamp
+from ghx_bench._base.extras import is_installed, require_extra
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.metric_table import METRICS, MetricTable
 from ghx_bench.profiler.reports.data.controls import alarms
@@ -18,8 +19,6 @@ from ghx_bench.profiler.reports.errors import NothingToReportError, ReportDirect
 from ghx_bench.profiler.reports.folder import FORMATS, Format, ReportFolder
 from ghx_bench.profiler.reports.render.charts import chart_bundle, chart_svg
 from ghx_bench.profiler.reports.render.data_files import (
-    has_frames,
-    require_frames,
     summary_of,
     write_frame,
     write_rows,
@@ -93,7 +92,7 @@ def generate_report(
     """
     generated_at = generated_at or timestamp(SystemClock().now())
     if "parquet" in formats:
-        require_frames()
+        require_extra("frames", for_what="--format parquet")
     sources = open_sources(runs, results) if read is None else read.arrangement.sources
     directory = _directory(output_dir, runs)
     # Read before the folder is touched: rows that cannot be read leave an earlier report as it is.
@@ -124,7 +123,7 @@ def _write_data(
             folder.claim(f"data/{name}")
         write_rows(folder.path / "data", material.columns)
         write_summary(folder.claim("data/summary.json"), summary)
-    if has_frames() and ("data" in formats or "parquet" in formats):
+    if is_installed("frames") and ("data" in formats or "parquet" in formats):
         write_frame(folder.claim("data/rows.parquet"), material.columns)
 
 

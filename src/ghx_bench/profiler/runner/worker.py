@@ -47,6 +47,7 @@ class RunSpec(Generic[S]):
     """At hand as the setup is: the way over its record may leave out what a scenario holds."""
     open_elsewhere: OpenSetup[S] | None = None
     agent_versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    provenance_id: str | None = None
     retries: int | None = None
     """Instead of each scenario's own `allowedRetries`."""
     keeps_sessions: bool = True
@@ -172,7 +173,12 @@ class RunWorker(Generic[S]):
 
     def _result_of(self, outcome: Outcome, task: Task[S], start_order: int) -> CellMeasured:
         version = self.spec.agent_versions.get(task.cell.agent)
-        context = RowContext(run_id=self.spec.run_id, agent_version=version, start_order=start_order)
+        context = RowContext(
+            run_id=self.spec.run_id,
+            agent_version=version,
+            provenance_id=self.spec.provenance_id,
+            start_order=start_order,
+        )
         row = row_of(outcome, task.attempts, self.setup.instruments.clock.now(), context)
         trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
         files = CellFiles(row=row, trace=trace, analysis=_bundle_of(outcome))
@@ -184,7 +190,7 @@ class RunWorker(Generic[S]):
         key = str(record["id"])
         if key not in self._scenarios:
             at_hand = self.spec.scenarios.get(key)
-            self._scenarios[key] = at_hand or self.spec.scenario_types[key].model_validate(record)
+            self._scenarios[key] = self.spec.scenario_types[key].model_validate(record) if at_hand is None else at_hand
         return self._scenarios[key]
 
 

@@ -88,4 +88,5 @@ __getattr__, __dir__ = lazy_exports(
         "success": "clustered_wilson_interval pass_at_k pass_curve pass_hat_k wilson_interval",
         "summary": "cost_per_success summarize_metric summarize_modes summarize_success",
     },
+    extra="report",
 )

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import combinations, product
 
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, default_order
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import generator
 from ghx_bench.profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
@@ -103,11 +103,6 @@ def comparable_pairs(arms: Sequence[Arm]) -> tuple[tuple[Arm, Arm], ...]:
         if (differing == 0 and a.run != b.run) if have_runs else differing == 1:
             pairs.append((a, b))
     return tuple(pairs)
-
-
-def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    """Return the arms in alphabetical order after `baseline`, which others are held against."""
-    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,17 +156,17 @@ def _why_all_alike(sample: PairedSample, metric: str) -> str:
     values = np.unique(np.concatenate([sample.a.values, sample.b.values]))
     if values.size > 1:
         told = "outcome" if metric == SUCCESS else metric
-        return f"within each scenario every row of both modes has the same {told} (zero variance)"
+        return f"within each scenario every row of both has the same {told} (zero variance)"
     if metric == SUCCESS:
-        said = "every row of both modes succeeded" if values[0] == 1 else "no row of either mode succeeded"
+        said = "every row of both succeeded" if values[0] == 1 else "no row of either succeeded"
         return f"{said} (zero variance)"
     value = float(np.exp(values[0]) if sample.scale == "log" else values[0])
-    return f"{metric} is {value:.6g} in every row of both modes (zero variance)"
+    return f"{metric} is {value:.6g} in every row of both (zero variance)"
 
 
 def population_curve(sample: PairedSample, metric: str) -> StudentCurve | Refusal:
     """Return what can be said of tasks like these: scenarios are the sample."""
-    reason = why_no_population(len(sample.scenarios), having="with rows of both modes ")
+    reason = why_no_population(len(sample.scenarios), having="with rows of both ")
     error = sample.scenario_error
     if reason is not None or error is None:
         return Refusal(reason=reason or "one scenario")

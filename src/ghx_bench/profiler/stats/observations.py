@@ -216,7 +216,7 @@ def headline_set(metric: str) -> AnalysisSet:
 
 def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analysis_set: AnalysisSet) -> str:
     """Return why no scenario has values of both arms."""
-    of_a, of_b = (observations.why_no_values(arm, metric, analysis_set, called="either mode") for arm in (a, b))
+    of_a, of_b = (observations.why_no_values(arm, metric, analysis_set, called="either") for arm in (a, b))
     if of_a is not None and of_a == of_b:
         return of_a
     reasons = (observations.why_no_values(arm, metric, analysis_set, called=str(arm)) for arm in (a, b))
@@ -225,7 +225,7 @@ def why_unpaired(observations: Observations, a: Arm, b: Arm, metric: str, analys
     models_a, models_b = (set(observations.model.codes[observations.arm.are(arm)].tolist()) for arm in (a, b))
     if not models_a & models_b:
         return f"{a} and {b} have no model in common"
-    return f"no scenario has a known {metric} of one model in both modes"
+    return f"no scenario has a known {metric} of one model in both"
 
 
 def pair_up(

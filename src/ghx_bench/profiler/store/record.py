@@ -12,11 +12,12 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
-from ghx_bench.profiler.cell import Matrix, Order
+from ghx_bench.profiler.cell import Cell, Matrix, Order
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
 from ghx_bench.profiler.store.directory import unusable
+from ghx_bench.profiler.store.provenance import ProvenanceRecord, changed_ingredients
 
 RECORD_VERSION = 2
 
@@ -51,6 +52,13 @@ class MatrixRecord(ForeignModel):
         """How many cells the run set out to measure."""
         arms = len(self.agents) * len(self.models) * len(self.modes)
         return arms * len(self.scenario_ids) * self.repetitions
+
+    def name_cell(self, cell: Cell) -> str:
+        """Return what people call a cell: without its agent and its model where the run has one of them."""
+        agent = (cell.agent,) if len(self.agents) > 1 else ()
+        # With several agents the model stands there too: `agent/mode` alone would read like `model/mode`.
+        model = (cell.model,) if agent or len(self.models) > 1 else ()
+        return "/".join((*agent, *model, cell.mode, cell.scenario_id, str(cell.iteration)))
 
     @classmethod
     def of(cls, matrix: Matrix) -> "MatrixRecord":
@@ -112,6 +120,8 @@ class RunRecord(ForeignModel):
     """The folder that relative paths of the configuration start from; of no interest to reports."""
     metric_units: Annotated[dict[str, str], OMITTABLE] = Field(default={})
     """What the metrics of collectors are measured in, by name."""
+    provenance: Annotated[tuple[ProvenanceRecord, ...], OMITTABLE] = ()
+    """What the run was made with: when it was started and, if that has changed, since it was resumed."""
     interruptions: Annotated[tuple[Interruption, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
 
@@ -129,12 +139,30 @@ class RunRecord(ForeignModel):
         return self.model_copy(update={"agents": (agent,), "matrix": matrix})
 
     def differences(self, other: "RunRecord") -> tuple[str, ...]:
-        """Name the parts of the plan in which two records differ."""
+        """Name the parts of the plan in which two records differ; with another of these, it is another run."""
+        return self._differences_in(other, _PLAN)
+
+    def changes(self, other: "RunRecord") -> tuple[str, ...]:
+        """Name what the other record's run is made of that is not what it was; it may be accepted and recorded."""
+        told = self._differences_in(other, _MADE_OF)
+        if not self.provenance or not other.provenance:
+            return told
+        return told + changed_ingredients(self.provenance[-1].ingredients, other.provenance[-1].ingredients)
+
+    def _differences_in(self, other: "RunRecord", parts: Iterable[str]) -> tuple[str, ...]:
         mine, others = (json.loads(record.with_all_keys().to_bytes()) for record in (self, other))
-        return tuple(_difference(part, mine[part], others[part]) for part in _PLAN if mine[part] != others[part])
+        return tuple(_difference(part, mine[part], others[part]) for part in parts if mine[part] != others[part])
+
+    def accept(self, other: "RunRecord") -> "RunRecord":
+        """Return this record with what the other one's run is made of; the provenance keeps both."""
+        known = {each.id for each in self.provenance}
+        new = tuple(each for each in other.provenance if each.id not in known)
+        made_of = {part: getattr(other, part) for part in (*_MADE_OF, "mode_details")}
+        return self.model_copy(update={**made_of, "provenance": (*self.provenance, *new)})
 
 
-_PLAN = ("agents", "matrix", "analysis", "scenarios", "modes")
+_PLAN = ("matrix", "analysis")
+_MADE_OF = ("agents", "scenarios", "modes")
 
 
 def _difference(part: str, mine: object, others: object) -> str:

@@ -119,20 +119,27 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
 
 
 @contextmanager
-def resume_run(path: Path, plan: RunRecord, cells: Container[Cell]) -> Generator[RunStore]:
-    """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows."""
+def resume_run(
+    path: Path, plan: RunRecord, cells: Container[Cell], *, accept_changes: bool = False
+) -> Generator[RunStore]:
+    """Take up a run where it stopped: hold its lock, check that the plan is the same, mend and read its rows.
+
+    What it is made of (agents, scenarios, modes and their files) has to be what it was, unless changes are accepted.
+    """
     directory = RunDirectory(path)
     read_record(directory.record)  # a folder that is no run gets no lock file
     with _hold_directory(directory) as rows:
         record = read_record(directory.record)
         require_current_version(path, record)
-        differences = record.differences(plan)
-        if differences:
+        differences, changes = record.differences(plan), record.changes(plan)
+        if differences or (changes and not accept_changes):
+            remedy = "or start a new run" if differences else "start a new run, or accept the change: --accept-changes"
             raise RunMismatchError(
-                f"{path}: this run was started with another plan (different: {', '.join(differences)}); "
-                "resume it with the same settings, or start a new run"
+                f"{path}: this run was started with another plan (different: {', '.join((*differences, *changes))}); "
+                f"resume it with the same settings, {remedy}"
             )
-        store = RunStore(directory=directory, record=record, rows=rows)
+        # Where nothing has changed but the circumstances, such as the machine, these are recorded all the same.
+        store = RunStore(directory=directory, record=record.accept(plan), rows=rows)
         # Read under the lock: a row that another process was writing would else be cut off as torn.
         for row in rows.recover():
             if row.cell not in cells:

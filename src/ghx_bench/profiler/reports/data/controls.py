@@ -116,7 +116,7 @@ class _Alarm:
 _ALARMS = (
     _Alarm(
         lambda each: each.kind == "solution",
-        "The {agents} does not solve every scenario",
+        "Not every scenario is solved by {agents}",
         "Nothing proves that these can be solved: mend the scenario, or its solution.",
     ),
     _Alarm(

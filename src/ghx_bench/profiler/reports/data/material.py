@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, default_order
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.columns import Columns, Grid, spread_grid
 from ghx_bench.profiler.reports.data.controls import ControlCount
@@ -14,7 +14,7 @@ from ghx_bench.profiler.reports.data.runs import Arrangement
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
-from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes, default_order
+from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes
 from ghx_bench.profiler.stats.drift import drift_over_run
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
 from ghx_bench.profiler.stats.plan import AnalysisPlan

@@ -1,11 +1,17 @@
-"""Results at a glance for the terminal: one line for each mode, over its measured rows."""
+"""Results at a glance for the terminal: one line for each arm, over its measured rows.
+
+Plain Python: a run ends with its table also where numpy is not installed, and sooner where it is.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite
+from statistics import median
 
-import numpy as np
-
-from ghx_bench.profiler.stats.observations import Observations
+from ghx_bench.profiler.cell import Arm, default_order
+from ghx_bench.profiler.reports.data.controls import ControlTally
+from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.row import ProfileRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +42,58 @@ class ModeGlance:
         }
 
 
-def glance_at(observations: Observations, metrics: Sequence[str]) -> dict[str, ModeGlance]:
-    """Sum up the rows by mode, in the order in which the modes appear."""
-    glances: dict[str, ModeGlance] = {}
-    for arm in dict.fromkeys(observations.arm.each()):
-        rows = observations.arm.are(arm)
-        measured = rows & observations.was_measured
-        glances[str(arm)] = ModeGlance(
-            mode=str(arm),
-            measured=int(np.count_nonzero(measured)),
-            successes=int(np.count_nonzero(rows & (observations.success == 1))),
-            unmeasured=int(np.count_nonzero(rows & ~observations.was_measured)),
-            metrics={metric: _median(observations.column(metric, "per-protocol")[rows]) for metric in metrics},
-        )
-    return glances
+@dataclass(slots=True)
+class _ArmRows:
+    """The rows of one arm so far."""
+
+    measured: int = 0
+    successes: int = 0
+    unmeasured: int = 0
+    values: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
 
 
-def _median(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Median:
-    known = values[~np.isnan(values)]
-    middle = float(np.median(known)) if known.size else None
-    # Columns are floats; a count is told as one.
-    return Median(p50=int(middle) if middle is not None and middle.is_integer() else middle, n=known.size)
+class GlanceTally:
+    """What the table at the end of a run shows, counted as its rows go by; `controls` is what control agents did."""
+
+    def __init__(self, source: Source, metrics: Sequence[str]) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._tells_agents_apart = source.record is not None and len(source.record.agents) > 1
+        self._arms: dict[Arm, _ArmRows] = {}
+        self.controls = ControlTally()
+
+    def add(self, row: ProfileRow) -> None:
+        """Count one row."""
+        arm = Arm(mode=row.mode, agent=row.agent_name if self._tells_agents_apart else None)
+        if (kind := self._source.control_kind(row.agent_name)) is not None:
+            self.controls.add(row, arm, kind)
+        rows = self._arms.setdefault(arm, _ArmRows())
+        if not row.was_measured:
+            rows.unmeasured += 1
+            return
+        rows.measured += 1
+        rows.successes += row.success is True
+        known = row.known_metrics
+        for metric in self._metrics:
+            if (value := known.get(metric)) is not None and isfinite(value):
+                rows.values.setdefault(metric, []).append(value)
+
+    def glances(self) -> dict[str, ModeGlance]:
+        """Return the rows summed up by arm, in the order of reports."""
+        glances: dict[str, ModeGlance] = {}
+        for arm in default_order(self._arms):
+            rows = self._arms[arm]
+            glances[str(arm)] = ModeGlance(
+                mode=str(arm),
+                measured=rows.measured,
+                successes=rows.successes,
+                unmeasured=rows.unmeasured,
+                metrics={metric: _median(rows.values.get(metric, ())) for metric in self._metrics},
+            )
+        return glances
+
+
+def _median(values: Sequence[float]) -> Median:
+    middle = float(median(values)) if values else None
+    # A count is told as one, also where rows have it as a float.
+    return Median(p50=int(middle) if middle is not None and middle.is_integer() else middle, n=len(values))

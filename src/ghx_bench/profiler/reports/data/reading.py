@@ -12,7 +12,7 @@ from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
 from ghx_bench.profiler.reports.data.inventory import Inventory
-from ghx_bench.profiler.reports.data.runs import Arrangement, arrange, have_several_agents
+from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.data.sources import Source
@@ -72,20 +72,17 @@ def read_sources(
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
     on to `generate_report`.
     """
-    reader = _RowReader(
-        tells_agents_apart=have_several_agents(sources),
-        tally=Tally(choice),
-        with_findings=with_findings,
-        watchers=watchers,
-    )
+    reader = _RowReader(tally=Tally(choice), with_findings=with_findings, watchers=watchers)
     with without_cycle_collection():
         for source in sources:
             reader.read(source)
-    # Only now, from rows that were read once: whether modes are compared from run to run, and in which order.
+    # Only now, from rows that were read once: whether there are several agents, whether modes are compared from run to
+    # run, and in which order.
     arrangement = arrange(sources, reader.inventories)
 
     def rename(arm: Arm) -> Arm:
-        return arm if arrangement.is_before_and_after else replace(arm, run=None)
+        agent = arm.agent if arrangement.has_several_agents else None
+        return replace(arm, agent=agent, run=arm.run if arrangement.is_before_and_after else None)
 
     reader.tally.rename_arms(rename)
     reader.findings.rename_arms(rename)
@@ -105,9 +102,8 @@ def read_sources(
 
 @dataclass(slots=True, kw_only=True)
 class _RowReader:
-    """What has been seen so far; every arm is that of its source."""
+    """What has been seen so far; every arm is that of its agent and its source."""
 
-    tells_agents_apart: bool
     tally: Tally
     with_findings: bool
     watchers: Sequence[Callable[[ProfileRow], None]]
@@ -130,8 +126,8 @@ class _RowReader:
             # Once for each agent and mode, not for each row: columns compare and hash arms.
             known = arms.get((row.agent_name, row.mode))
             if known is None:
-                agent = row.agent_name if self.tells_agents_apart else None
-                known = Arm(mode=row.mode, agent=agent, run=source.label), source.control_kind(row.agent_name)
+                arm = Arm(mode=row.mode, agent=row.agent_name, run=source.label)
+                known = arm, source.control_kind(row.agent_name)
                 arms[row.agent_name, row.mode] = known
             arm, control_kind = known
             inventory.add(row)

@@ -3,23 +3,18 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 
 from pydantic import JsonValue
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.inventory import Facts, Inventory, moment_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.errors import NothingToReportError
-from ghx_bench.profiler.reports.wording import UNKNOWN
 from ghx_bench.profiler.store.record import ModeDetails, RunRecord
-
-
-def have_several_agents(sources: Sequence[Source]) -> bool:
-    """Return whether any run set out to measure more than one agent."""
-    return any(source.record is not None and len(source.record.agents) > 1 for source in sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +26,8 @@ class Arrangement:
     """Whether sources have modes in common, which are then compared from run to run."""
     is_by_time: bool = False
     """Whether the order is that in which the runs began, rather than that in which they were named."""
-
-    @property
-    def has_several_agents(self) -> bool:
-        """Whether agents are told apart: where a run set out to measure more than one."""
-        return have_several_agents(self.sources)
+    has_several_agents: bool = False
+    """Whether agents are told apart: where a run set out to measure more than one, or its rows are of more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +45,14 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> 
 
     Parts of one run may lie in several files as long as no two have a mode in common.
     """
+    # The rows count as well: those of a copied file have no record, and agents that are not told apart would be pooled.
+    several_agents = any(
+        max(len(agents_of(source, inventories[source.label])), len(inventories[source.label].agents)) > 1
+        for source in sources
+    )
+    as_named = Arrangement(sources=tuple(sources), has_several_agents=several_agents)
     if len(sources) == 1:
-        return Arrangement(sources=tuple(sources))
+        return as_named
     glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
     for one, other in combinations(glimpses, 2):
         if one.modes & other.modes and (common := one.run_ids & other.run_ids):
@@ -63,12 +61,12 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> 
                 "a run cannot be compared with itself, name each run once"
             )
     if not any(one.modes & other.modes for one, other in combinations(glimpses, 2)):
-        return Arrangement(sources=tuple(sources))
+        return as_named
     moments = [each.began for each in glimpses if each.began is not None]
     if len(set(moments)) < len(glimpses):
-        return Arrangement(sources=tuple(sources), is_before_and_after=True)
+        return replace(as_named, is_before_and_after=True)
     ordered = [source for _, source in sorted(zip(moments, sources, strict=True), key=lambda each: each[0])]
-    return Arrangement(sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
+    return replace(as_named, sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
 
 
 def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:

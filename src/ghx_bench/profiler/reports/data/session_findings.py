@@ -126,8 +126,11 @@ class Findings:
         return "No session could be analyzed." if self.has_sessions else "No session lies beside the rows."
 
     def differing(self, arms: Sequence[Arm]) -> Iterator[tuple[str, ...]]:
-        """Yield the findings in which the modes differ by a tenth or more, the largest difference first."""
-        scored = [(_difference(tallies), name) for name, tallies in self.tallies.items()]
+        """Yield the findings in which these arms differ by a tenth or more, the largest difference first."""
+        scored = [
+            (_difference([tallies[arm] for arm in arms if arm in tallies]), name)
+            for name, tallies in self.tallies.items()
+        ]
         for difference, name in sorted(scored, key=lambda each: (-each[0], each[1])):
             if difference >= _WORTH_TELLING:
                 yield self._line(name, arms)
@@ -150,9 +153,9 @@ def _tells_nothing(result: AnalysisResult) -> bool:
     return bool(others) and are_empty and all(each.value is None for each in others)
 
 
-def _difference(tallies: dict[Arm, FindingTally]) -> float:
-    """Return how far modes are apart, from 0 to 1: of the larger number, or of the share of a word."""
-    known = [tally for tally in tallies.values() if tally.n]
+def _difference(tallies: Sequence[FindingTally]) -> float:
+    """Return how far tallies are apart, from 0 to 1: of the larger number, or of the share of a word."""
+    known = [tally for tally in tallies if tally.n]
     if len(known) < _FEWEST:
         return 0.0
     words = {word for tally in known for word in tally.words}

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from ghx_bench.profiler.reports.data.columns import POOLED, Columns
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import agents_of, differing_conditions, equipment_of, models_of, modes_of
-from ghx_bench.profiler.reports.errors import MissingFramesError, unwritable
+from ghx_bench.profiler.reports.errors import unwritable
 from ghx_bench.profiler.reports.folder import write_file
 from ghx_bench.profiler.reports.render.escaping import csv_text
 from ghx_bench.profiler.stats.summary import success_counts
@@ -115,17 +114,6 @@ def _json_lines(names: tuple[str, ...], columns: Columns) -> Iterator[str]:
         yield separator + json.dumps(dict(zip(names, line, strict=True)))
         separator = ",\n"
     yield "\n]}\n"
-
-
-def has_frames() -> bool:
-    """Return whether Parquet can be written."""
-    return find_spec("pyarrow") is not None
-
-
-def require_frames() -> None:
-    """Refuse to go on where Parquet was asked for and cannot be written."""
-    if not has_frames():
-        raise MissingFramesError("--format parquet needs pyarrow: install it with `pip install 'ghx-bench[frames]'`")
 
 
 def write_frame(path: Path, columns: Columns) -> None:

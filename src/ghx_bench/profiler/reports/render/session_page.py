@@ -16,13 +16,13 @@ from ghx_bench._base.problems import Problem
 from ghx_bench._base.templates import fill_text
 from ghx_bench.profiler.analyzers.files import recorded_scenarios
 from ghx_bench.profiler.cell import Arm
-from ghx_bench.profiler.metric_table import METRICS
+from ghx_bench.profiler.metric_table import METRICS, UNKNOWN
 from ghx_bench.profiler.reports.data.material import SessionPage
 from ghx_bench.profiler.reports.data.reading import ReadRows
 from ghx_bench.profiler.reports.data.tally import why_failed
 from ghx_bench.profiler.reports.render.escaping import html_text, shorten
 from ghx_bench.profiler.reports.render.html import link_home, page
-from ghx_bench.profiler.reports.wording import UNKNOWN, amount
+from ghx_bench.profiler.reports.wording import amount
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.runner.toolcalls import has_succeeded
 from ghx_bench.profiler.scenario import BaseScenario

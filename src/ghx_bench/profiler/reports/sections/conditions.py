@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import Equipment, agents_of, differing_conditions, equipment_of, models_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import Caution, Element, Note, Quote, Section, Table
-from ghx_bench.profiler.reports.wording import UNKNOWN, confidence_of, p_value
+from ghx_bench.profiler.reports.wording import confidence_of, p_value
 from ghx_bench.profiler.stats.result_records import Drift
 
 _MOST_LINES = 500

@@ -2,11 +2,12 @@
 
 import altair as alt
 
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.columns import POOLED
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, axis_title, chart_of, legend, mode_color
 from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Paragraph, Section, Table
-from ghx_bench.profiler.reports.wording import UNKNOWN, amount, estimate
+from ghx_bench.profiler.reports.wording import amount, estimate
 from ghx_bench.profiler.stats.observations import SUCCESS
 
 _COST, _TOKENS = "cost_total_usd", "tokens_active"

@@ -6,12 +6,14 @@ from ghx_bench.profiler.reports.report_document import Element, Note, Paragraph,
 
 
 def section(material: Material) -> Section:
-    """Show where the analyzers found modes to differ."""
+    """Show where the analyzers found modes to differ; those of a control agent only where there are no others."""
     found = material.findings
-    lines = tuple(found.differing(material.arms))
-    analyzed = plural(found.sessions.total(), "analyzed session")
-    if not found.sessions:
-        text = f"No findings. {found.gap}"
+    arms = material.arms_under_test or material.arms
+    lines = tuple(found.differing(arms))
+    sessions = sum(found.sessions[arm] for arm in arms)
+    analyzed = plural(sessions, "analyzed session")
+    if not sessions:
+        text = f"No findings. {found.gap or 'Every session that was analyzed is of a control agent.'}"
     elif not lines:
         text = f"In {analyzed} the modes differ in no finding by a tenth or more."
     else:
@@ -20,11 +22,8 @@ def section(material: Material) -> Section:
             "modes differ by a tenth or more. They describe these sessions; no test was made."
         )
     elements: list[Element] = [Paragraph(text)]
-    elements += (Note(text) for text in (found.gap, found.origin) if found.sessions and text)
+    elements += (Note(text) for text in (found.gap, found.origin) if sessions and text)
     if lines:
-        elements.append(
-            Table(
-                caption="Findings, the largest difference first", headers=("finding", *material.arm_names), rows=lines
-            )
-        )
+        headers = ("finding", *map(str, arms))
+        elements.append(Table(caption="Findings, the largest difference first", headers=headers, rows=lines))
     return Section(id="findings", title="Findings where modes differ", elements=tuple(elements))

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from ghx_bench.profiler.metric_table import MetricTable
+from ghx_bench.profiler.metric_table import UNKNOWN, MetricTable
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.report_document import Section, Table
 from ghx_bench.profiler.reports.wording import (
-    UNKNOWN,
     amount,
     bounds,
     confidence_of,

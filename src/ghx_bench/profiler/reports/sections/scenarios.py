@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.report_document import Element, Paragraph, Section, Table
-from ghx_bench.profiler.reports.wording import UNKNOWN, amount, percent
+from ghx_bench.profiler.reports.wording import amount, percent
 from ghx_bench.profiler.stats.success import wilson_interval
 from ghx_bench.profiler.stats.summary import success_counts
 

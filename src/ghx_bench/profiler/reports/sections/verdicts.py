@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def _elements(material: Material) -> Iterator[Element]:
     if not material.arms_under_test:
         return
     if not material.primary:
-        yield Paragraph(_say_why_alone(material.arms_under_test))
+        yield Paragraph(_say_why_alone(material))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary))
@@ -73,6 +72,7 @@ def _warn_of_sources(material: Material) -> Iterator[Caution]:
     """Yield the warnings that stand before the verdicts."""
     for source in material.sources:
         yield from map(Caution, _partial(material, source))
+        yield from map(Caution, _absent_agents(material, source))
     if material.is_before_and_after:
         yield from map(Caution, _lonely_modes(material))
     yield from map(Caution, _without_common_model(material))
@@ -104,6 +104,17 @@ def _partial(material: Material, source: Source) -> Iterator[str]:
             f"{source.label} lacks {plural(rows, 'row')} that {yardstick} have, and no row is not a pass: "
             f"{_name_cases(others, material)}."
         )
+
+
+def _absent_agents(material: Material, source: Source) -> Iterator[str]:
+    """Yield which agents under test a run planned and has no row of: no comparison counts them."""
+    seen, record = set(material.inventories[source.label].agents), source.record
+    for agent in () if record is None or not seen else record.agents:
+        if agent.name not in seen and agent.control_kind is None:
+            yield (
+                f"{source.label} has no row of its agent {agent.name}: the comparisons planned with it are not among "
+                "those that were adjusted together."
+            )
 
 
 def _name_cases(missing: Sequence[Missing], material: Material) -> str:
@@ -193,13 +204,24 @@ def _sum_up(material: Material) -> str:
     )
 
 
-def _say_why_alone(arms: Sequence[Arm]) -> str:
+def _say_why_alone(material: Material) -> str:
     """Say why nothing is compared, though there are rows of agents under test."""
+    arms = material.arms_under_test
     if len(arms) == 1:
         return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
+    if material.is_before_and_after:
+        what = "agent under test has a mode" if material.arrangement.has_several_agents else "mode under test is"
+        where = "in both runs" if len(material.sources) == _BOTH else "in two of the runs"
+        return (
+            f"No {what} {where}, and runs are compared with each other alone: nothing is compared. "
+            "Report on one run alone for comparisons within it. The results of all follow."
+        )
     return (
         f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
     )
+
+
+_BOTH = 2
 
 
 def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
@@ -241,7 +263,7 @@ _MOST_LINES = 500
 
 
 def banner(material: Material) -> str | None:
-    """Return the banner of a report with rows of control agents; it names their modes where not all are such."""
+    """Return the banner of a report with rows of control agents; it names them, or their modes, where not all are."""
     controls = material.control_arms
     if not controls:
         return None
@@ -249,8 +271,11 @@ def banner(material: Material) -> str | None:
     if len(controls) == len(material.arms):
         return f"Control run: these rows are of a control agent. {proofs}"
     agents = material.tally.controls.arms
-    # The agent stands in brackets, whether or not its arm is named after it.
-    named = "; ".join(f"{replace(arm, agent=None)} ({', '.join(sorted(agents[arm]))})" for arm in controls)
+    if material.arrangement.has_several_agents:
+        names = sorted({name for arm in controls for name in agents[arm]})
+        are = "is a control" if len(names) == 1 else "are controls"
+        return f"Control rows: among the agents {are}, {' and '.join(names)}. {proofs}"
+    named = "; ".join(f"{arm} ({', '.join(sorted(agents[arm]))})" for arm in controls)
     return f"Control rows: not all modes were worked by agents under test. Of a control agent: {named}. {proofs}"
 
 
@@ -269,11 +294,18 @@ def _prove_scenarios(material: Material) -> Iterator[Element]:
 def _objections(material: Material) -> Table:
     found = material.objections
     left = f"; the first {_MOST_LINES}" if len(found) > _MOST_LINES else ""
+    # Arms of several agents are named with theirs.
+    agent = () if material.arrangement.has_several_agents else ("agent",)
     return Table(
         caption=f"What control agents object to: {plural(len(found), 'case')}{left}",
-        headers=("scenario", material.arm_word, "agent", "rows", "passed", "not measured"),
+        headers=("scenario", material.arm_word, *agent, "rows", "passed", "not measured"),
         rows=tuple(
-            (each.scenario, each.mode, each.agent, str(each.rows), str(each.passed), str(each.unmeasured))
+            (
+                each.scenario,
+                each.mode,
+                *(each.agent for _ in agent),
+                *map(str, (each.rows, each.passed, each.unmeasured)),
+            )
             for each in found[:_MOST_LINES]
         ),
         is_text=True,

@@ -1,0 +1,99 @@
+"""What an evaluation is made with beside scenarios and modes: options, tools, servers, fixtures, solutions, scorers."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ghx_bench.agents.solution import SolutionFile
+from ghx_bench.agents.toolset import McpServer
+from ghx_bench.eval.fixtures.library import FixtureLibrary
+from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.store.provenance import digest, digest_file
+
+_INSTALLED = ("/usr", "/bin", "/opt", sys.prefix, sys.base_prefix)
+_LONGEST_GIT_S = 10.0
+
+
+def ingredients_of(
+    config: EvalConfig,
+    *,
+    scenarios: Sequence[EvalScenario],
+    fixtures: FixtureLibrary,
+    solutions: Mapping[str, SolutionFile],
+    definitions: Definitions,
+    modes: Mapping[str, Mode],
+) -> dict[str, str]:
+    """Return the ingredients by name, each with its value, its version or a digest."""
+    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or ""}
+    for entry in config.chosen_agents:
+        for option, value in entry.options.items():
+            found[f"agent {entry.name or entry.id}: option {option}"] = str(value)
+    for name in required_fixtures(scenarios):
+        # A scenario may name one that is not there; it is refused where the world is seeded.
+        if name in fixtures.names:
+            found[f"fixture {name}"] = digest(fixtures.get(name).model_dump(mode="json"))
+    for scenario in scenarios:
+        if (solution := solutions.get(scenario.id)) is not None:
+            found[f"solution of {scenario.id}"] = digest(solution.model_dump(mode="json"))
+    if config.scorers is not None and config.scorers.is_file():
+        found[f"scorers {config.scorers}"] = digest_file(config.scorers)
+    for name, mode in modes.items():
+        whole = definitions.whole(name)
+        files = chain(
+            ((f"tool {Path(tool).name}", Path(tool)) for tool in whole.tools),
+            (each for server, given in whole.mcp_servers.items() for each in _files_of(server, given)),
+        )
+        found |= {f"mode {name}: {what}": digest_file(path) for what, path in files if _is_own(path)}
+        found |= {f"mode {name}: {what}": version for what, version in _versions_of(mode)}
+    return found
+
+
+def _files_of(name: str, server: McpServer) -> Iterator[tuple[str, Path]]:
+    """Yield the files and folders that a server is started from."""
+    for word in server.words:
+        yield f"server {name}: {Path(word).name}", Path(word)
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a path is a file of the user's; what was installed says its version instead."""
+    return path.is_absolute() and path.is_file() and not any(map(path.is_relative_to, _INSTALLED))
+
+
+def _versions_of(mode: Mode) -> Iterator[tuple[str, str]]:
+    """Yield the versions that the tools and servers of a mode told, when they were asked."""
+    tools, servers = mode.facts.get("tools"), mode.facts.get("mcp_servers")
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, dict) and isinstance(tool.get("version"), str):
+            yield f"tool {tool['name']}", str(tool["version"])
+    for name, identity in (servers if isinstance(servers, dict) else {}).items():
+        if isinstance(identity, dict):
+            yield f"server {name}", " ".join(str(value) for value in identity.values() if isinstance(value, str))
+
+
+def circumstances_of(project: Path) -> dict[str, JsonValue]:
+    """Return the commit of the project's git repository, and whether files differ from it; null without one."""
+    commit = _ask_git(project, "rev-parse", "HEAD")
+    changed = _ask_git(project, "status", "--porcelain", "--untracked-files=normal", "--", ".") if commit else None
+    return {"commit": commit, "hasUncommittedChanges": None if changed is None else bool(changed)}
+
+
+def _ask_git(project: Path, *words: str) -> str | None:
+    try:
+        result = subprocess.run(
+            ["git", "-C", str(project), *words],  # noqa: S607 - the user's own git, about the user's own folder
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_LONGEST_GIT_S,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()

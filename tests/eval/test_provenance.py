@@ -1,0 +1,160 @@
+"""What a run was made with is kept, and resuming it with something else is refused by name."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import calculator_mcp
+import pytest
+from bench_command import environment, ghx_bench, rows_of, run_in, write_files
+from labelling_project import PROJECT
+
+from ghx_bench.eval.fixtures import library
+
+CONFIG = """
+agents:
+  - reference
+  - {id: ./mine.py:Mine, name: mine, options: {slip: 0.0}}
+modes:
+  - name: tagger
+    extends: baseline
+    tools: [./bin/tag]
+    environment: {TAG: performance}
+    mcp_servers: {calculator: {command: PYTHON, args: [./calculator.py]}}
+scenarios: {ids: [mine-001]}
+scorers: scorers.py
+execution: {repetitions: 1, warmup: false}
+"""
+MINE = """
+from contextlib import asynccontextmanager
+from ghx_bench.profiler import Answer, TraceRecorder
+from habits import WORDS
+
+
+class Mine:
+    name = "mine"
+
+    def __init__(self, slip):
+        self.slip = slip
+
+    @asynccontextmanager
+    async def session(self, request):
+        yield Session()
+
+
+class Session:
+    async def prompt(self, text):
+        return Answer(text=WORDS)
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the copy of a project with a run in which a cell is left; the project itself lies beside it."""
+    folder = tmp_path_factory.mktemp("measured") / "project"
+    folder.mkdir()
+    files = {
+        **PROJECT,
+        "eval.config.yaml": CONFIG.replace("PYTHON", sys.executable),
+        "mine.py": MINE,
+        "habits.py": "WORDS = 'done'\n",
+    }
+    write_files(folder, files)
+    (folder / "bin" / "tag").chmod(0o755)
+    shutil.copy(calculator_mcp.__file__, folder / "calculator.py")
+    (folder / "fixtures").mkdir()
+    shutil.copy(library.BUILT_IN / "issue_for_triage.yaml", folder / "fixtures")
+    done = ghx_bench(folder, "run", "--no-report")
+    assert done.returncode == 0, done.stderr
+    rows = run_in(folder) / "rows.jsonl"
+    rows.write_text("".join(rows.read_text().splitlines(keepends=True)[:-1]))
+    return folder.rename(folder.parent / "kept")
+
+
+@pytest.fixture
+def project(kept: Path) -> Path:
+    """Return the project as it was after its run, in the very place where that was made."""
+    place = kept.parent / "project"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(kept, place)
+    return place
+
+
+def record_in(folder: Path) -> dict[str, Any]:
+    return json.loads((run_in(folder) / "run.json").read_text())
+
+
+def replace(file: str, old: str, new: str) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+
+    return edit
+
+
+CHANGES = {
+    "agent mine: mine.py": replace("mine.py", "Answer(text=WORDS)", "Answer(text=WORDS * 2)"),
+    "agent mine: habits.py": replace("habits.py", "done", "all done"),
+    "mode tagger: tool tag": replace("bin/tag", "exec gh", "exec  gh"),
+    "mode tagger: server calculator: calculator.py": replace("calculator.py", "return a + b", "return b + a"),
+    "mode tagger: server calculator": replace("calculator.py", "1.2.3", "1.2.4"),
+    "fixture issue_for_triage": replace("fixtures/issue_for_triage.yaml", "half a minute", "a minute"),
+    "solution of mine-001": replace("scenarios/mine-001.solution.yaml", "tag {{repo}}", "tag  {{repo}}"),
+    "scorers scorers.py": replace("scorers.py", "looked at", "looked into"),
+    "scenarios: mine-001 (prompt)": replace("scenarios/mine-001.yaml", "Label #", "Please label #"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_run_is_not_resumed_with_another_ingredient(project: Path, name: str) -> None:
+    CHANGES[name](project)
+
+    refused = ghx_bench(project, "resume", str(run_in(project)))
+
+    assert refused.returncode == 2, refused.stderr
+    assert f"(different: {name}" in refused.stderr
+    assert refused.stderr.rstrip().endswith("start a new run, or accept the change: --accept-changes")
+    assert len(rows_of(run_in(project))) == 1
+
+
+def test_an_option_in_the_record_is_what_the_run_goes_on_with(project: Path) -> None:
+    # The settings of a run are those in its record; what the configuration says by now is another run.
+    (provenance,) = record_in(project)["provenance"]
+
+    assert provenance["ingredients"]["agent mine: option slip"] == "0.0"
+    assert provenance["ingredients"]["target"] == "twin"
+    assert provenance["ingredients"].keys() >= {*CHANGES} - {"scenarios: mine-001 (prompt)"}
+    assert {row.provenance_id for row in rows_of(run_in(project))} == {provenance["id"]}
+
+
+def test_an_accepted_change_is_recorded_and_rows_say_what_they_were_made_with(project: Path) -> None:
+    replace("habits.py", "done", "all done")(project)
+
+    done = ghx_bench(project, "resume", str(run_in(project)), "--accept-changes", "--no-report")
+
+    assert done.returncode == 0, done.stderr
+    before, after = record_in(project)["provenance"]
+    changed = {key for key in after["ingredients"] if after["ingredients"][key] != before["ingredients"].get(key)}
+    assert changed == {"agent mine: habits.py"}
+    assert [row.provenance_id for row in rows_of(run_in(project))] == [before["id"], after["id"]]
+
+
+def test_the_commit_of_the_project_is_kept_and_may_change(project: Path) -> None:
+    for words in (("init", "-q"), ("add", "mine.py"), ("commit", "-qm", "Add an agent")):
+        identity = ("-c", "user.name=me", "-c", "user.email=me@example.test")
+        subprocess.run(["git", *identity, *words], cwd=project, env=environment(project), check=True)
+
+    done = ghx_bench(project, "resume", str(run_in(project)), "--no-report")
+
+    assert done.returncode == 0, done.stderr
+    before, after = (each["circumstances"] for each in record_in(project)["provenance"])
+    assert (before["commit"], before["hasUncommittedChanges"]) == (None, None)
+    assert (len(after["commit"]), after["hasUncommittedChanges"]) == (40, True)
