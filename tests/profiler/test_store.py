@@ -344,6 +344,19 @@ def test_a_full_disk_stops_the_run_keeps_every_row_and_can_be_resumed(tmp_path: 
     assert sorted(cells_in(rows.parent)) == sorted(CELLS)
 
 
+def test_a_disk_that_is_full_at_the_start_leaves_no_run_and_advises_to_start_again(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(RunDirectoryError, match=r"free some space.*then start the run again") as caught:
+            run(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert "resume" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_results_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
