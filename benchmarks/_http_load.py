@@ -45,7 +45,8 @@ class Connection:
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if opened.family != socket.AF_UNIX:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._read = bytearray()
 
     def __enter__(self) -> "Connection":

@@ -4,6 +4,7 @@
 2. A fork of a world, against the size of the world.
 3. Requests one after the other and eight clients at once: a REST read (one issue), a write (a comment), and the GraphQL
    query that the real `gh pr view` sends, which `emulate` has no answer for.
+4. A REST read by each door of the twin: port, unix socket, and the proxy that has GitHub's own names.
 
 Both servers run in processes of their own and take turns. The budgets are goals, not gates.
 """
@@ -12,18 +13,20 @@ import argparse
 import contextlib
 import json
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import _emulate as rival
 from _figures import Budget, Figure, show
-from _http_load import Target, latencies, throughput
+from _http_load import Connection, Target, latencies, throughput
 from _processes import running, workplace
 from ghx_bench.twin.commands import contents, issues, repositories, users
 from ghx_bench.twin.seed.worlds import open_world, person
@@ -68,7 +71,12 @@ def main() -> None:
     with workplace() as folder:
         seed = folder / "seed.yaml"
         seed.write_text(SEED)
-        figures = [*measure_starts(rounds), *measure_forks(most, 5 * rounds), *measure_requests(seed, requests)]
+        figures = [
+            *measure_starts(rounds),
+            *measure_forks(most, 5 * rounds),
+            *measure_requests(seed, requests),
+            *measure_doors(seed, requests),
+        ]
     show(figures, packages=["ghx-bench", "graphql-core", "pygit2", "uvicorn"], as_json=given.json)
 
 
@@ -238,6 +246,68 @@ def figures_of(what: str, measured: tuple[float, float, float]) -> list[Figure]:
         Figure(what=f"{what}, p95", value=slow * 1000, unit="ms"),
         Figure(what=f"{what}, {CLIENTS} clients", value=rate, unit="requests/s"),
     ]
+
+
+SERVE = """
+import json, signal, sys
+from pathlib import Path
+from ghx_bench.twin.seed.worlds import open_world, person
+from ghx_bench.twin.server.loopback import Server
+with open_world(Path(sys.argv[1])) as world, Server() as server:
+    server.add(world)
+    given = server.client_environment(world, person(world, None)).variables
+    print(json.dumps({**given, "URL": server.url}), flush=True)
+    signal.pause()
+"""
+
+
+def measure_doors(seed: Path, times: int) -> list[Figure]:
+    with running([sys.executable, "-c", SERVE, str(seed)]) as process:
+        given = json.loads(process.stdout.readline()) if process.stdout else {}
+        target = Target(url=given["URL"], token=given["GH_TOKEN"])
+        trust = ssl.create_default_context(cafile=given["NODE_EXTRA_CA_CERTS"])
+        doors: dict[str, Callable[[], Connection]] = {
+            "port": target.connect,
+            "unix socket": lambda: connect_unix(given["GHX_UNIX_SOCKET"]),
+            "proxy": lambda: connect_by_proxy(given["HTTPS_PROXY"], trust),
+        }
+        request = target.request("GET", "/repos/octocat/widgets/issues/1")
+        latencies(target, request, times)
+        new, kept = {door: list[float]() for door in doors}, {door: list[float]() for door in doors}
+        with contextlib.ExitStack() as stack:
+            opened = {door: stack.enter_context(connect()) for door, connect in doors.items()}
+            for _ in range(times):  # in turns, so that whatever else the machine does meets all of them
+                for door, connect in doors.items():
+                    new[door].append(time_read(connect, request))
+                    kept[door].append(time_read(lambda door=door: contextlib.nullcontext(opened[door]), request))
+    return [
+        *(figure(f"REST read by {door}, new connection", seconds) for door, seconds in new.items()),
+        *(figure(f"REST read by {door}, kept connection", seconds) for door, seconds in kept.items()),
+    ]
+
+
+def time_read(connect: Callable[[], contextlib.AbstractContextManager[Connection]], request: bytes) -> float:
+    began = time.perf_counter()
+    with connect() as connection:
+        status, _ = connection.ask(request)
+        seconds = time.perf_counter() - began
+    if status != 200:
+        raise SystemExit(f"the twin answered {status}")
+    return seconds
+
+
+def connect_unix(path: str) -> Connection:
+    opened = socket.socket(socket.AF_UNIX)
+    opened.connect(path)
+    return Connection(opened)
+
+
+def connect_by_proxy(url: str, trust: ssl.SSLContext) -> Connection:
+    place = urlsplit(url)
+    opened = socket.create_connection((place.hostname, place.port))
+    opened.sendall(b"CONNECT api.github.com:443 HTTP/1.1\r\n\r\n")
+    opened.recv(4096)
+    return Connection(trust.wrap_socket(opened, server_hostname="api.github.com"))
 
 
 def gh_query(seed: Path) -> object:

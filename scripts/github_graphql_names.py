@@ -31,7 +31,10 @@ NEWER = {
     "Issue.assignedActors": "gh 2.103: issue view, edit",
     "Issue.blockedBy": "gh 2.103: issue view",
     "Issue.blocking": "gh 2.103: issue view",
+    "CreateIssueInput.issueFieldValues": "github-mcp-server: issue_write",
+    "CreateIssueInput.issueTypeId": "clients of issue types",
     "Issue.issueType": "gh 2.103: issue view",
+    "IssueFilters.type": "clients of issue types",
     "IssueType": "gh 2.103: the type of issueType",
     "IssueTypeColor": "comes with IssueType",
     "IssueTypeConnection": "comes with issueTypes",
@@ -41,6 +44,7 @@ NEWER = {
     "Mutation.addBlockedBy": "clients of issue dependencies",
     "Mutation.removeBlockedBy": "the same",
     "Mutation.replaceActorsForAssignable": "gh 2.103: issue and pr create and edit with assignees",
+    "Mutation.updateIssueIssueType": "gh 2.103: issue create and edit with a type",
     "Mutation.requestReviewsByLogin": "gh 2.103: pr create and edit with reviewers",
     "PullRequest.assignedActors": "gh 2.103: pr view, edit",
     "Release.immutable": "gh 2.103: release list",
@@ -53,6 +57,10 @@ NEWER = {
     "RequestReviewsByLoginInput": "comes with its mutation",
     "RequestReviewsByLoginPayload": "the same",
     "SearchType.ISSUE_ADVANCED": "gh 2.103: searches issues with it where the enum has it",
+    "UpdateIssueInput.issueFieldValues": "github-mcp-server: issue_write",
+    "UpdateIssueInput.issueTypeId": "clients of issue types",
+    "UpdateIssueIssueTypeInput": "comes with its mutation",
+    "UpdateIssueIssueTypePayload": "the same",
 }
 
 
@@ -88,6 +96,8 @@ def names(published: GraphQLSchema, ours: GraphQLSchema) -> dict[str, object]:
     for owner, _, name in (coordinate.partition(".") for coordinate in NEWER):
         if name and owner in fields:
             fields[owner].setdefault(name, [])
+        if name and owner in values and name not in values[owner]:
+            values[owner] = sorted([*values[owner], name])
     types = {name for name in published.type_map if name[:2] != "__"} | {name for name in NEWER if "." not in name}
     return {"fields": fields, "types": sorted(types), "values": values}
 

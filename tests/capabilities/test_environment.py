@@ -53,8 +53,8 @@ def test_a_unix_socket_needs_no_tls(tmp_path: Path) -> None:
 
     named, set_in_gh = connect(GHX_UNIX_SOCKET="/run/my.sock"), connect(tmp_path)
 
-    assert (named.socket_path, named.api_url) == ("/run/my.sock", "http://api.github.com")
-    assert (set_in_gh.socket_path, set_in_gh.api_url) == ("/run/twin.sock", "http://api.github.com")
+    assert (named.socket_path, named.api_url) == ("/run/my.sock", "https://api.github.com")
+    assert (set_in_gh.socket_path, set_in_gh.api_url) == ("/run/twin.sock", "https://api.github.com")
 
 
 def test_a_socket_that_is_named_wins_over_an_address_and_that_over_the_settings_of_gh(tmp_path: Path) -> None:

@@ -174,9 +174,10 @@ def test_a_full_name_at_another_host_is_refused(environ: dict[str, str], tmp_pat
 def test_a_clone_of_the_twin_is_its_repository_and_one_of_another_host_is_not(
     ghx: Callable, here: Path, github_twin: GitHubTwin
 ) -> None:
-    for place in ("https://github.com", github_twin.url):
+    by_port = {**github_twin.environment, "GITHUB_API_URL": github_twin.url, "GHX_UNIX_SOCKET": ""}
+    for place, environ in (("https://github.com", github_twin.environment), (github_twin.url, by_port)):
         git(here, "clone", "--quiet", f"{place}/acme/widgets.git", "cloned")
-        assert default_repository(github_twin.environment, here / "cloned") == ("acme", "widgets")
+        assert default_repository(environ, here / "cloned") == ("acme", "widgets")
         shutil.rmtree(here / "cloned")
     git(here, "init", "--quiet")
     git(here, "remote", "add", "origin", "https://gitlab.com/acme/widgets.git")

@@ -134,6 +134,7 @@ def test_words_that_cannot_be_understood_are_told_in_json(ghx: Callable, words: 
 
 def test_a_setting_that_cannot_be_used_is_told_in_json(ghx: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "ftp://example.com")
+    monkeypatch.setenv("GHX_UNIX_SOCKET", "")
 
     assert "GITHUB_API_URL" in ghx("run", "issue.view", *ISSUE).refusal
 
@@ -263,7 +264,8 @@ def test_the_installed_command_reads_standard_input(installed_ghx: Callable) -> 
 
 
 def test_a_server_that_is_not_there_is_a_failed_task(installed_ghx: Callable, nowhere: str) -> None:
-    done = installed_ghx("run", "issue.close", *ISSUE, GITHUB_API_URL=nowhere, GITHUB_GRAPHQL_URL=nowhere)
+    there = {"GITHUB_API_URL": nowhere, "GITHUB_GRAPHQL_URL": nowhere, "GHX_UNIX_SOCKET": ""}
+    done = installed_ghx("run", "issue.close", *ISSUE, **there)
 
     assert (done.code, done.json["error"]["code"]) == (1, "NETWORK")
 

@@ -25,6 +25,8 @@ from hypothesis import strategies as st
 from profiler_fakes import FakeProvider
 
 from ghx_bench.capabilities.client import GitHubClient, RetryPolicy
+from ghx_bench.capabilities.environment import client_from_environment
+from ghx_bench.capabilities.transports.plain import PlainTransport
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_errors, scenario_warnings
 from ghx_bench.eval.scenario.allowed_changes import KINDS, PRIVATE_FIELDS, PRIVATE_TABLES, fits, public_name
 from ghx_bench.eval.scenario.binding import BindingError
@@ -134,8 +136,8 @@ async def test_a_reference_to_a_checkpoint_that_found_nothing_has_failed_too(lif
 
 async def test_a_refused_token_says_nothing_about_the_agent(lifecycle: TwinLifecycle) -> None:
     async with staged(lifecycle, scenario(IS_OPEN)) as stage:
-        url = stage.environment["GITHUB_API_URL"]
-        blind = with_observer(stage, lambda: GitHubClient(url, "ghp_nobody"))
+        nobody = {**stage.environment, "GITHUB_TOKEN": "ghp_nobody"}
+        blind = with_observer(stage, lambda: client_from_environment(nobody))
         with pytest.raises(UnreadableStateError, match=r"checkpoint open: issue\.view: AUTH: "):
             await scored(blind)
 
@@ -160,8 +162,9 @@ async def test_a_connection_that_breaks_says_nothing_and_keeps_what_was_found_be
         assert world is not None
         world.faults.add(Fault(surface="graphql", status=502, skip=1))
         token = stage.environment["GITHUB_TOKEN"]
+        transport = PlainTransport(socket_path=stage.environment["GHX_UNIX_SOCKET"])
         observer = with_observer(
-            stage, lambda: GitHubClient(stage.environment["GITHUB_API_URL"], token, retries=NO_RETRIES)
+            stage, lambda: GitHubClient("https://api.github.com", token, transport=transport, retries=NO_RETRIES)
         )
         with pytest.raises(UnreadableStateError, match=r"checkpoint labelled: issue\.view: SERVER: ") as raised:
             await scored(observer)

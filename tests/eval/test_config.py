@@ -181,3 +181,13 @@ def test_agents_that_cannot_be_told_apart_are_refused(settings: str, complaint: 
 
     with pytest.raises(DocumentError, match=re.escape(complaint)):
         load_eval_config(file)
+
+
+def test_hosts_that_sessions_may_reach_are_named_and_the_real_github_is_none_of_them(tmp_path: Path) -> None:
+    assert load(tmp_path, "modes: [ghx]\nreachable_hosts: [api.example.com]").reachable_hosts == ("api.example.com",)
+    for host in ("github.com", "api.github.com", "com", ".githubusercontent.com"):
+        with pytest.raises(DocumentError, match="the real GitHub"):
+            load(tmp_path, f"modes: [ghx]\nreachable_hosts: [{host}]")
+    for host in ("'*'", "'a,b'", "'https://example.com'", "'example.com:443'", "''"):
+        with pytest.raises(DocumentError, match="/reachable_hosts/0"):
+            load(tmp_path, f"modes: [ghx]\nreachable_hosts: [{host}]")

@@ -70,7 +70,7 @@ def test_git_works_as_the_agent_or_as_whose_token_is_given(
 def test_all_tools_of_an_agent_go_where_the_bench_goes(
     github_twin: GitHubTwin, outside: dict[str, str], tmp_path: Path, kept: set[str]
 ) -> None:
-    named = {**outside, "GHX_UNIX_SOCKET": str(github_twin.server.socket_path)}
+    named = {**outside, "GITHUB_API_URL": github_twin.url, "GITHUB_SERVER_URL": github_twin.url}
     always = {"GITHUB_TOKEN", "GITHUB_SERVER_URL"}
     environment = session(tmp_path, {**on_github(tmp_path), **{name: named[name] for name in kept | always}})
 

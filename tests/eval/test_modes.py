@@ -1,6 +1,7 @@
 """The modes of a run: what a real shell finds in each, what is written about them, and modes of users."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -524,8 +525,10 @@ def _held(tmp_path_factory: pytest.TempPathFactory) -> Iterable[None]:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("place", ["named by GITHUB_API_URL", "behind the proxy of the session"])
+@pytest.mark.parametrize("kind", ["ours", "the system's"])
 async def test_a_node_program_with_githubs_address_built_in_is_led_to_the_sessions_github(
-    github_twin: GitHubTwin,
+    github_twin: GitHubTwin, kind: str, place: str
 ) -> None:
     code = """
     const ask = (url, options) => fetch(url, options).then((answer) => answer.json());
@@ -534,12 +537,30 @@ async def test_a_node_program_with_githubs_address_built_in_is_led_to_the_sessio
     Promise.all([ask(address, {headers}), ask(new URL(address), {headers}), ask(new Request(address, {headers}))])
       .then((users) => console.log(users.map((user) => user.login).join()));
     """
-    node = find_tool("node", os.environ)
-    assert node is not None, "the development dependencies bring it"
-    preset = PRESETS["npm"].in_session({"GITHUB_TOKEN": github_twin.token, "GITHUB_API_URL": github_twin.url})
+    here = find_tool("node", os.environ)
+    assert here is not None, "the development dependencies bring it"
+    node = here if kind == "ours" else shutil.which("node", path="/usr/bin:/usr/local/bin") or here  # often an old one
+    named = {"GITHUB_TOKEN": github_twin.token, "GITHUB_API_URL": github_twin.url}
+    preset = PRESETS["npm"].in_session(named if place.startswith("named") else github_twin.environment)
     ran = await anyio.run_process([str(node), "-e", code], env=preset.environment)
 
     assert ran.stdout.decode().strip() == ",".join([github_twin.user] * 3)
+
+
+def test_a_server_of_npm_is_started_in_sessions_that_do_not_reach_npm(tmp_path: Path) -> None:
+    npx = tmp_path / "npx"
+    npx.write_text("#!/bin/sh\n")
+    npx.chmod(0o755)
+    modes = Modes(Definitions(), lambda: tmp_path, {"PATH": str(tmp_path), "HOME": "/home/me"})
+
+    server = modes._startable("mine", PRESETS["npm"])
+
+    settings = {name: value for name, value in server.environment.items() if name.startswith("npm_config_")}
+    assert settings == {
+        "npm_config_cache": "/home/me/.npm",
+        "npm_config_prefer_offline": "true",
+        "npm_config_update_notifier": "false",
+    }
 
 
 # -- in `ghx-bench check` and for editors

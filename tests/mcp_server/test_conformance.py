@@ -18,7 +18,7 @@ from mcp_types.methods import parse_server_notification, validate_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from raw_mcp import STATELESS, RawServer, call, initialize, raw_server, request
 
-from ghx_bench.capabilities.client import GitHubClient
+from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.mcp import http_server
 from ghx_bench.mcp.stdio_session import HANDSHAKE_REVISIONS, STATELESS_REVISION, Call, Session
 from ghx_bench.mcp.toolsets import select
@@ -67,7 +67,7 @@ def stateless(message: dict[str, Any]) -> dict[str, Any]:
 async def library_server(twin: GitHubTwin) -> AsyncGenerator[Any]:
     """The same tools behind the library's own server, asked in memory."""
     async with (
-        GitHubClient(twin.url, twin.token) as client,
+        client_from_environment(twin.environment) as client,
         create_client_server_memory_streams() as ((answers, requests), (incoming, outgoing)),
         anyio.create_task_group() as group,
     ):

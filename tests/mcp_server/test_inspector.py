@@ -16,7 +16,7 @@ from ghx_bench.twin.pytest_plugin import GitHubTwin
 
 PACKAGE = "@modelcontextprotocol/inspector@2.12.0"
 SERVER = (sys.executable, "-m", "ghx_bench.cli.main", "mcp")
-PASSED_ON = ("GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_TOKEN")
+PASSED_ON = ("GHX_UNIX_SOCKET", "GITHUB_TOKEN")
 
 
 @pytest.fixture

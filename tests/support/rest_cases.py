@@ -20,7 +20,7 @@ CASES: dict[str, tuple[Call, Call]] = {
     "GET /user": (call("/user"), refused_media("/user")),
     "GET /users": (call("/users?since=1"), refused_media("/users")),
     "GET /users/{username}": (call("/users/robot%5Bbot%5D"), call("/users/nobody")),
-    "GET /user/{account_id}": (call("/user/1"), call("/user/99")),
+    "GET /user/{account_id}": (call("/user/{bob}"), call("/user/99")),
     "GET /user/orgs": (call("/user/orgs"), refused_media("/user/orgs")),
     "GET /user/teams": (call("/user/teams", user="bob"), refused_media("/user/teams")),
     "GET /user/memberships/orgs": (call("/user/memberships/orgs"), refused_media("/user/memberships/orgs")),
@@ -203,13 +203,15 @@ CASES: dict[str, tuple[Call, Call]] = {
         call("R/commits/none/check-runs"),
     ),
     f"POST {_REPOSITORY}/check-runs": (
-        call("R/check-runs", {"name": "lint", "head_sha": "{head}", "status": "in_progress"}),
-        call("R/check-runs", {"name": "lint"}),
+        call("R/check-runs", {"name": "lint", "head_sha": "{head}", "status": "in_progress"}, "robot"),
+        call("R/check-runs", {"name": "lint"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}": (call("R/check-runs/{check_run}"), call("R/check-runs/99")),
     f"PATCH {_REPOSITORY}/check-runs/{{check_run_id}}": (
-        call("R/check-runs/{check_run}", {"conclusion": "failure", "output": {"title": "No", "summary": "Never"}}),
-        call("R/check-runs/{check_run}", {"conclusion": "perhaps"}),
+        call(
+            "R/check-runs/{check_run}", {"conclusion": "failure", "output": {"title": "No", "summary": "No"}}, "robot"
+        ),
+        call("R/check-runs/{check_run}", {"conclusion": "perhaps"}, "robot"),
     ),
     f"GET {_REPOSITORY}/check-runs/{{check_run_id}}/annotations": (
         call("R/check-runs/{check_run}/annotations"),
@@ -306,7 +308,7 @@ CASES: dict[str, tuple[Call, Call]] = {
     ),
     f"DELETE {_REPOSITORY}/issues/comments/{{comment_id}}": (call(_COMMENT), call(_COMMENT, user="eve")),
     f"GET {_REPOSITORY}/issues/events": (call("R/issues/events"), call("/repos/acme/none/issues/events")),
-    f"GET {_REPOSITORY}/issues/events/{{event_id}}": (call("R/issues/events/1"), call("R/issues/events/999")),
+    f"GET {_REPOSITORY}/issues/events/{{event_id}}": (call("R/issues/events/{event}"), call("R/issues/events/999")),
     f"GET {_REPOSITORY}/issues/{{issue_number}}/events": (call("R/issues/{pull}/events"), call("R/issues/99/events")),
     f"GET {_REPOSITORY}/issues/{{issue_number}}/timeline": (
         call("R/issues/{pull}/timeline"),
@@ -431,5 +433,8 @@ CASES: dict[str, tuple[Call, Call]] = {
     "GET /search/code": (call("/search/code?q=value_5"), call("/search/code?q=repo:acme/widgets")),
     "GET /search/users": (call("/search/users?q=ann"), call("/search/users")),
     "GET /search/commits": (call("/search/commits?q=Add"), call("/search/commits?q=")),
-    "GET /search/labels": (call("/search/labels?q=bug&repository_id=1"), call("/search/labels?q=bug&repository_id=x")),
+    "GET /search/labels": (
+        call("/search/labels?q=bug&repository_id={repository}"),
+        call("/search/labels?q=bug&repository_id=x"),
+    ),
 }

@@ -25,7 +25,7 @@ from ghx_bench.twin.commands import (
 )
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.rest.dispatch import answer
-from ghx_bench.twin.state.records import User
+from ghx_bench.twin.state.records import Event, User
 from ghx_bench.twin.urls import GITHUB_URLS, BaseUrls
 from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
@@ -125,6 +125,7 @@ def _people(world: World) -> dict[str, User]:
             for login in ("ann", "bob", "eve")
         }
         people["robot"] = users.create_user(act, login="robot", type="Bot")
+        people["actions"] = users.create_user(act, login="github-actions", type="Bot")
         acme = people["acme"] = users.create_organization(act, login="acme", name="Acme")
         users.add_member(act, acme, people["ann"], "admin")
         users.add_member(act, acme, people["bob"])
@@ -132,7 +133,8 @@ def _people(world: World) -> dict[str, User]:
         users.add_team_member(act, team, people["bob"])
         home = repositories.create(act, owner=acme, name="widgets", description="All of them", auto_init=True)
         users.add_team_repository(act, team, home)
-        repositories.add_collaborator(act, home, people["bob"], "write")
+        for login in ("bob", "robot", "actions"):
+            repositories.add_collaborator(act, home, people[login], "write")
         repositories.update(act, home, topics=("tools", "python"))
         repositories.create(act, owner=people["ann"], name="secret", visibility="private", auto_init=True)
         repositories.create(act, owner=people["ann"], name="empty")
@@ -182,6 +184,7 @@ def _conversations(made: Seeded) -> None:
         )
         comment = comments.create(act, issue, "I see it too")
         reaction = reactions.add(act, issue, "heart")
+        ids |= {"bob": made.people["bob"].id, "repository": home.id, "event": act.database.all(Event)[0].id}
         ids |= {"issue": issue.number, "comment": comment.id, "reaction": reaction.id, "milestone": milestone.number}
         ids["comment_reaction"] = reactions.add(act, comment, "+1").id
     with world.acting(Viewer(user=made.people["ann"])) as act:

@@ -12,7 +12,7 @@ from ghx_bench.twin.commands import comments, issues, labels, merges, pulls, ref
 from ghx_bench.twin.commands.contents import put
 from ghx_bench.twin.difference import Difference, diff
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.state.records import Label, Repository, Token
+from ghx_bench.twin.state.records import Label, Repository, Token, WorkflowRun
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
@@ -52,17 +52,18 @@ def test_a_run_again_is_told_by_its_attempt_and_jobs(world: World) -> None:
     before = world.snapshot()
     assert perform(world, [("rerun", 1, 0, 1)]) == ["rerun"]
     found = telling(diff(before, world))
+    (run,) = world.database.all(WorkflowRun)
     assert [(each.change, each.kind, each.name, each.by) for each in found] == [
-        ("created", "run_attempts", "acme/widgets run 1 attempt 2", "bob"),
+        ("created", "run_attempts", f"acme/widgets run {run.id} attempt 2", "bob"),
         ("created", "check_runs", "acme/widgets check build", "bob"),
         ("created", "check_runs", "acme/widgets check test", "bob"),
     ]
     assert {each.repository for each in found} == {"acme/widgets"}
     attempt, _, job = (each.after for each in found)
     assert isinstance(attempt, dict)
-    assert (attempt["run"], attempt["actor"], attempt["status"]) == ("acme/widgets run 1", "bob", "in_progress")
+    assert (attempt["run"], attempt["actor"], attempt["status"]) == (f"acme/widgets run {run.id}", "bob", "in_progress")
     assert isinstance(job, dict)
-    assert (job["attempt"], job["status"]) == ("acme/widgets run 1 attempt 2", "queued")
+    assert (job["attempt"], job["status"]) == (f"acme/widgets run {run.id} attempt 2", "queued")
 
 
 def test_a_changed_field_is_told_with_both_values_and_who(base: World, world: World) -> None:
@@ -176,7 +177,7 @@ def test_tokens_are_never_shown(base: World, world: World) -> None:
     with world.acting(None) as act:
         act.database.update(act.database.all(Token)[0], token="secret-two")
     (made,), (changed,) = diff(base, middle), diff(middle, world)
-    assert made.name == "token 1 of bob"
+    assert made.name == f"token {world.database.all(Token)[0].id} of bob"
     assert changed.field == "token"
     assert "secret" not in repr((asdict(made), asdict(changed)))
 

@@ -68,3 +68,13 @@ def test_every_record_of_a_repository_knows_it(world: World) -> None:
     for model in records.RECORDS:
         for record in world.database.all(model):
             assert (repository_id(world.database, record) is None) == (model in OUTSIDE), record
+
+
+def test_no_id_of_one_kind_is_one_of_another_or_a_number(world: World) -> None:
+    """GitHub's ids have ten digits, so that a client that mixes them up finds nothing."""
+    given = {records.Workflow, records.WorkflowRun, records.CheckRun}  # a seed may say what ids these have
+    models = [model for model in records.RECORDS if model not in given]
+    ids = [record.id for model in models for record in world.database.all(model)]
+
+    assert len(set(ids)) == len(ids)
+    assert all(10**9 < identity < 2**31 for identity in ids)  # GraphQL shows them as Int

@@ -66,10 +66,11 @@ def connection_from_environment(environ: Mapping[str, str]) -> Connection:
         api_url = _address(environ, "GITHUB_API_URL")
     else:
         socket_path = socket_path or _setting(_gh_folder(environ) / "config.yml", "http_unix_socket")
-        scheme = "https" if socket_path is None else "http"
         # github.com and its tenants at ghe.com have the API on a host of its own, enterprise servers below /api/v3.
         has_api_host = host == GITHUB or host.endswith(".ghe.com")
-        api_url = f"{scheme}://api.{host}" if has_api_host else f"{scheme}://{host}/api/v3"
+        # Also through a socket, where nothing is encrypted: pages link to each other by these addresses, and the token
+        # is for those that begin with ours.
+        api_url = f"https://api.{host}" if has_api_host else f"https://{host}/api/v3"
     graphql_url = graphql_url_beside(api_url)
     if socket_path is None and environ.get("GITHUB_GRAPHQL_URL"):
         graphql_url = _address(environ, "GITHUB_GRAPHQL_URL")

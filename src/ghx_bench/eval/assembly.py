@@ -278,7 +278,8 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
         return live, live.turn
     from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
 
-    return TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures), let_all_in
+    hosts = spec.config.reachable_hosts
+    return TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures, reachable_hosts=hosts), let_all_in
 
 
 def _solutions_in(spec: EvaluationSpec) -> Solutions:

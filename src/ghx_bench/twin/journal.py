@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 from ghx_bench.twin.faults import Surface
 
@@ -20,7 +21,7 @@ class Entry:
     """One request and how it ended."""
 
     at: str  # wall clock, ISO 8601 with milliseconds
-    surface: Surface
+    surface: Surface | Literal["proxy"]  # "proxy": asked for a host that is not GitHub's, and refused
     actor: str | None  # login behind the token
     method: str
     path: str  # with query string, without credentials

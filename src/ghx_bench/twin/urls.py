@@ -8,11 +8,23 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-HostKind = Literal["api", "uploads", "web", "any"]  # "any": a host of ours, where the path alone decides
+# "any": a host of ours, where the path alone decides; "none": a host of GitHub's that has nothing here
+HostKind = Literal["api", "uploads", "web", "raw", "none", "any"]
+GITHUB_HOSTS = (
+    "github.com",
+    "www.github.com",
+    "api.github.com",
+    "uploads.github.com",
+    "codeload.github.com",
+    "raw.githubusercontent.com",
+    "gist.github.com",
+)
+"""The names under which clients find the twin through its proxy."""
 _GITHUB = ("github.com", "github.localhost")
 _OWN_HOST = re.compile(
     r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
 )
+_PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/raw": "raw"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +65,12 @@ def is_own_host(host: str) -> bool:
     return _OWN_HOST.fullmatch(host.lower()) is not None
 
 
+def covers_github(host: str) -> bool:
+    """Return whether clients that go to a host by themselves, as NO_PROXY understands it, would find GitHub there."""
+    domain = host.lower().lstrip(".")
+    return any(each == domain or each.endswith(f".{domain}") for each in GITHUB_HOSTS)
+
+
 def find_door(host: str, scheme: str, path: str) -> Door:
     """Return the part of GitHub that the Host header and the path address."""
     name = host.lower()
@@ -63,6 +81,10 @@ def find_door(host: str, scheme: str, path: str) -> Door:
             return Door(host_kind="api", prefix="", urls=_github_urls(base))
         if name == f"uploads.{base}":
             return Door(host_kind="uploads", prefix="", urls=_github_urls(base))
+    if name == "raw.githubusercontent.com":
+        return Door(host_kind="raw", prefix="", urls=GITHUB_URLS)
+    if name in GITHUB_HOSTS:
+        return Door(host_kind="none", prefix="", urls=GITHUB_URLS)
     return _door_of_own_host(f"{scheme}://{host}", path)
 
 
@@ -79,8 +101,9 @@ def _github_urls(base: str) -> BaseUrls:
 
 
 def _door_of_own_host(root: str, path: str) -> Door:
-    prefix = next((known for known in ("/api/v3", "/api/uploads") if path == known or path.startswith(known + "/")), "")
-    enterprise = prefix != "" or path.startswith("/api/")
+    known = ("/api/v3", "/api/uploads", "/raw")
+    prefix = next((each for each in known if path == each or path.startswith(each + "/")), "")
+    enterprise = path.startswith("/api/")
     urls = BaseUrls(
         api=f"{root}/api/v3" if enterprise else root,
         html=root,
@@ -88,4 +111,4 @@ def _door_of_own_host(root: str, path: str) -> Door:
         uploads=f"{root}/api/uploads",
         raw=f"{root}/raw",
     )
-    return Door(host_kind="uploads" if prefix == "/api/uploads" else "any", prefix=prefix, urls=urls)
+    return Door(host_kind=_PREFIXED.get(prefix, "any"), prefix=prefix, urls=urls)

@@ -1,10 +1,9 @@
 // The life of a pull request by @octokit/rest; prints what it saw as one line of JSON.
 const { Octokit } = require("@octokit/rest");
 
-const baseUrl = process.env.GITHUB_API_URL;
 const owner = { owner: "octo", repo: "from-octokit" };
-const author = new Octokit({ baseUrl, auth: process.env.GH_TOKEN });
-const reviewer = new Octokit({ baseUrl, auth: process.env.REVIEWER_TOKEN });
+const author = new Octokit({ auth: process.env.GH_TOKEN });
+const reviewer = new Octokit({ auth: process.env.REVIEWER_TOKEN });
 
 async function main() {
   await author.rest.repos.createForAuthenticatedUser({ name: owner.repo, auto_init: true });

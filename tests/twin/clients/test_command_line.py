@@ -19,7 +19,6 @@ from gh_client import bundled_gh
 
 from ghx_bench._base.commandline import run_command_line
 from ghx_bench.twin.cli.main import app
-from ghx_bench.twin.server.environment import Identity, client_environment
 from ghx_bench.twin.world import World
 
 SEED = Path(__file__).with_name("widgets.yaml")
@@ -343,6 +342,29 @@ def test_a_seed_is_not_planted_in_a_kept_world(environment: dict[str, str], tmp_
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_exec_refuses_every_host_but_github_and_those_that_are_named(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal.jsonl"
+    code = "import os, urllib.request as r; print(os.environ['NO_PROXY']); r.urlopen('https://example.com')"
+    command = ["exec", "--journal", str(journal), "--reachable-host", "a.example", "--reachable-host", "b.example"]
+
+    done = twin(environment, *command, "--", sys.executable, "-c", code)
+
+    assert done.stdout == "127.0.0.1,localhost,::1,a.example,b.example\n"
+    assert "example.com:443 cannot be reached from here, only GitHub can" in done.stderr
+    (asked_for,) = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert (asked_for["surface"], asked_for["path"], asked_for["status"]) == ("proxy", "example.com:443", 403)
+
+
+def test_exec_does_not_let_the_real_github_be_reached(environment: dict[str, str]) -> None:
+    done = twin(environment, "exec", "--reachable-host", "github.com", "--", "true")
+
+    assert done.returncode == 2
+    assert "--reachable-host" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_serve_on_a_port_that_is_taken(environment: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -357,12 +379,10 @@ def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_
     kept = ["serve", "--data-dir", str(tmp_path / "world")]
     with started(environment, *kept, "--seed", str(SEED)) as process:
         first = ready_line(process)
-        client = client_environment(
-            tmp_path / "client",
-            url=first["url"],
-            socket_path=Path(first["socket"]),
-            identity=Identity(login="octo", name="Octo", email="octo@example.com", token=first["token"]),
-        ).over(environment)
+        settings = tmp_path / "gh"
+        settings.mkdir()
+        (settings / "config.yml").write_text(f"http_unix_socket: {first['socket']}\n")
+        client = {**environment, "GH_CONFIG_DIR": str(settings), "GH_TOKEN": first["token"], "TWIN": first["url"]}
         comment = [GH, "issue", "comment", "3", "--repo", "acme/widgets", "--body", "remember"]
         subprocess.run(comment, env=client, check=True, capture_output=True, timeout=300)
         subprocess.run(["sh", "-c", PUSH], env=client, cwd=tmp_path, check=True, capture_output=True, timeout=300)
@@ -379,10 +399,10 @@ def test_what_was_acknowledged_survives_a_kill(environment: dict[str, str], tmp_
 
 
 PUSH = """set -e
-git clone --quiet https://github.com/acme/widgets.git clone
+git clone --quiet "http://x:$GH_TOKEN@${TWIN#http://}/acme/widgets.git" clone
 cd clone
 git checkout --quiet -b kept
-git commit --quiet --allow-empty -m "Keep this"
+git -c user.name=Octo -c user.email=octo@example.com commit --quiet --allow-empty -m "Keep this"
 git rev-parse HEAD > ../sha
 git push --quiet origin kept
 """

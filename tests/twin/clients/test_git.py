@@ -214,3 +214,14 @@ def test_an_empty_repository_is_cloned_and_filled(git: GhClient, tmp_path: Path)
     assert push(here, "--quiet", "origin", "HEAD").code == 0
     repository = lookup.repository(git.twin.world, None, "octo", "empty")
     assert git.twin.world.git(repository).refs()["refs/heads/main"] == sha
+
+
+def test_a_new_branch_comes_with_the_address_of_its_pull_request(git: GhClient) -> None:
+    """Known by public transcripts of agents, ten of them."""
+    commit(git, "new.txt", b"x\n")
+
+    first, again = push(git, "origin", "HEAD:refs/heads/topic-2/new"), push(git, "origin", "HEAD:refs/heads/main")
+
+    assert "remote: Create a pull request for 'topic-2/new' on GitHub by visiting:" in first.err
+    assert "/acme/widgets/pull/new/topic-2/new" in first.err
+    assert "Create a pull request" not in again.err

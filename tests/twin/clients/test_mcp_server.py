@@ -1,4 +1,4 @@
-"""The reference MCP server of npm, unmodified but for its origin: all of its tools work on the twin."""
+"""The reference MCP server of npm, unmodified: all of its tools work on the twin."""
 
 import json
 import subprocess
@@ -15,7 +15,6 @@ from ghx_bench.twin.pytest_plugin import GitHubTwin
 from ghx_bench.twin.queries import lookup
 
 PACKAGE = "@modelcontextprotocol/server-github@2025.4.8"
-SWAP = Path(__file__).with_name("origin_swap.cjs")
 HOME = {"owner": "acme", "repo": "widgets"}
 
 
@@ -45,7 +44,7 @@ class McpClient:
 @contextmanager
 def mcp(modules: Path, environment: dict[str, str]) -> Generator[McpClient]:
     script = modules / "@modelcontextprotocol" / "server-github" / "dist" / "index.js"
-    variables = {"NODE_OPTIONS": f"--require {SWAP}", "GITHUB_PERSONAL_ACCESS_TOKEN": environment["GH_TOKEN"]}
+    variables = {"GITHUB_PERSONAL_ACCESS_TOKEN": environment["GH_TOKEN"]}
     with subprocess.Popen(
         [NODE, script],
         env={**environment, **variables},

@@ -6,7 +6,7 @@ from pull_worlds import Shop, make_shop
 from ghx_bench.twin.commands import objects, refs, repositories
 from ghx_bench.twin.commands.objects import NewEntry
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, ForbiddenRefusal, InvalidRefusal
 from ghx_bench.twin.viewer import Viewer
 
 
@@ -59,7 +59,7 @@ def test_a_tree_of_what_cannot_be_is_refused(shop: Shop, entry: NewEntry) -> Non
 def test_bases_trees_and_parents_must_exist(shop: Shop) -> None:
     tree = shop.world.git(shop.repository).commit(shop.tip("main"))
     assert tree is not None
-    with pytest.raises(NotFoundRefusal), shop.acting() as act:
+    with pytest.raises(InvalidRefusal, match="base_tree is not a valid tree oid"), shop.acting() as act:
         objects.create_tree(act, shop.repository, entries=[NewEntry(path="a", content=b"")], base="1" * 40)
     with pytest.raises(InvalidRefusal, match="Tree SHA does not exist"), shop.acting() as act:
         objects.create_commit(act, shop.repository, message="m", tree="1" * 40)

@@ -61,7 +61,7 @@ def test_what_it_brings_is_counted_from_where_the_branch_was_made(shop: Shop) ->
     [
         ("nope", "main", ["head"]),
         ("feature", "nope", ["base"]),
-        ("x", "y", ["head", "base"]),
+        ("x", "y", ["base", "head"]),
         ("ghost:feature", "main", ["head"]),
         ("bob:feature", "main", ["head"]),
         ("", "main", ["head"]),

@@ -146,7 +146,7 @@ def test_a_base_is_refused_that_is_missing_taken_or_has_everything(shop: Shop) -
 
 def test_drafts_become_ready_and_drafts_again(shop: Shop) -> None:
     pull = shop.open(draft=True)
-    assert mergeability.merge_state(shop.world, pull) == "DRAFT"
+    assert mergeability.merge_state(shop.world, pull) == "CLEAN"
     assert not act_on(shop, pulls.mark_ready, pull).draft
     act_on(shop, pulls.mark_ready, pull)  # no second event
     assert act_on(shop, pulls.convert_to_draft, pull).draft

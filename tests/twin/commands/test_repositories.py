@@ -158,7 +158,6 @@ def test_forks_that_cannot_be_are_refused(village: Village) -> None:
 
     assert isinstance(village.refusal("stranger", repositories.fork, empty, owner=stranger), ForbiddenRefusal)
     assert isinstance(village.refusal("stranger", repositories.fork, secret, owner=stranger), NotFoundRefusal)
-    assert isinstance(village.refusal("owner", repositories.fork, village.widgets, owner=village.acme), InvalidRefusal)
 
 
 def test_deleting_takes_an_admin_and_the_scope_for_it(village: Village) -> None:
@@ -255,3 +254,17 @@ def test_admins_of_an_organisation_make_teams_and_whoever_joins_one_is_a_member(
     assert village.act("stranger", repositories.create, owner=village.acme, name="mine").owner_id == village.acme.id
     assert isinstance(village.refusal("member", users.create_team, village.acme, name="mob"), ForbiddenRefusal)
     assert isinstance(village.refusal("owner", users.create_team, village.acme, name="core team"), InvalidRefusal)
+
+
+def test_a_fork_takes_the_next_number_and_a_person_gets_what_they_have(village: Village) -> None:
+    """Known by the test suite of dummy_central, which also runs against GitHub."""
+    stranger = village.people["stranger"]
+    first = village.act("owner", repositories.create, owner=village.acme, name="box-1", auto_init=True)
+    village.act("stranger", repositories.create, owner=stranger, name="box-1")
+
+    fork = village.act("stranger", repositories.fork, first, owner=stranger)
+    within = village.act("owner", repositories.fork, village.widgets, owner=village.acme)
+
+    assert fork.name == "box-2"
+    assert (within.name, within.parent_id) == ("widgets-1", village.widgets.id)
+    assert village.act("stranger", repositories.fork, fork, owner=stranger).id == fork.id

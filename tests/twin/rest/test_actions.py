@@ -92,7 +92,7 @@ def test_a_rerun_is_over_when_its_jobs_are_said_to_be(world: Seeded, ann: Client
 
     for job in ann.get(f"{run}/jobs").json()["jobs"]:
         ended = {"status": "completed", "conclusion": "success"}
-        assert ann.patch(f"{R}/check-runs/{job['id']}", ended).status == 200
+        assert world.client("actions").patch(f"{R}/check-runs/{job['id']}", ended).status == 200
 
     seen = ann.get(run).json()
     assert (seen["status"], seen["conclusion"], seen["run_attempt"]) == ("completed", "success", 2)
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_to_a_run_is_said(world: Seeded, path: str, user: st
 
 def test_a_run_in_which_nothing_failed_is_not_retried(world: Seeded, ann: Client) -> None:
     run = f"{R}/actions/runs/{world.ids['run']}"
-    ann.patch(f"{R}/check-runs/{world.ids['run_job']}", {"conclusion": "success"})
+    world.client("actions").patch(f"{R}/check-runs/{world.ids['run_job']}", {"conclusion": "success"})
 
     reply = ann.post(f"{run}/rerun-failed-jobs")
 

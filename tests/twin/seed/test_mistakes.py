@@ -61,11 +61,20 @@ SHA = "a" * 40
         ("    pulls: [{title: Title, head: feature, base: nowhere}]", "'Title': there is no branch 'nowhere'"),
         ("    pulls: [{title: Title, head: 'hubot:feature'}]", "'Title': head"),
         ("    pulls: [{title: Title, head: main}]", "'Title': No commits between main and main"),
-        (PULL % "reviews: [{author: hubot, state: APPROVED}]", "'Title': review of hubot: Can not approve your own"),
+        (
+            PULL % "reviews: [{author: hubot, state: APPROVED}]",
+            "'Title': review of hubot: Review Can not approve your own",
+        ),
         (PULL % "reviews: [{author: octo, state: CHANGES_REQUESTED}]", "'Title': review of octo: Body can't be blank"),
         (PULL % "reviews: [{author: nobody}]", "'Title': review of nobody: .*login of 'nobody'"),
-        (PULL % "threads: [{path: a.txt, line: 40, comments: [{body: x}]}]", "'Title': thread on a.txt:40: .*diff"),
-        (PULL % "threads: [{path: b.txt, line: 1, comments: [{body: x}]}]", "'Title': thread on b.txt:1: .*path"),
+        (
+            PULL % "threads: [{path: a.txt, line: 40, comments: [{body: x}]}]",
+            "'Title': thread on a.txt:40: Line could not",
+        ),
+        (
+            PULL % "threads: [{path: b.txt, line: 1, comments: [{body: x}]}]",
+            "'Title': thread on b.txt:1: Path could not",
+        ),
         (
             PULL % "reviews: [{author: octo, body: x, threads: ["
             "{path: a.txt, line: 2, comments: [{author: hubot, body: x}]}]}]",

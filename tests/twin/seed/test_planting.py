@@ -377,8 +377,9 @@ def test_numbers_given_out_of_order_are_planted_in_order() -> None:
 
 def test_a_repository_without_files_is_empty() -> None:
     with world_of("{users: [{login: octo}], repositories: [{name: octo/a}]}") as world:
-        assert world.storage.refs() == {1: {"HEAD": "ref: refs/heads/main"}}
-        assert world.database.count(Label, repository_id=1) == 9
+        made = lookup.repository(world, None, "octo", "a")
+        assert world.storage.refs() == {made.id: {"HEAD": "ref: refs/heads/main"}}
+        assert world.database.count(Label, repository_id=made.id) == 9
         assert world.database.all(Pull) == []
 
 

@@ -114,7 +114,7 @@ def test_headers_without_end_are_refused(raw: RawClient) -> None:
         (b"Accept: \xff\xfe", 415),
         (b"User-Agent: \xff\xfe", 200),
         (b'If-None-Match: \xff,,"', 200),
-        (b"X-GitHub-Api-Version: \xff", 200),
+        (b"X-GitHub-Api-Version: \xff", 400),
         (b"Content-Type: \xff", 200),
         (b"Accept-Encoding: \xff", 200),
         (b"Range: bytes=9-1", 200),

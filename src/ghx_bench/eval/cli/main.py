@@ -30,6 +30,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Commands by name: module and function in this package, and what it is for."""
 
+_STARTS_AGENTS = {"run", "resume", "profile"}
+
 GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "list": (
         "List what there is to run, and to run it with.",
@@ -58,7 +60,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    run_and_exit(lambda: run(sys.argv[1:] if arguments is None else arguments))
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] and words[0] in _STARTS_AGENTS:
+        from ghx_bench._base.environment_block import hide_environment
+
+        hide_environment()
+    run_and_exit(lambda: run(words))
 
 
 def run(arguments: Sequence[str]) -> int:

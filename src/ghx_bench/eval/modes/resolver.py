@@ -156,8 +156,10 @@ class Modes:
         # Only folders that are the same tomorrow: a run is resumed with the servers it was started with.
         given = {"PATH": ":".join(dict.fromkeys((str(found.parent), *_STANDARD_FOLDERS)))}
         if found.name == "npx" and "HOME" in self._environ:
-            # A session has a home of its own; without this it would download the server anew.
+            # A session has a home of its own and no way to npm; the server was downloaded when it was asked who it is.
             given["npm_config_cache"] = str(Path(self._environ["HOME"], ".npm"))
+            given["npm_config_prefer_offline"] = "true"
+            given["npm_config_update_notifier"] = "false"
         return server.model_copy(
             update={"command": str(found), "environment": {**given, **server.environment}},
         )

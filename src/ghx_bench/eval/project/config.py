@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Self, cast
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     JsonValue,
@@ -30,6 +31,7 @@ from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.store.record import NAMED_CONTROLS
+from ghx_bench.twin.urls import covers_github
 
 
 def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
@@ -63,6 +65,21 @@ _TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
 Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 VariableName = Annotated[
     str, Strict(), StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), Field(examples=["AUTHOR_TOKEN"])
+]
+
+
+def _is_no_github(host: str) -> str:
+    if covers_github(host):
+        raise RefusedError("sessions would find the real GitHub there", suggestion="name the host that is needed")
+    return host
+
+
+HostName = Annotated[
+    str,
+    Strict(),
+    StringConstraints(pattern=r"^\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$"),
+    AfterValidator(_is_no_github),
+    Field(examples=["api.example.com"]),
 ]
 
 
@@ -134,6 +151,12 @@ class EvalConfig(ProfileConfig):
     fixtures: FixtureChoice = Field(default=FixtureChoice(), description="Which GitHub resources are worked on.")
     target: Annotated[Target, SetBy("--target")] = Field(
         default="twin", description="Where agents work: on the embedded server, or on github.com."
+    )
+    reachable_hosts: tuple[HostName, ...] = Field(
+        default=(),
+        description="Hosts that sessions on the embedded server may reach beside it, such as that of the agent's "
+        "model; all others are refused.",
+        examples=[["api.example.com"]],
     )
     mode_definitions: tuple[ModeDefinition, ...] = Field(
         default=(),

@@ -62,7 +62,7 @@ KINDS: Mapping[str, Kind] = {
     "issue_labels": _kind("issue_labels"),
     "issues": _kind(
         "issues",
-        "body closed_at closed_by lock_reason locked milestone parent pinned state state_reason title",
+        "body closed_at closed_by issue_type lock_reason locked milestone parent pinned state state_reason title",
     ),
     "labels": _kind("labels", "color description name"),
     "memberships": _kind("memberships", "role"),

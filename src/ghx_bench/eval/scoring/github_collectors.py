@@ -58,7 +58,8 @@ class JournalCollector:
         handles = evidence.stage.handles
         entries: list[Entry] | None = None
         if isinstance(handles, JournalHolder) and (journal := handles.journal) is not None:
-            entries = [entry for entry in journal if entry.actor == handles.agent]
+            # Not what the proxy refused, which was asked of somebody else.
+            entries = [entry for entry in journal if entry.actor == handles.agent and entry.surface in SURFACES]
         yield from _count("api", entries)
         for surface in SURFACES:
             part = None if entries is None else [entry for entry in entries if entry.surface == surface]

@@ -21,7 +21,10 @@ _FOLDERS = {
     "TMPDIR": "tmp",
 }
 _LEADING = ("GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GHX_UNIX_SOCKET")
-_FOR_TLS = ("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+_FOR_TLS = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+    "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_USE_ENV_PROXY",
+)  # fmt: skip
 _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 _QUIET = {
     "GH_PROMPT_DISABLED": "1",

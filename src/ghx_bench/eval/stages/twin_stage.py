@@ -8,8 +8,14 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from ghx_bench.capabilities.client import GitHubClient
-from ghx_bench.eval.fixtures.embedded import AGENT, DEFAULT_REPO, MAINTAINER, embedded_world, seed_embedded
+from ghx_bench.eval.fixtures.embedded import (
+    AGENT,
+    DEFAULT_REPO,
+    MAINTAINER,
+    embedded_world,
+    open_client,
+    seed_embedded,
+)
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
@@ -17,7 +23,6 @@ from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
-from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
@@ -29,8 +34,16 @@ class TwinLifecycle:
     scenarios may ask for, hold by construction.
     """
 
-    def __init__(self, repo: str | None, scenarios: Sequence[EvalScenario], library: FixtureLibrary) -> None:
+    def __init__(
+        self,
+        repo: str | None,
+        scenarios: Sequence[EvalScenario],
+        library: FixtureLibrary,
+        *,
+        reachable_hosts: Sequence[str] = (),
+    ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
+        self._reachable_hosts = reachable_hosts
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -40,6 +53,8 @@ class TwinLifecycle:
         # The world outlives the server: while one of its threads answers a request, the world must not be closed.
         with embedded_world(self._repo) as world:
             async with served() as server:
+                # Here, since it takes 50 ms, which the first cell would be measured with.
+                await anyio.to_thread.run_sync(server.prepare_certificates)
                 manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:
@@ -62,7 +77,9 @@ class TwinLifecycle:
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         bound = bind(scenario, running.manifest, {RUN_ID: running.run_id})
         async with running.fork() as (world, folder):
-            environment = running.server.client_environment(world, AGENT, directory=folder / "home").variables
+            environment = running.server.client_environment(
+                world, AGENT, directory=folder / "home", reachable_hosts=self._reachable_hosts
+            ).variables
             keep_path(Path(environment["HOME"]), mode)
             yield Stage(
                 scenario=bound.scenario,
@@ -72,7 +89,7 @@ class TwinLifecycle:
                 secrets=frozenset({environment["GITHUB_TOKEN"]}),
                 handles=StageHandles(
                     agent=AGENT,
-                    observer=lambda: running.client(world, MAINTAINER),
+                    observer=lambda: open_client(running.server, world, MAINTAINER),
                     bindings=bound.values,
                     world=world,
                     seeded=running.world,
@@ -102,8 +119,3 @@ class _Running:
             finally:
                 with anyio.CancelScope(shield=True):
                     await anyio.to_thread.run_sync(held.pop_all().close)
-
-    def client(self, world: World, login: str) -> GitHubClient:
-        """Return access to a world as the user with this login."""
-        token = self.server.hosting.issue_token(world, lookup.user(world, login))
-        return GitHubClient(self.server.url, token)

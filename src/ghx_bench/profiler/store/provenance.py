@@ -55,8 +55,12 @@ def digest_file(path: Path) -> str:
 
 
 def changed_ingredients(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the ingredients that are not what they were, or that are there only once."""
-    return tuple(sorted(name for name in {**before, **now} if before.get(name) != now.get(name)))
+    """Name the ingredients that are not what they were, or that are there only once; a file may have moved."""
+    gone = {(name.partition(": ")[0], value): name for name, value in before.items() if name not in now}
+    new = {(name.partition(": ")[0], value): name for name, value in now.items() if name not in before}
+    moved = {name for key in gone.keys() & new.keys() for name in (gone[key], new[key])}
+    changed = {name for name in {**before, **now} if before.get(name) != now.get(name)}
+    return tuple(sorted(changed - moved))
 
 
 def code_of(made: object) -> Iterator[tuple[str, str]]:

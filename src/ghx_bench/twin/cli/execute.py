@@ -34,6 +34,9 @@ def execute(
     user: Annotated[str | None, Parameter(help="Whom the command acts as; the first user if left out.")] = None,
     journal: Annotated[Path | None, Parameter(help="Write what it asked, one line of JSON for each request.")] = None,
     diff: Annotated[Path | None, Parameter(help="Write what it changed, as JSON.")] = None,
+    reachable_host: Annotated[
+        tuple[str, ...], Parameter(help="A host beside GitHub that it may reach; repeat it for several.")
+    ] = (),
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
@@ -41,9 +44,12 @@ def execute(
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
+    from ghx_bench.twin.urls import covers_github
 
     if not command:
         raise InputError("name the command to run after `--`: ghx-twin exec -- gh repo list")
+    if wrong := next(filter(covers_github, reachable_host), None):
+        raise FlagError("--reachable-host", f"{wrong} would lead to the real GitHub; name the host that is needed")
     _require_writable(journal=journal, diff=diff)
     _exit_on_signals()
     sweep()
@@ -52,7 +58,8 @@ def execute(
         server.add(world)
         client = person(world, user)
         token = own_token(server.hosting, world, client)
-        environment = server.client_environment(world, client, token=token).over(os.environ)
+        given = server.client_environment(world, client, token=token, reachable_hosts=reachable_host)
+        environment = given.over(os.environ)
         environment["PATH"] = _path_with_gh(environment.get("PATH", os.defpath))
         code = _run(command, environment)
         _write_findings(world, before, journal=journal, diff=diff)

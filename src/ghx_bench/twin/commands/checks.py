@@ -3,7 +3,7 @@
 from ghx_bench.twin.commands import kernel, merges, texts
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.queries import lookup, permissions, workflow_runs
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 from ghx_bench.twin.state.records import CheckRun, Repository, RunAttempt, Status
 from ghx_bench.twin.world import Act
 
@@ -38,7 +38,8 @@ def create_status(
     commit = commit_of(act, repository, sha)
     _check_texts("Status", context=context, description=description, target_url=target_url)
     if state not in STATES:
-        raise texts.invalid("Status", "state", value=state)
+        message = "state is not included in the list"
+        raise InvalidRefusal(errors=(FieldError(resource="Status", field="state", code="custom", message=message),))
     if act.database.count(Status, repository_id=repository.id, sha=commit, context=context) >= _MOST_STATUSES:
         raise InvalidRefusal("This SHA and context has reached the maximum number of statuses.")
     status = act.database.insert(

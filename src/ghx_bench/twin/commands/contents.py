@@ -92,13 +92,13 @@ def delete(
     return ContentChange(commit=commit, entry=None, created=False)
 
 
-def check_path(path: str) -> None:
-    """Refuse paths that lead out of a repository or into git's own folder."""
+def check_path(path: str, field: str = "path") -> None:
+    """Refuse paths that lead out of a repository or into git's own folder; `field` is what the request calls it."""
     if path.startswith("/"):
-        raise InvalidRefusal("path cannot start with a slash")
+        raise InvalidRefusal(f"{field} cannot start with a slash")
     is_text = "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)
     if not is_text or any(part in {"", ".", ".."} or part.lower() == ".git" for part in path.split("/")):
-        raise InvalidRefusal("path contains a malformed path component")
+        raise InvalidRefusal(f"{field} contains a malformed path component")
 
 
 def require_workflow_scope(act: Act, repository: Repository, path: str, blob: str | None) -> None:

@@ -118,7 +118,7 @@ def enable_auto_merge(
         raise InvalidRefusal("Pull request Pull request is closed")
     require_method(repository, method)
     state = merge_state(act.world, current)
-    if state in _READY:  # only where something is still missing; else it is to be merged directly
+    if state in _READY and not current.draft:  # only where something is still missing; else it is to be merged directly
         raise InvalidRefusal(f"Pull request Pull request is in {state.lower()} status")
     for field, text in (("commitHeadline", title), ("commitBody", message)):
         texts.check_unicode(text or "", resource="PullRequest", field=field)
@@ -137,7 +137,7 @@ def disable_auto_merge(act: Act, pull: Pull) -> Pull:
     if act.viewer is None or act.viewer.id != issue.author_id:
         permissions.require(act, repository, "write")
     if current.auto_merge is None:
-        raise InvalidRefusal("Can't disable auto-merge for this pull request.")
+        return current
     kernel.touch(act, issue)
     return drop_auto_merge(act, current)
 

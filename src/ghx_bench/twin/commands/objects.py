@@ -1,5 +1,6 @@
 """Git objects written one by one, for tools that build commits themselves."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +9,12 @@ from ghx_bench.twin.commands.contents import check_path
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.repository import AnnotatedTag, Commit, Signature, TreeChange
 from ghx_bench.twin.queries import lookup, permissions
-from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal, NotFoundRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Repository
 from ghx_bench.twin.world import Act
 
+_SHA = re.compile(r"[0-9a-f]{40}")
+_BAD_STATE = "GitRPC::BadObjectState"
 _NEEDS_WRITE = "Must have push access to repository"
 _MODES = {"100644": "blob", "100755": "blob", "120000": "blob", "040000": "tree", "160000": "commit"}
 
@@ -40,7 +43,7 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
     _require_history(act, repository)
     git = act.git(repository)
     if base is not None and git.kind(base) not in {"tree", "commit"}:
-        raise NotFoundRefusal(f"Could not resolve to a tree with the oid of '{base}'.")
+        raise InvalidRefusal("base_tree is not a valid tree oid")
     if not entries:
         raise InvalidRefusal("Invalid tree info")
     changes = [_change(act, repository, entry) for entry in entries]
@@ -51,7 +54,7 @@ def create_tree(act: Act, repository: Repository, *, entries: Sequence[NewEntry]
     try:
         return git.write_tree(base, changes)
     except GitError as error:
-        raise InvalidRefusal("GitRPC::BadObjectState", errors=(str(error),)) from error
+        raise InvalidRefusal(_BAD_STATE) from error
 
 
 def create_commit(
@@ -68,6 +71,8 @@ def create_commit(
     permissions.require(act, repository, "write", _NEEDS_WRITE)
     _require_history(act, repository)
     git = act.git(repository)
+    if not _SHA.fullmatch(tree):
+        raise InvalidRefusal("The tree parameter must be exactly 40 characters and contain only [0-9a-f].")
     if git.kind(tree) != "tree":
         raise InvalidRefusal("Tree SHA does not exist")
     if any(git.kind(parent) != "commit" for parent in parents):
@@ -111,16 +116,21 @@ def create_tag(
 
 
 def _change(act: Act, repository: Repository, entry: NewEntry) -> TreeChange:
-    check_path(entry.path)
+    check_path(entry.path, "tree.path")
     git = act.git(repository)
     if _MODES.get(entry.mode) is None:
-        raise InvalidRefusal("tree.mode Must supply a valid tree.mode")
+        raise InvalidRefusal("Must supply a valid tree.mode")
     if entry.type is not None and entry.type != _MODES[entry.mode]:
         raise InvalidRefusal("tree.type Must be a valid type for its tree.mode")
     if entry.content is not None:
         return TreeChange(path=entry.path, mode=entry.mode, sha=git.write_blob(entry.content))
     if entry.sha is not None and entry.mode != "160000" and git.kind(entry.sha) != _MODES[entry.mode]:
         raise InvalidRefusal(f"tree.sha {entry.sha} is not a valid {_MODES[entry.mode]}")
+    if entry.sha is not None and entry.mode == "160000":  # a commit of another repository, so that its name is all
+        if not _SHA.fullmatch(entry.sha):
+            raise InvalidRefusal(f"tree.sha {entry.sha} is not a valid commit")
+        if not entry.sha.strip("0"):
+            raise InvalidRefusal(_BAD_STATE)
     return TreeChange(path=entry.path, mode=entry.mode, sha=entry.sha)
 
 

@@ -1,6 +1,5 @@
 """The place of a review thread in a pull request's diff, when it is written and after every push."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -12,6 +11,7 @@ from ghx_bench.twin.state.records import Pull, Review, ReviewComment, Thread
 from ghx_bench.twin.world import Act, World
 
 _RESOURCE, _PREFIX = "PullRequestReviewComment", "pull_request_review_thread"
+_UNRESOLVED = "could not be resolved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +51,23 @@ class _Fault:
     def as_error(self) -> FieldError:
         field = f"{_PREFIX}.{self.field}"
         message = f"{field} {self.complaint}" if self.code == "custom" else None
+        if self.complaint == _UNRESOLVED:
+            message = _UNRESOLVED
         return FieldError(resource=_RESOURCE, field=field, code=self.code, message=message)
 
     def as_phrase(self) -> str:
+        if self.complaint == _UNRESOLVED:
+            return f"{self.field.capitalize()} {_UNRESOLVED}"
         return f"Pull request review thread {self.field.replace('_', ' ')} {self.complaint}"
 
 
-_NO_HUNK = _Fault("diff_hunk", "missing_field", "can't be blank")
-_NO_PATH = _Fault("path", "invalid", "is invalid")
+class UnresolvedPlaceRefusal(InvalidRefusal):
+    """The path or the line of a thread is not in the diff."""
+
+
+_NO_PATH = _Fault("path", "invalid", _UNRESOLVED)
 _NO_LINE = _Fault("line", "missing_field", "can't be blank")
-_OUTSIDE = _Fault("line", "custom", "must be part of the diff")
+_OUTSIDE = _Fault("line", "invalid", _UNRESOLVED)
 _OTHER_HUNK = _Fault("start_line", "custom", "must be part of the same hunk as the line.")
 _NOT_BEFORE = _Fault("start_line", "custom", "must precede the end line.")
 _NO_POSITION = _Fault("position", "invalid", "is invalid")
@@ -125,7 +132,7 @@ def find_hunks(world: World, pull: Pull, sha: str, path: str) -> tuple[Hunk, ...
     """Return the hunks of a file in the diff of a commit; refuse a file that is not in it."""
     found = hunks_of(files_at(world, pull, sha), path)
     if found is None:
-        raise _thread_refusal((_NO_PATH, _NO_HUNK))
+        raise _thread_refusal(_NO_PATH)
     return found
 
 
@@ -136,7 +143,7 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
         return _locate_position(hunks, new)
     found = find_line(hunks, new.side, new.line)
     if found is None:
-        raise _thread_refusal((_OUTSIDE, *(() if new.start_line is None else (_OTHER_HUNK,)), _NO_HUNK))
+        raise _thread_refusal(_OUTSIDE)
     hunk, line = found
     start_side = new.start_side or new.side
     if new.start_line is not None:
@@ -153,10 +160,10 @@ def _locate(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 
 def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
     if new.position is None:
-        raise _thread_refusal((_NO_LINE,))
+        raise _thread_refusal(_NO_LINE)
     line = line_at(hunks, new.position)
     if line is None or (line.left is None and line.right is None):
-        raise _thread_refusal((_NO_POSITION, _NO_HUNK))
+        raise _thread_refusal(_NO_POSITION)
     hunk = next(hunk for hunk in hunks if line in hunk.lines)
     side: Side = "LEFT" if line.right is None else "RIGHT"
     return _Spot(side=side, line=line.number(side), position=line.position, diff_hunk=hunk.until(line))
@@ -165,9 +172,9 @@ def _locate_position(hunks: tuple[Hunk, ...], new: NewThread) -> _Spot:
 def _check_start(hunk: Hunk, line: PatchLine, side: Side, number: int) -> None:
     start = hunk.find(side, number)
     if start is None:
-        raise _thread_refusal((_OTHER_HUNK,))
+        raise _thread_refusal(_OTHER_HUNK)
     if start.position >= line.position:
-        raise _thread_refusal((_NOT_BEFORE,))
+        raise _thread_refusal(_NOT_BEFORE)
 
 
 def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, number: int | None) -> int | None:
@@ -193,7 +200,6 @@ def _find_moved_line(world: World, pull: Pull, thread: Thread, side: Side, numbe
     return find_moved_line(parse_patch(changed.patch), number)
 
 
-def _thread_refusal(faults: Sequence[_Fault]) -> InvalidRefusal:
-    *others, last = [fault.as_phrase() for fault in faults]
-    sentence = f"{', '.join(others)}, and {last}" if len(others) > 1 else " and ".join((*others, last))
-    return InvalidRefusal(errors=tuple(fault.as_error() for fault in faults), graphql=sentence)
+def _thread_refusal(fault: _Fault) -> InvalidRefusal:
+    kind = UnresolvedPlaceRefusal if fault.complaint == _UNRESOLVED else InvalidRefusal
+    return kind(errors=(fault.as_error(),), graphql=fault.as_phrase())

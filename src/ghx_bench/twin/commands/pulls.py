@@ -212,10 +212,10 @@ def _refuse_second(act: Act, repository: Repository, home: Repository, branch: s
 
 
 def _unknown_branches(head: str, base: str, *, head_found: bool, base_found: bool) -> InvalidRefusal:
-    missing = [field for field, found in (("head", head_found), ("base", base_found)) if not found]
+    missing = [field for field, found in (("base", base_found), ("head", head_found)) if not found]
     # GraphQL lists all of this whichever of the two is missing; REST names only the fields.
     reasons = ["Head sha can't be blank", "Base sha can't be blank", f"No commits between {base} and {head}"]
-    reasons += [f"{field.capitalize()} ref must be a branch" for field in missing]
+    reasons += [f"{field.capitalize()} ref must be a branch" for field in reversed(missing)]
     errors = tuple(FieldError(resource="PullRequest", field=field, code="invalid") for field in missing)
     return InvalidRefusal(errors=errors, graphql=", ".join(reasons))
 

@@ -12,6 +12,7 @@ from ghx_bench.twin.refusals import InvalidRefusal
 from ghx_bench.twin.state.records import Pull, Repository
 from ghx_bench.twin.world import Act
 
+_SLASHES = 2  # at least, in a full name
 _NEEDS_WRITE = "Must have push access to repository"
 
 
@@ -95,6 +96,10 @@ def _current(git: GitRepository, ref: str) -> str:
 
 def _check_name(git: GitRepository, ref: str) -> None:
     """Refuse names that no branch or tag can have; those of pull requests are GitHub's own."""
+    if not ref.startswith("refs/"):
+        raise InvalidRefusal("Reference name must start with 'refs/'.")
+    if ref.count("/") < _SLASHES:
+        raise InvalidRefusal("Reference name must contain at least three slash-separated components.")
     branch = ref.removeprefix("refs/heads/")
     if not git.is_ref_name(ref) or ref.startswith("refs/pull/") or branch.startswith("-") or branch == "HEAD":
         raise InvalidRefusal(f"{ref} is not a valid ref name.")
@@ -105,4 +110,4 @@ def _check_object(git: GitRepository, ref: str, sha: str) -> None:
     if kind is None:
         raise InvalidRefusal("Object does not exist")
     if ref.startswith("refs/heads/") and kind != "commit":
-        raise InvalidRefusal("Object is not a commit")
+        raise InvalidRefusal("Reference update failed")

@@ -34,8 +34,8 @@ _STATES: dict[ReviewEvent, str] = {
     "COMMENT": "COMMENTED",
 }
 _OF_OWN: dict[str, str] = {
-    "APPROVE": "Can not approve your own pull request",
-    "REQUEST_CHANGES": "Can not request changes on your own pull request",
+    "APPROVE": "Review Can not approve your own pull request",
+    "REQUEST_CHANGES": "Review Can not request changes on your own pull request",
 }
 
 
@@ -53,9 +53,13 @@ def create(
     author = require_reviewer(act, current, issue)
     if act.database.one(Review, pull_id=current.id, author_id=author, state="PENDING"):
         raise InvalidRefusal(_UNPROCESSABLE, errors=(ONE_PENDING,))
+    try:
+        reviewed = _reviewed_commit(act, current, commit)
+    except InvalidRefusal as refusal:  # before the verdict, as on GitHub
+        raise InvalidRefusal(_UNPROCESSABLE, errors=("The commitOID is not part of the pull request",)) from refusal
     if event:
         _check_verdict(issue, author, event, body, commented=bool(threads))
-    review = insert(act, current, author=author, body=_check_body(body), commit=commit)
+    review = insert(act, current, author=author, body=_check_body(body), commit=reviewed)
     _create_threads(act, current, review, threads)
     return publish(act, review, event) if event else review
 
@@ -208,11 +212,16 @@ def _check_verdict(issue: Issue, author: int, event: ReviewEvent, body: str, *, 
 
 
 def _create_threads(act: Act, pull: Pull, review: Review, threads: Sequence[NewThread]) -> None:
+    problems: list[str] = []
     for thread in threads:
         try:
             create_thread(act, pull, review, thread)
-        except InvalidRefusal as refusal:  # GitHub answers a review with one sentence, a lone thread with fields
-            raise InvalidRefusal(_UNPROCESSABLE, errors=(refusal.graphql_message,)) from refusal
+        except InvalidRefusal as refusal:
+            problems.append(refusal.graphql_message)
+    if problems:  # GitHub answers a review with one sentence about all its threads, a lone thread with fields
+        *others, last = problems
+        sentence = f"{', '.join(others)}, and {last}" if len(others) > 1 else " and ".join(problems)
+        raise InvalidRefusal(_UNPROCESSABLE, errors=(sentence,))
 
 
 def _reviewed_commit(act: Act, pull: Pull, commit: str | None) -> str:

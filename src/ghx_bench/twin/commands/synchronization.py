@@ -256,7 +256,6 @@ def mark_pull_merged(act: Act, pull: Pull, *, commit: str, base: str) -> Pull:
         merged_by_id=kernel.actor_id(act, repository),
         merge_commit_sha=commit,
         base_sha=base,
-        auto_merge=None,
     )
     remove_trial_merge(act, merged)
     timeline.record_event(act, issue, "merged", {"commit_sha": commit})

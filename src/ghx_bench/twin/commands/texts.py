@@ -35,8 +35,8 @@ def check_title(text: str, *, resource: str = "Issue") -> str:
 
 
 def check_body(text: str | None, *, resource: str = "Issue") -> str | None:
-    """Return a body, None where there is none, or refuse one that is too long."""
-    if text is None:
+    """Return a body, None where there is none or an empty one, or refuse one that is too long."""
+    if not text:
         return None
     return check_length(
         check_unicode(text, resource=resource, field="body"), LONGEST_BODY, resource=resource, field="body"
@@ -47,7 +47,8 @@ def check_comment(text: str, *, resource: str = "IssueComment") -> str:
     """Return the text of a comment, or refuse one that is blank or too long."""
     if not check_unicode(text, resource=resource, field="body").strip():
         raise _unprocessable(resource, "Body cannot be blank")
-    if len(text) > LONGEST_BODY:
+    # What is measured are bytes, four of them for each of the characters that the message speaks of.
+    if len(text.encode()) > 4 * LONGEST_BODY:
         raise _unprocessable(resource, f"Body is too long (maximum is {LONGEST_BODY} characters)")
     return text
 

@@ -1,7 +1,7 @@
 """Runs of workflows: started, re-run, cancelled, deleted.
 
 The twin runs nothing: as where no runner is online, the jobs of an attempt stay queued until a client reports how they
-ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}`).
+ended (`checks.update_check_run`, which is `PATCH .../check-runs/{id}` for Apps).
 """
 
 from collections.abc import Callable

@@ -16,7 +16,7 @@ from anyio.abc import Process
 from ghx_bench.twin.git import program, receiving
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.git.objects import RefUpdate
-from ghx_bench.twin.git.packets import FLUSH, GitProtocolError, packet
+from ghx_bench.twin.git.packets import FLUSH, PROGRESS, GitProtocolError, pack_band, packet
 from ghx_bench.twin.git.receiving import RefRule, Rules
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.reply import Reply
@@ -72,12 +72,13 @@ async def receive_pack(
     rules: Rules = lambda _: RefRule(),
     lock: AbstractAsyncContextManager[object] | None = None,
     record: Callable[[Sequence[RefUpdate]], None] = lambda _: None,
+    describe: Callable[[Sequence[RefUpdate]], str] = lambda _: "",
 ) -> Reply:
     """Return the reply to `POST git-receive-pack`, a push.
 
     The request goes to a file first, so a client that leaves midway has started nothing, and a slow one does not hold
     the `lock`. The push itself is completed even if the caller is cancelled: nothing is awaited between the move of the
-    refs and the call of `record` with them.
+    refs and the call of `record` with them. What `describe` says of them is shown to the client.
     """
     with tempfile.TemporaryFile(dir=repository.path, buffering=0) as request:
         try:
@@ -99,6 +100,8 @@ async def receive_pack(
                 reason = _last_line(done.stderr if done else b"")
                 return _reply(_TEXT, f"{reason}\n".encode(), status=400)
             report = receiving.reword_report(push, decisions, done.stdout)
+            if updates and push.has_bands:
+                report = pack_band(PROGRESS, describe(updates).encode()) + report
     reply = _reply("application/x-git-receive-pack-result", report)
     reply.changed = bool(updates)
     return reply

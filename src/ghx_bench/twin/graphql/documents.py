@@ -240,7 +240,7 @@ def _prepare(query: str) -> Prepared | Rejected:
     try:
         document = _parse(query)
     except GraphQLSyntaxError as error:
-        return Rejected((syntax_failure(error),))
+        return Rejected((syntax_failure(query, error),))
     except GraphQLError as error:
         return Rejected(({"message": error.message},))
     except RecursionError:

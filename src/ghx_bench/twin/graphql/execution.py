@@ -9,7 +9,7 @@ from graphql.execution import execute_sync  # pyright: ignore[reportUnknownVaria
 
 from ghx_bench.twin.graphql.context import Budget, Context
 from ghx_bench.twin.graphql.documents import Prepared, Rejected, find_lacked_value, name_in, name_of, prepare
-from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failure
+from ghx_bench.twin.graphql.failures import LACKS, execution_failure, lacks_in, variable_failures
 from ghx_bench.twin.graphql.registry import VIEW_MAKERS
 from ghx_bench.twin.graphql.schema import schema
 from ghx_bench.twin.graphql.views.root import QueryView
@@ -135,7 +135,7 @@ def _bad_variables_reply(result: ExecutionResult, request: _Request, name: str) 
     errors = result.errors or []
     if lacks := next((found for error in errors if (found := find_lacked_value(error.message))), None):
         return _rejection_reply(Rejected((), f"{lacks} {LACKS}"), operation=name)
-    return _reply(_OK, {"errors": [variable_failure(error, request.variables) for error in errors]}, operation=name)
+    return _reply(_OK, {"errors": variable_failures(schema(), errors, request.variables)}, operation=name)
 
 
 def _rejection_reply(rejected: Rejected, *, operation: str) -> Reply:

@@ -1,23 +1,31 @@
 """Errors as GitHub writes them into the `errors` of an answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphql import FieldNode, GraphQLError, GraphQLSyntaxError, VariableDefinitionNode, print_ast
+from graphql import (
+    FieldNode,
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    VariableDefinitionNode,
+    print_ast,
+    type_from_ast,  # pyright: ignore[reportUnknownVariableType] - its overloads leave lists open
+)
 
+from ghx_bench.twin.graphql import syntax_errors
 from ghx_bench.twin.graphql.scopes import before_lookup
+from ghx_bench.twin.graphql.variable_values import find_problems
 from ghx_bench.twin.refusals import NotImplementedRefusal, Refusal, RoleRefusal
 from ghx_bench.twin.viewer import Viewer
 
 LACKS = "is not implemented by the twin"
 
 
-def syntax_failure(error: GraphQLSyntaxError) -> dict[str, Any]:
+def syntax_failure(query: str, error: GraphQLSyntaxError) -> dict[str, Any]:
     """Return the error of a document that is no GraphQL."""
-    found = error.locations[0] if error.locations else None
-    place = f" at [{found.line}, {found.column}]" if found else ""
-    reason = error.message.removeprefix("Syntax Error: ").rstrip(".")
-    return {"message": f"Parse error: {reason}{place}", **_locations(error)}
+    message, place = syntax_errors.describe(query, error)
+    return {"message": message, **({"locations": [{"line": place.line, "column": place.column}]} if place else {})}
 
 
 def validation_failure(error: GraphQLError) -> dict[str, Any]:
@@ -30,19 +38,30 @@ def validation_failure(error: GraphQLError) -> dict[str, Any]:
     return {**written, **_locations(error), "message": error.message}
 
 
-def variable_failure(error: GraphQLError, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the error of a variable whose value does not fit its type."""
-    definition = next((node for node in error.nodes or () if isinstance(node, VariableDefinitionNode)), None)
-    if definition is None:
-        return {"message": error.message, **_locations(error)}
-    name, kind = definition.variable.name.value, print_ast(definition.type)
-    value = variables.get(name)
-    explanation = "Expected value to not be null" if value is None else error.message
-    return {
-        "message": f"Variable ${name} of type {kind} was provided invalid value",
-        **_locations(error),
-        "extensions": {"value": value, "problems": [{"path": [], "explanation": explanation}]},
-    }
+def variable_failures(
+    schema: GraphQLSchema, errors: Sequence[GraphQLError], variables: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return one error for each variable whose value does not fit its type, with all that is wrong with it."""
+    failures: dict[str, dict[str, Any]] = {}
+    for error in errors:
+        definition = next((node for node in error.nodes or () if isinstance(node, VariableDefinitionNode)), None)
+        if definition is None:
+            failures[error.message] = {"message": error.message, **_locations(error)}
+            continue
+        name, kind = definition.variable.name.value, print_ast(definition.type)
+        value = variables.get(name)
+        problems = list(find_problems(value, type_from_ast(schema, definition.type)))
+        places = [f"{'.'.join(map(str, path))} ({explanation})" for path, explanation in problems if path]
+        where = f" for {', '.join(places)}" if places else ""
+        failures[name] = {
+            "message": f"Variable ${name} of type {kind} was provided invalid value{where}",
+            **_locations(error),
+            "extensions": {
+                "value": value,
+                "problems": [{"path": path, "explanation": explanation} for path, explanation in problems],
+            },
+        }
+    return list(failures.values())
 
 
 def execution_failure(error: GraphQLError, viewer: Viewer) -> dict[str, Any]:

@@ -172,6 +172,15 @@ def _by_time(query: IssueQuery, moment: str | None) -> None:
         query.where("issues.updated_at >= ?", moment)
 
 
+def _by_type(query: IssueQuery, name: str | None) -> None:
+    if name is None:
+        query.where("issues.issue_type IS NULL")
+    elif name == "*":
+        query.where("issues.issue_type IS NOT NULL")
+    else:
+        query.where("issues.issue_type = ? COLLATE NOCASE", name)
+
+
 _ISSUE_FILTERS: dict[str, Callable[[IssueQuery, Any], None]] = {
     "assignee": _by_assignee,
     "created_by": _by_author,
@@ -179,6 +188,7 @@ _ISSUE_FILTERS: dict[str, Callable[[IssueQuery, Any], None]] = {
     "milestone": _by_milestone("milestones.id"),
     "milestone_number": _by_milestone("milestones.number"),
     "since": _by_time,
+    "type": _by_type,
 }
 
 

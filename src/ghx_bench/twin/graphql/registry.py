@@ -33,6 +33,7 @@ from ghx_bench.twin.graphql.views.reactions import (
 from ghx_bench.twin.graphql.views.repositories import RepositoryView
 from ghx_bench.twin.graphql.views.root import QueryView, RateLimitView, SearchConnection
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.issue_types import IssueType
 from ghx_bench.twin.state import records
 
 # In the schema because clients select them (`gh` asks for project items); no world has one, so they need no view.
@@ -145,7 +146,7 @@ VIEW_MAKERS: Mapping[type, ViewMaker] = {
     subjects.Pinned: repository_parts.PinnedIssueView,
     subjects.TopicOf: repository_parts.RepositoryTopicView,
     subjects.IssueOf: lambda context, subject: IssueView(context, subject.issue),
-    subjects.TypeOfIssues: IssueTypeView,
+    IssueType: IssueTypeView,
     subjects.Member: lambda context, member: people.account_view(context, member.user),
     subjects.LanguageOf: community.LanguageView,
     subjects.LicenseOf: community.LicenseView,

@@ -154,17 +154,6 @@ class IssueOf:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeOfIssues:
-    """One of the types that issues of an organization can have."""
-
-    organization_id: int
-    number: int
-    name: str
-    description: str
-    color: str
-
-
-@dataclass(frozen=True, slots=True)
 class Subissues:
     """The parts of an issue."""
 

@@ -11,7 +11,7 @@ from ghx_bench.twin.state.records import Protection, Pull
 from ghx_bench.twin.world import World
 
 Mergeable = Literal["MERGEABLE", "CONFLICTING", "UNKNOWN"]
-MergeState = Literal["BEHIND", "BLOCKED", "CLEAN", "DIRTY", "DRAFT", "HAS_HOOKS", "UNKNOWN", "UNSTABLE"]
+MergeState = Literal["BEHIND", "BLOCKED", "CLEAN", "DIRTY", "HAS_HOOKS", "UNKNOWN", "UNSTABLE"]
 
 _MISSING: dict[checks.State, str] = {
     "EXPECTED": "expected",
@@ -34,14 +34,12 @@ def mergeable(world: World, pull: Pull) -> Mergeable:
 
 
 def merge_state(world: World, pull: Pull) -> MergeState:
-    """Return GitHub's merge state: the gravest of what stands in the way."""
+    """Return GitHub's merge state: the gravest of what stands in the way; that of a draft as if it were none."""
     merges = mergeable(world, pull)
     if merges == "UNKNOWN":
         return "UNKNOWN"
     if merges == "CONFLICTING":
         return "DIRTY"
-    if pull.draft:
-        return "DRAFT"
     rules = _rules(world, pull)
     if rules and (check_obstacles(world, pull, rules) or review_obstacles(world, pull, rules)):
         return "BLOCKED"
@@ -56,7 +54,7 @@ def obstacles(world: World, pull: Pull) -> list[str]:
     rules = _rules(world, pull)
     if rules is None:
         return []
-    found = check_obstacles(world, pull, rules) + review_obstacles(world, pull, rules)
+    found = review_obstacles(world, pull, rules) + check_obstacles(world, pull, rules)
     if is_behind(world, pull, rules):
         found.append("Head branch is out of date with the base branch.")
     return found

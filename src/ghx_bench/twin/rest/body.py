@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn, cast
 
 from ghx_bench.twin.git.objects import Signature
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.errors import BadRequestRefusal
 
@@ -21,6 +21,10 @@ class Body:
 
     def __contains__(self, name: str) -> bool:
         return name in self._content
+
+    def names(self) -> list[str]:
+        """Return the keys in the order in which they came."""
+        return list(self._content)
 
     def get(self, name: str) -> Any:
         """Return a value as it came."""
@@ -42,21 +46,27 @@ class Body:
         value = self.text(name)
         if value is None or value in options:
             return value
-        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not a member of {json.dumps(list(options))}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_ruby(value)} is not a member of {json.dumps(list(options))}.")
 
     def flag(self, name: str) -> bool | None:
         """Return a boolean, None where it is left out or null."""
         value = self._content.get(name)
         return value if value is None or isinstance(value, bool) else self._wrong(name, value, "a boolean")
 
-    def integer(self, name: str) -> int | None:
-        """Return an integer (also one spelled as text, which clients send), None where it is left out or null."""
+    def integer(self, name: str, kind: str = "an integer") -> int | None:
+        """Return an integer, None where it is left out or null; a text of digits is none, as on GitHub."""
         value = self._content.get(name)
-        if isinstance(value, str) and value.isascii() and value.isdigit():
-            value = int(value[:20])  # enough to be refused as too large; int() raises beyond 4300 digits
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST):
             return value
-        return self._wrong(name, value, "an integer")
+        return self._wrong(name, value, kind)
+
+    def integer_or_digits(self, name: str) -> int | None:
+        """Return an integer that may be spelled as text, where GitHub's description allows both."""
+        value = self._content.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            # Twenty digits are enough to be refused as too large; int() raises beyond 4300.
+            return Body({name: int(value[:20])}, self._pointer).integer(name)
+        return self.integer(name)
 
     def items(self, name: str) -> list[Any] | None:
         """Return an array, None where it is left out or null."""
@@ -70,7 +80,7 @@ class Body:
         items = self.items(name)
         for item in items or ():
             if not isinstance(item, str):
-                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not a string.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_ruby(item)} is not a string.")
         return items
 
     def nested(self, name: str) -> "Body | None":
@@ -87,7 +97,7 @@ class Body:
         bodies: list[Body] = []
         for item in self.items(name) or ():
             if not isinstance(item, dict):
-                raise _invalid(f"For '{self._path(name)}/items', {_to_json(item)} is not an object.")
+                raise _invalid(f"For '{self._path(name)}/items', {_to_ruby(item)} is not an object.")
             bodies.append(Body(cast("JsonObject", item), f"{self._path(name)}/items/"))
         return bodies
 
@@ -103,7 +113,7 @@ class Body:
         return f"{self._pointer}properties/{name}"
 
     def _wrong(self, name: str, value: object, kind: str) -> NoReturn:
-        raise _invalid(f"For '{self._path(name)}', {_to_json(value)} is not {kind}.")
+        raise _invalid(f"For '{self._path(name)}', {_to_ruby(value)} is not {kind}.")
 
 
 def parse_body(content: bytes) -> Any:
@@ -131,8 +141,18 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _to_json(value: object) -> str:
-    return "nil" if value is None else json.dumps(value, ensure_ascii=False)
+def _to_ruby(value: object) -> str:
+    """Return a value as Ruby prints it, which is how GitHub quotes it."""
+    match value:
+        case None:
+            return "nil"
+        case dict():
+            pairs = cast("JsonObject", value).items()
+            return "{" + ", ".join(f"{_to_ruby(key)} => {_to_ruby(item)}" for key, item in pairs) + "}"
+        case list():
+            return "[" + ", ".join(map(_to_ruby, cast("list[object]", value))) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _invalid(problem: str) -> InvalidRefusal:
@@ -153,11 +173,17 @@ def parse_time(text: str | None) -> str | None:
     return f"{utc.isoformat(timespec='seconds')}Z"
 
 
-def read_signature(person: Body | None, now: str) -> Signature | None:
+def read_signature(body: Body, role: str, now: str) -> Signature | None:
     """Return the signature of a commit or tag from `{name, email, date}`; None where it is left out."""
-    if person is None:
+    if role not in body:
         return None
+    person = body.nested(role)
+    if person is None:
+        raise _invalid(f"For 'properties/{role}', nil is not an object.")
     name, email, date = person.required_text("name"), person.required_text("email"), person.text("date")
+    empty = [field for field, text in (("name", name), ("email", email)) if not text.strip()]
+    if empty:
+        raise InvalidRefusal(errors=[FieldError(resource=role, field=field, code="missing_field") for field in empty])
     moment = now if date is None else parse_time(date)
     if moment is None:
         raise InvalidRefusal(f"Invalid request.\n\n{date} is not a valid date.")

@@ -19,6 +19,8 @@ from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 _BY_ID = re.compile(r"/repositories/(\d{1,18})(/.*)?")
+_ARCHIVE = re.compile(r"/repos/[^/]+/[^/]+/(?:tarball|zipball)")
+_VERSIONS = frozenset({"", "2022-11-28", "2026-03-10"})
 MOST_FIELDS = 1000  # in a query string
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
@@ -53,6 +55,7 @@ def answer(
         accept = headers.get("accept", "")
         media = _media_parameters(accept)
         _check_accept(accept)
+        _check_version(headers.get("x-github-api-version", ""))
         _check_representation(media, operation.template)
         request = RestRequest(
             world=world,
@@ -110,7 +113,8 @@ def _fixed_segments(operation: str) -> int:
 
 def _not_served_reply(method: str, raw_path: str) -> Reply:
     """Return 501 for a path that GitHub has, so that no client takes what the twin lacks for absent; else 404."""
-    known = known_operation(method, raw_path)
+    archive = _ARCHIVE.fullmatch(raw_path) is not None  # GitHub takes the default branch where none is named
+    known = known_operation(method, f"{raw_path}/HEAD" if archive else raw_path)
     if known is None:
         return no_such_path()
     refusal = NotImplementedRefusal(f"{known} is not implemented by the twin.")
@@ -168,6 +172,12 @@ def _check_representation(media: frozenset[str], template: str) -> None:
     asked = sorted(media & {"full", "html", "text"})
     if asked and any(segment in _WRITTEN for segment in template.split("/")):
         raise NotImplementedRefusal(f"application/vnd.github.{asked[0]}+json is not implemented by the twin.")
+
+
+def _check_version(version: str) -> None:
+    """Refuse a version of the API that GitHub does not have; that it does is documented, in which words is not."""
+    if version not in _VERSIONS:
+        raise BadRequestRefusal("The version you specified is not a supported version.")
 
 
 def _check_accept(accept: str) -> None:

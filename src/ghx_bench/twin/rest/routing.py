@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import unquote
 
-CATCH_ALL = frozenset({"ref", "path", "basehead", "branch", "name"})  # may hold slashes, plain or encoded
+CATCH_ALL = frozenset({"ref", "path", "basehead", "branch", "name", "tree_sha"})  # may hold slashes, plain or encoded
 TargetT = TypeVar("TargetT")
 
 

@@ -111,6 +111,9 @@ class SeedIssue(SeedConversation):
         default=None, description="Why it is closed, completed if left out; `reopened` for an open one that was closed."
     )
     pinned: StrictBool = False
+    issue_type: Literal["Task", "Bug", "Feature"] | None = Field(
+        default=None, description="Its type, in a repository of an organization."
+    )
     parent: IssueName | None = Field(default=None, description="The issue it is part of: `#1`, or `owner/name#1`.")
     blocked_by: tuple[IssueName, ...] = Field(default=(), description="The issues it waits for.")
 

@@ -37,7 +37,9 @@ def _reason(error: FieldError | str) -> str:
     if isinstance(error, str):
         return error
     if error.message:
-        return error.message
+        # A message of GitHub's may leave out what it is about, where the field beside it says so.
+        about = (error.field or "").rpartition(".")[2]
+        return f"{about.capitalize()} {error.message}" if error.message.startswith("could ") else error.message
     name = f"{error.field or error.resource}"
     value = "" if error.value is None else f" {error.value!r}"
     match error.code:

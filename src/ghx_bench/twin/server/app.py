@@ -23,7 +23,7 @@ from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.request import RateLimit
-from ghx_bench.twin.server import git, graphql
+from ghx_bench.twin.server import git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
@@ -31,6 +31,7 @@ from ghx_bench.twin.server.request import Request, UnacceptableError
 _GRAPHQL_PATHS = frozenset({"/graphql", "/api/graphql"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _RATE_LIMIT = "/rate_limit"
+_BESIDE_THE_API = frozenset({"web", "raw", "none"})
 _OK, _NOT_MODIFIED, _BAD, _CLIENT_IS_GONE = 200, 304, 400, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
@@ -185,9 +186,9 @@ async def _answer_api(exchange: _Exchange) -> Reply:
     request, access = exchange.request, exchange.access
     if access is None:
         return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
-    if request.door.host_kind == "web":  # pages of github.com, which the twin has not
-        return error_reply(404, "Not Found")
     body = await request.body()
+    if request.door.host_kind in _BESIDE_THE_API:
+        return await _answer_or_fail(exchange, body, lambda: pages.answer(request, access))
     if exchange.surface == "graphql":
         return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
     return await _answer_or_fail(exchange, body, lambda: _answer_rest(request, access, body))

@@ -1,12 +1,14 @@
-"""The environment in which the real `gh` and `git` talk to the twin as if it were GitHub."""
+"""The environment in which real clients talk to the twin as if it were GitHub, under GitHub's own names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.askpass import write_askpass, write_private
+from ghx_bench.twin.urls import GITHUB_URLS
 
-_GITHUB = "http://github.com"  # as git sees it: what a proxy without TLS can serve
+_GITHUB = "https://github.com"
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _FOLDERS = {
     "HOME": "home",
     "GH_CONFIG_DIR": "gh",
@@ -16,10 +18,10 @@ _FOLDERS = {
     "XDG_DATA_HOME": "data",
     "TMPDIR": "tmp",
 }  # gh keeps introspection answers and logs in caches: each client has its own
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 # Each of these would lead a client past the twin: to another host, repository, proxy, configuration or credential.
 _LEFT_OUT = frozenset({
-    *_PROXIES, "GH_HOST", "GH_REPO", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_FORCE_TTY", "GH_DEBUG",
+    "ALL_PROXY", "all_proxy", "GH_HOST", "GH_REPO", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_FORCE_TTY",
+    "GH_DEBUG",
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_SYSTEM",
     "GIT_ASKPASS", "SSH_ASKPASS", "SSH_AUTH_SOCK",
 })  # fmt: skip
@@ -52,25 +54,39 @@ class Identity:
     token: str
 
 
-def client_environment(directory: Path, *, url: str, socket_path: Path, identity: Identity) -> ClientEnvironment:
-    """Write the configuration of `gh` and `git` into a directory and return the variables that make them use it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """The ways into a server that one client has."""
+
+    url: str  # on TCP, without TLS
+    socket_path: Path
+    proxy_url: str
+    authority: Path  # the certificate that the proxy's own is signed with
+    bundle: Path  # the same, with the system's roots
+
+
+def client_environment(
+    directory: Path, *, doors: Doors, identity: Identity, reachable_hosts: Sequence[str] = ()
+) -> ClientEnvironment:
+    """Write the configuration of `gh` and `git` into a directory and return the variables that clients go by."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = {variable: directory / name for variable, name in _FOLDERS.items()}
     for folder in folders.values():
         folder.mkdir(mode=0o700, exist_ok=True)
-    gh_config = f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {socket_path}\n'
+    gh_config = f'version: "1"\nprompt: disabled\ngit_protocol: https\nhttp_unix_socket: {doors.socket_path}\n'
     write_private(folders["GH_CONFIG_DIR"] / "config.yml", gh_config)
     write_private(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
-    askpass = write_askpass(directory, identity.token, origins=(_GITHUB, url)).resolve()
+    askpass = write_askpass(directory, identity.token, origins=(_GITHUB, doors.url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
-    write_private(git_config, _git_config(url, identity, askpass))
+    write_private(git_config, _git_config(doors, identity, askpass))
     variables = {
+        **_network_variables(doors, reachable_hosts),
         **{variable: str(folder) for variable, folder in folders.items()},
         "GH_TOKEN": identity.token,
         "GITHUB_TOKEN": identity.token,
-        "GITHUB_API_URL": url,
-        "GITHUB_GRAPHQL_URL": f"{url}/graphql",
-        "GITHUB_SERVER_URL": url,
+        "GITHUB_API_URL": GITHUB_URLS.api,
+        "GITHUB_GRAPHQL_URL": GITHUB_URLS.graphql,
+        "GITHUB_SERVER_URL": GITHUB_URLS.html,
         "GH_PROMPT_DISABLED": "1",
         "GH_NO_UPDATE_NOTIFIER": "1",
         "GH_NO_EXTENSION_UPDATE_NOTIFIER": "1",
@@ -79,13 +95,29 @@ def client_environment(directory: Path, *, url: str, socket_path: Path, identity
         "GH_PAGER": "cat",
         "GIT_PAGER": "cat",
         "NO_COLOR": "1",
-        "NO_PROXY": "127.0.0.1,localhost,::1",
         "GIT_CONFIG_GLOBAL": str(git_config),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ASKPASS": str(askpass),
         "GIT_TERMINAL_PROMPT": "0",
     }
     return ClientEnvironment(directory=directory, variables=variables)
+
+
+def _network_variables(doors: Doors, reachable_hosts: Sequence[str]) -> dict[str, str]:
+    """Return what leads clients to GitHub through the proxy, and lets them trust it there."""
+    proxies = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+    exceptions = ",".join((*_THIS_MACHINE, *reachable_hosts))
+    # SSL_CERT_FILE is OpenSSL's, which Go, Ruby and Python's own libraries go by on Linux; the others have their own.
+    bundles = ("SSL_CERT_FILE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+    return {
+        **dict.fromkeys(proxies, doors.proxy_url),
+        **dict.fromkeys(("NO_PROXY", "no_proxy"), exceptions),
+        **dict.fromkeys(bundles, str(doors.bundle)),
+        "NODE_EXTRA_CA_CERTS": str(doors.authority),  # extra: the bundle would only slow every start of Node down
+        "NODE_USE_ENV_PROXY": "1",
+        # The socket is quicker than the proxy, and Go has no SSL_CERT_FILE on macOS; `gh` has it in its configuration.
+        "GHX_UNIX_SOCKET": str(doors.socket_path),
+    }
 
 
 def _gh_hosts(identity: Identity) -> str:
@@ -100,11 +132,10 @@ def _gh_hosts(identity: Identity) -> str:
     )
 
 
-def _git_config(url: str, identity: Identity, askpass: Path) -> str:
-    """Return a git configuration that sends github.com's traffic to the twin.
+def _git_config(doors: Doors, identity: Identity, askpass: Path) -> str:
+    """Return a git configuration that finds github.com, also where an agent keeps variables from its shells.
 
-    The twin is set as a proxy, and no remote is rewritten to its address: `gh` knows a repository by a remote on
-    github.com.
+    No remote is rewritten to the twin's address: `gh` knows a repository by a remote on github.com.
     """
     return f"""\
 [user]
@@ -115,11 +146,13 @@ def _git_config(url: str, identity: Identity, askpass: Path) -> str:
 [core]
 \taskPass = {_quote(str(askpass))}
 [url "{_GITHUB}/"]
-\tinsteadOf = https://github.com/
 \tinsteadOf = git@github.com:
 \tinsteadOf = ssh://git@github.com/
 [http "{_GITHUB}/"]
-\tproxy = {url}
+\tproxy = {doors.proxy_url}
+\tsslCAInfo = {_quote(str(doors.bundle))}
+[http "http://github.com/"]
+\tproxy = {doors.proxy_url}
 [credential]
 \thelper =
 [advice]

@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, quote, unquote
 
 from ghx_bench.twin.commands import refs
 from ghx_bench.twin.git import http
@@ -95,6 +95,15 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
             git.forget_state()  # in the act: a fork has the refs of before the push until its records are there
             refs.record_push(act, repository, updates)
 
+    def describe(updates: Sequence[RefUpdate]) -> str:
+        page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/pull/new"
+        made = (one.ref.removeprefix("refs/heads/") for one in updates if one.old is None and one.new is not None)
+        branches = [name for name in made if not name.startswith("refs/") and name != repository.default_branch]
+        return "".join(
+            f"\nCreate a pull request for '{name}' on GitHub by visiting:\n     {page}/{quote(name)}\n\n"
+            for name in branches
+        )
+
     return await http.receive_pack(
         git,
         request.stream(),
@@ -103,6 +112,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
         rules=lambda update: push_rule(world, viewer, repository, update),
         lock=hold(),
         record=record,
+        describe=describe,
     )
 
 

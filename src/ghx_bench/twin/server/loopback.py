@@ -1,5 +1,6 @@
-"""The server on loopback: TCP and, for `gh`, a unix socket that only its owner can open."""
+"""The server on loopback: TCP, a unix socket that only its owner can open, and a proxy for each client."""
 
+import asyncio
 import itertools
 import os
 import socket
@@ -8,21 +9,27 @@ import threading
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio.to_thread
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
 from ghx_bench.twin.server.connections import BoundedProtocol
-from ghx_bench.twin.server.environment import ClientEnvironment, Identity, client_environment
+from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
+from ghx_bench.twin.server.proxy import Proxy
 from ghx_bench.twin.state.records import User
+from ghx_bench.twin.urls import GITHUB_HOSTS
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
+
+if TYPE_CHECKING:  # loads a library that takes 50 ms, when the first client needs it
+    from ghx_bench.twin.server.authority import Certificates
 
 _BACKLOG = 1024
 _LONGEST_WAIT_S = 2.0
@@ -42,7 +49,9 @@ class Server:
         self._port = port
         self._directory: ScratchFolder | None = None
         self._sockets: list[socket.socket] = []
-        self._running: tuple[uvicorn.Server, threading.Thread] | None = None
+        self._running: _Running | None = None
+        self._certificates: Certificates | None = None
+        self._proxies: dict[int, list[Proxy]] = {}  # by the id() of the world
         self._clients = itertools.count(1)
 
     @property
@@ -84,22 +93,19 @@ class Server:
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=(self._sockets,), name="ghx-twin", daemon=True)
-        self._running = server, thread
-        thread.start()
+        self._running = _Running(uvicorn.Server(config), self._sockets)
 
     def stop(self) -> None:
         """Close the sockets and remove what was made for clients."""
+        for world in tuple(self._proxies):
+            self._close_proxies(world)
         if self._running is not None:
-            server, thread = self._running
-            server.should_exit = True
-            thread.join()
+            self._running.stop()
         for listening in self._sockets:
             listening.close()
         if self._directory is not None:
             self._directory.remove()
-        self._running, self._sockets, self._directory = None, [], None
+        self._running, self._sockets, self._directory, self._certificates = None, [], None, None
 
     def __enter__(self) -> Self:
         self.start()
@@ -117,6 +123,7 @@ class Server:
 
         A request that takes very long, as scripted ones may, is not waited for: it finds the world closed.
         """
+        self._close_proxies(id(world))
         hosted = self.hosting.remove(world)
         if hosted is not None:
             hosted.open_requests.wait_for_none(_LONGEST_WAIT_S)
@@ -129,10 +136,13 @@ class Server:
         token: str | None = None,
         scopes: Iterable[str] = EVERY_SCOPE,
         directory: Path | None = None,
+        reachable_hosts: Iterable[str] = (),
     ) -> ClientEnvironment:
-        """Return the environment in which the real `gh` and `git` act as `user` in `world`.
+        """Return the environment in which every client finds GitHub under its own names, and acts as `user` in `world`.
 
-        The configuration is written into `directory`, or into a private one that goes away with the server.
+        The configuration is written into `directory`, or into a private one that goes away with the server. Other
+        hosts are refused, but for `reachable_hosts` and this machine, which clients go to by themselves. The proxy in
+        it lasts until the world is removed.
         """
         person = lookup.user(world, user) if isinstance(user, str) else user
         identity = Identity(
@@ -142,7 +152,41 @@ class Server:
             token=token or self.hosting.issue_token(world, person, scopes),
         )
         place = directory or self.directory / f"client-{next(self._clients)}"
-        return client_environment(place, url=self.url, socket_path=self.socket_path, identity=identity)
+        certificates = self.prepare_certificates()
+        doors = Doors(
+            url=self.url,
+            socket_path=self.socket_path,
+            proxy_url=self._open_proxy(world, person.login, certificates).url,
+            authority=certificates.authority,
+            bundle=certificates.bundle,
+        )
+        return client_environment(place, doors=doors, identity=identity, reachable_hosts=tuple(reachable_hosts))
+
+    def prepare_certificates(self) -> "Certificates":
+        """Return what this server shows its clients, made when it is first asked for."""
+        if self._certificates is None:
+            # Loading the library takes 50 ms, which `serve` and servers without clients do not need.
+            from ghx_bench.twin.server.authority import make_certificates  # noqa: PLC0415 - see above
+
+            self._certificates = make_certificates(self.directory, GITHUB_HOSTS)
+        return self._certificates
+
+    def _open_proxy(self, world: World, login: str, certificates: "Certificates") -> Proxy:
+        if self._running is None:
+            raise RuntimeError("the server has not been started")
+        proxy = Proxy(
+            login=login,
+            journal=world.journal,
+            context=certificates.context,
+            loop=self._running.loop,
+            make_protocol=self._running.make_protocol,
+        )
+        self._proxies.setdefault(id(world), []).append(proxy)
+        return proxy
+
+    def _close_proxies(self, world: int) -> None:
+        for proxy in self._proxies.pop(world, ()):
+            proxy.close()
 
     def _listen_on_tcp(self) -> socket.socket:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else Nagle stays on
@@ -162,6 +206,29 @@ class Server:
         self.socket_path.chmod(0o600)
         listening.listen(_BACKLOG)
         return listening
+
+
+class _Running:
+    """The HTTP server in a thread, and the event loop that it shares with the proxies."""
+
+    def __init__(self, server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._server = server
+        self._thread = threading.Thread(target=self._run, args=(sockets,), name="ghx-twin", daemon=True)
+        self._thread.start()
+
+    def make_protocol(self) -> asyncio.Protocol:
+        """Return what speaks HTTP on a new connection; ending the server ends it too."""
+        return HttpToolsProtocol(self._server.config, self._server.server_state, app_state={})
+
+    def stop(self) -> None:
+        """End the server, and wait until it has ended."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def _run(self, sockets: list[socket.socket]) -> None:
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+            runner.run(self._server.serve(sockets))
 
 
 @asynccontextmanager

@@ -13,6 +13,9 @@ from ghx_bench.twin.state.columns import Column, columns
 from ghx_bench.twin.state.records import RECORDS, Record
 
 _EPOCH = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())  # when the clock of a new world starts
+# Ids have GitHub's ten digits, and each table numbers of its own: a client that takes the id of a comment for that of a
+# review, or for the number of a pull request, finds nothing. All of them fit GraphQL's `databaseId`, which has 31 bits.
+_FIRST_ID, _IDS_OF_A_TABLE = 1_000_000_001, 35_000_000
 _APPLICATION = 0x67687874  # "ghxt" in the file's header
 _HEADER = 100  # bytes; the places below are in it
 _FORMAT, _COUNTER, _COOKIE = slice(18, 20), slice(24, 28), slice(40, 44)
@@ -118,6 +121,9 @@ def _definitions() -> Generator[str]:
             for group in groups:
                 name, names = "_".join((model.table, *group)), ", ".join(f'"{column}"' for column in group)
                 yield f'CREATE {kind} "{name}" ON "{model.table}" ({names})'
+    for place, model in enumerate(RECORDS):
+        before = _FIRST_ID - 1 + place * _IDS_OF_A_TABLE
+        yield f"INSERT INTO sqlite_sequence VALUES ('{model.table}', {before})"  # noqa: S608 - names and numbers of ours
 
 
 def _list_indexes() -> Generator[str]:

@@ -8,6 +8,7 @@ from ghx_bench.twin.commands.issues.labelling import attach_labels
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.commands.texts import invalid
 from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries.issue_types import find_issue_type
 from ghx_bench.twin.queries.permissions import Role, may, require
 from ghx_bench.twin.refusals import GoneRefusal, InvalidRefusal
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, Tombstone, User
@@ -25,8 +26,9 @@ def create(
     labels: Sequence[Label] = (),
     assignees: Sequence[User] = (),
     milestone: Milestone | None = None,
+    issue_type: str | None = None,
 ) -> Issue:
-    """Open an issue; labels, assignees and milestone are dropped silently where the viewer may not set them."""
+    """Open an issue; labels, assignees, milestone and type are dropped silently where the viewer may not set them."""
     require(act, repository, "read")
     if not repository.has_issues:
         raise GoneRefusal(ISSUES_DISABLED)
@@ -36,6 +38,8 @@ def create(
         assign(act, issue, assignees, strict=True)
         if milestone is not None:
             set_milestone(act, issue, milestone)
+        if issue_type is not None:
+            _set_type(act, issue, issue_type)
     return kernel.reload(act, issue)
 
 
@@ -64,8 +68,9 @@ def update(
     title: str | Unset = UNSET,
     body: str | Unset | None = UNSET,
     milestone: Milestone | Unset | None = UNSET,
+    issue_type: str | Unset | None = UNSET,
 ) -> Issue:
-    """Change the text, which the author and writers may, or the milestone, which needs the triage role."""
+    """Change the text, which the author and writers may, or milestone and type, which need the triage role."""
     current = kernel.reload(act, issue)
     if title is not UNSET or body is not UNSET:
         require_author_or(act, current, "write")
@@ -73,6 +78,9 @@ def update(
     if milestone is not UNSET:
         require(act, lookup.repository_of(act.world, current), "triage")
         current = set_milestone(act, current, milestone)
+    if issue_type is not UNSET:
+        require(act, lookup.repository_of(act.world, current), "triage")
+        current = _set_type(act, current, issue_type)
     return current
 
 
@@ -105,6 +113,15 @@ def set_milestone(act: Act, issue: Issue, milestone: Milestone | None) -> Issue:
     if milestone:
         timeline.record_event(act, current, "milestoned", {"milestone": {"id": milestone.id, "title": milestone.title}})
     return kernel.touch(act, current, milestone_id=milestone.id if milestone else None)
+
+
+def _set_type(act: Act, issue: Issue, name: str | None) -> Issue:
+    current = kernel.reload(act, issue)
+    found = find_issue_type(act.world, lookup.repository_of(act.world, current), name)
+    if current.is_pull or (name is not None and found is None):
+        raise invalid("Issue", "type", value=name)
+    chosen = found.name if found else None
+    return current if chosen == current.issue_type else kernel.touch(act, current, issue_type=chosen)
 
 
 def require_author_or(act: Act, issue: Issue, needed: Role) -> None:

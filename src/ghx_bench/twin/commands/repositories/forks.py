@@ -6,7 +6,7 @@ from ghx_bench.twin.commands import kernel, labels
 from ghx_bench.twin.commands.repositories.creation import require_creation
 from ghx_bench.twin.commands.repositories.settings import check_free_name, remove_redirect
 from ghx_bench.twin.queries.permissions import require
-from ghx_bench.twin.refusals import ForbiddenRefusal, InvalidRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal
 from ghx_bench.twin.state.records import Repository, User
 from ghx_bench.twin.world import Act
 
@@ -20,11 +20,16 @@ def fork(
     source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
+    if owner.type != "Organization" and (own := _own_ancestor(act, source, owner)):
+        return own  # GitHub hands out the repository itself, which gh takes for a refusal
     known = act.database.one(Repository, owner_id=owner.id, parent_id=source.id)
     if known:
         return known
-    _refuse_impossible(act, source, owner)
-    candidates = chain([source.name], (f"{source.name}-{number}" for number in count(1)))
+    _refuse_impossible(act, source)
+    stem, dash, last = source.name.rpartition("-")
+    numbered = bool(dash) and last.isascii() and last.isdigit()  # `x-1` is followed by `x-2`, not by `x-1-1`
+    stem, first = (stem, int(last[:9]) + 1) if numbered else (source.name, 1)
+    candidates = chain([source.name], (f"{stem}-{number}" for number in count(first)))
     free = next(one for one in candidates if not act.database.one(Repository, owner_id=owner.id, name=one))
     copy = act.database.insert(
         Repository,
@@ -48,9 +53,15 @@ def fork(
     return copy
 
 
-def _refuse_impossible(act: Act, source: Repository, owner: User) -> None:
-    if source.owner_id == owner.id:
-        raise InvalidRefusal("A repository cannot be forked into the account that owns it.")
+def _own_ancestor(act: Act, repository: Repository, owner: User) -> Repository | None:
+    """Return what an account has of a repository and those it was forked from."""
+    current: Repository | None = repository
+    while current is not None and current.owner_id != owner.id:
+        current = act.database.get(Repository, current.parent_id)
+    return current
+
+
+def _refuse_impossible(act: Act, source: Repository) -> None:
     if source.visibility != "public" and not source.allow_forking:
         raise ForbiddenRefusal("Forking is disabled for this repository.")
     if not act.git(source).refs("refs/heads/"):

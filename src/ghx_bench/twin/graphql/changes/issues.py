@@ -6,7 +6,8 @@ from ghx_bench.twin.commands import issues
 from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import InvalidRefusal
+from ghx_bench.twin.queries.issue_types import IssueType
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Issue, Label, Milestone, Repository, User
 
 
@@ -19,6 +20,7 @@ def create_issue(
     label_ids: list[str] | None = None,
     assignee_ids: list[str] | None = None,
     milestone_id: str | None = None,
+    issue_type_id: str | None = None,
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Open an issue."""
@@ -31,6 +33,7 @@ def create_issue(
         labels=change.find_all(label_ids, Label),
         assignees=change.find_all(assignee_ids, User),
         milestone=change.find(milestone_id, Milestone) if milestone_id else None,
+        issue_type=change.find(issue_type_id, IssueType).name if issue_type_id else None,
     )
     return {"issue": issue}
 
@@ -45,6 +48,7 @@ def update_issue(
     label_ids: list[str] | None = None,
     assignee_ids: list[str] | None = None,
     milestone_id: str | Unset | None = UNSET,
+    issue_type_id: str | Unset | None = UNSET,
     project_ids: list[str] | None = None,
 ) -> Outcome:
     """Change an issue; what is not given stays."""
@@ -52,11 +56,19 @@ def update_issue(
     issue = _issue(change, id)
     rewrite(change, issue, title=title, body=body)
     put_metadata(change, issue, label_ids=label_ids, assignee_ids=assignee_ids, milestone_id=milestone_id)
+    if issue_type_id is not UNSET:
+        update_issue_issue_type(change, issue_id=id, issue_type_id=issue_type_id)
     if state == "CLOSED":
         issues.close(change.act, issue)
     elif state == "OPEN":
         issues.reopen(change.act, issue)
     return {"issue": issue, "actor": change.actor}
+
+
+def update_issue_issue_type(change: Change, *, issue_id: str, issue_type_id: str | None = None) -> Outcome:
+    """Set the type of an issue, or take it away."""
+    name = change.find(issue_type_id, IssueType).name if issue_type_id else None
+    return {"issue": issues.update(change.act, _issue(change, issue_id), issue_type=name)}
 
 
 def close_issue(
@@ -165,9 +177,16 @@ def replace_actors_for_assignable(
     issue = change.conversation(assignable_id)
     if actor_ids is None and actor_logins is None:
         raise InvalidRefusal("Either actorIds or actorLogins must be provided.")
-    actors = [*change.find_all(actor_ids, User), *(account(change, login) for login in actor_logins or ())]
+    actors = [*change.find_all(actor_ids, User), *(_actor(change, login) for login in actor_logins or ())]
     issues.set_assignees(change.act, issue, actors)
     return {"assignable": issue}
+
+
+def _actor(change: Change, login: str) -> User:
+    try:
+        return account(change, login)
+    except NotFoundRefusal:
+        raise NotFoundRefusal(f"Could not resolve to a user or bot with the login '{login}'.") from None
 
 
 def account(change: Change, login: str) -> User:
@@ -205,8 +224,9 @@ def _issue(change: Change, identity: str) -> Issue:
 
 
 ISSUE_CHANGES: Sequence[Mutation] = (
-    create_issue, update_issue, close_issue, reopen_issue, delete_issue, transfer_issue, pin_issue, unpin_issue,
-    lock_lockable, unlock_lockable, add_labels_to_labelable, remove_labels_from_labelable, clear_labels_from_labelable,
+    create_issue, update_issue, update_issue_issue_type, close_issue, reopen_issue, delete_issue, transfer_issue,
+    pin_issue, unpin_issue, lock_lockable, unlock_lockable, add_labels_to_labelable, remove_labels_from_labelable,
+    clear_labels_from_labelable,
     add_assignees_to_assignable, remove_assignees_from_assignable, replace_actors_for_assignable,
 )  # fmt: skip
 

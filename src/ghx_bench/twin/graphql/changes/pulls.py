@@ -8,7 +8,7 @@ from ghx_bench.twin.commands.kernel import UNSET, Unset
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome, refuse_given
 from ghx_bench.twin.graphql.changes.issues import account, put_metadata
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import ConflictRefusal
+from ghx_bench.twin.refusals import ConflictRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import Pull, Repository, Team, User
 
 
@@ -166,14 +166,24 @@ def request_reviews_by_login(
     union: bool | None = None,
 ) -> Outcome:
     """Ask for reviews by logins and slugs (`organisation/team`)."""
-    users = [account(change, login) for login in dict.fromkeys([*(user_logins or ()), *(bot_logins or ())])]
     pull = _pull(change, pull_request_id)
+    people = [_reviewer(change, login, "user with login") for login in dict.fromkeys(user_logins or ())]
+    bots = [_reviewer(change, login, "bot with slug") for login in dict.fromkeys(bot_logins or ())]
+    author = lookup.issue_of(change.context.world, pull).author_id
+    users = [user for user in (*people, *bots) if user.id != author]  # dropped without a word here, refused by REST
     owner = change.context.owner(change.context.home(pull.repository_id))
     teams: list[Team] = []
     for organization, slash, name in (slug.rpartition("/") for slug in dict.fromkeys(team_slugs or ())):
         group = lookup.organization(change.context.world, organization) if slash else owner
         teams.append(lookup.team(change.context.world, group, name))
     return _request(change, pull_request_id, users, teams, union=union)
+
+
+def _reviewer(change: Change, login: str, kind: str) -> User:
+    try:
+        return account(change, login)
+    except NotFoundRefusal:
+        raise NotFoundRefusal(f"Could not resolve {kind} '{login}'.") from None
 
 
 def _request(change: Change, identity: str, users: list[User], teams: list[Team], *, union: bool | None) -> Outcome:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ghx_bench.twin.commands import reviews, threads
-from ghx_bench.twin.commands.placement import NewThread
+from ghx_bench.twin.commands.placement import NewThread, UnresolvedPlaceRefusal
 from ghx_bench.twin.graphql.changes.change import AsEdge, Change, Mutation, Outcome
 from ghx_bench.twin.queries.hunks import Side
 from ghx_bench.twin.queries.reviews import pending_review
@@ -77,20 +77,26 @@ def add_pull_request_review_thread(
     **place: Any,
 ) -> Outcome:
     """Begin a thread in a review that was begun, or begin one with it."""
+    begun = _find_pending(change, pull_request_id, pull_request_review_id) is None
     pull, review = _pull_and_review(change, pull_request_id, pull_request_review_id)
     placed = _thread({"path": path, "body": body, **place})
-    comment = threads.create(
-        change.act,
-        pull,
-        path=placed.path,
-        body=placed.body,
-        line=placed.line,
-        side=placed.side,
-        start_line=placed.start_line,
-        start_side=placed.start_side,
-        subject_type=placed.subject_type,
-        review=review,
-    )
+    try:
+        comment = threads.create(
+            change.act,
+            pull,
+            path=placed.path,
+            body=placed.body,
+            line=placed.line,
+            side=placed.side,
+            start_line=placed.start_line,
+            start_side=placed.start_side,
+            subject_type=placed.subject_type,
+            review=review,
+        )
+    except UnresolvedPlaceRefusal:
+        if begun:
+            reviews.delete_pending(change.act, review)
+        return {"thread": None}  # GitHub reports no error here, which its own MCP server has to find out
     return {"thread": change.act.database.get(Thread, comment.thread_id)}
 
 

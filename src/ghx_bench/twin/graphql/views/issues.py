@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from ghx_bench.twin.graphql.subjects import Subissues, TypeOfIssues
+from ghx_bench.twin.graphql.subjects import Subissues
 from ghx_bench.twin.graphql.timeline import Timeline, timeline
 from ghx_bench.twin.graphql.views.base import Linked, RecordView, View
 from ghx_bench.twin.graphql.views.conversations import Conversation
 from ghx_bench.twin.nodes import NodeId
 from ghx_bench.twin.queries import pulls
+from ghx_bench.twin.queries.issue_types import IssueType, find_issue_type
 from ghx_bench.twin.state.records import Dependency, Issue, Pull
 
 
@@ -51,9 +52,10 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         """Return whether it is on top of the list."""
         return self.subject.pinned
 
-    def issue_type(self) -> None:
-        """Return its type: a world has none yet."""
-        return
+    def issue_type(self) -> Any:
+        """Return its type."""
+        found = find_issue_type(self.context.world, self.home, self.subject.issue_type)
+        return self.context.view_of(found) if found else None
 
     def linked_branches(self) -> list[object]:
         """Return the branches made for it: a world has none yet."""
@@ -122,11 +124,11 @@ class IssueView(Conversation, Linked, RecordView[Issue]):
         return pull.merged_at is None and issue is not None and issue.state == "closed"
 
 
-class IssueTypeView(View[TypeOfIssues]):
+class IssueTypeView(View[IssueType]):
     """A type that issues can have."""
 
     typename: ClassVar[str] = "IssueType"
-    sources: ClassVar = {"subject": TypeOfIssues}
+    sources: ClassVar = {"subject": IssueType}
     __slots__ = ()
 
     def id(self) -> str:
@@ -136,15 +138,6 @@ class IssueTypeView(View[TypeOfIssues]):
     def is_enabled(self) -> bool:
         """Return whether issues can be given it."""
         return True
-
-
-def issue_types(organization_id: int) -> list[TypeOfIssues]:
-    """Return the types that GitHub gives to every organization; a world cannot make others yet."""
-    return [
-        TypeOfIssues(organization_id, 1, "Task", "A specific piece of work", "YELLOW"),
-        TypeOfIssues(organization_id, 2, "Bug", "An unexpected problem or behavior", "RED"),
-        TypeOfIssues(organization_id, 3, "Feature", "A request, idea, or new functionality", "BLUE"),
-    ]
 
 
 class SubIssuesSummaryView(View[Subissues]):

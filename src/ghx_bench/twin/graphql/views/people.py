@@ -22,7 +22,8 @@ class AccountView(Linked, RecordView[User]):
     def avatar_url(self, size: int | None = None) -> str:
         """Return the address of the picture."""
         scaled = f"&s={size}" if size else ""
-        return f"https://avatars.githubusercontent.com/u/{self.subject.id}?v=4{scaled}"
+        kind = "in" if self.subject.type == "Bot" else "u"  # the picture of a bot is that of its app
+        return f"https://avatars.githubusercontent.com/{kind}/{self.subject.id}?v=4{scaled}"
 
     def resource_path(self) -> str:
         """Return the path of the profile."""

@@ -176,7 +176,7 @@ class PullRequestView(Conversation, Linked, RecordView[Pull]):
 
     def viewer_can_disable_auto_merge(self) -> bool:
         """Return whether the viewer may take the standing request back."""
-        return self.subject.auto_merge is not None and self._may_push()
+        return self.subject.auto_merge is not None and not self.closed() and self._may_push()
 
     def viewer_can_enable_auto_merge(self) -> bool:
         """Return whether the viewer may ask to merge it later."""

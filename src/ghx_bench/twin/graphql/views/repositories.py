@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from ghx_bench.twin.graphql import git_lookup
 from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
-from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf, TypeOfIssues
+from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
-from ghx_bench.twin.graphql.views.issues import issue_types
 from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.queries import lookup, permissions
+from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
 from ghx_bench.twin.state.records import (
     Collaborator,
@@ -70,20 +70,18 @@ class RepositoryView(CommunityFields):
         """Return its issues."""
         return IssueQuery(self.context).by(repository_id=self.subject.id).filter(**filters).rows()
 
-    def issue_types(self, order_by: dict[str, str] | None = None) -> list[TypeOfIssues] | None:
+    def issue_types(self, order_by: dict[str, str] | None = None) -> list[IssueType] | None:
         """Return the types its issues can have; only organizations have any."""
-        owner = self.context.owner(self.subject)
-        if owner.type != "Organization":
-            return None
-        found = issue_types(owner.id)
+        found = issue_types_of(self.context.world, self.subject)
         if order_by is None:
-            return found
+            return found or None
         by_name = order_by["field"] == "NAME"
-        return sorted(
+        ordered = sorted(
             found,
             key=lambda one: (one.name.lower() if by_name else "", one.number),
             reverse=order_by["direction"] == "DESC",
         )
+        return ordered or None
 
     def pinned_issues(self) -> list[Pinned]:
         """Return the issues on top of its list."""

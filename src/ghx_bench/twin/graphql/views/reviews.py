@@ -124,6 +124,15 @@ class PullRequestReviewThreadView(OnPull, RecordView[Thread]):
         """Return the side of the diff it begins on."""
         return self.subject.start_side
 
+    def start_line(self) -> int | None:
+        """Return the line it begins on, which is its only one where there is one; REST has null there."""
+        return self.subject.line if self.subject.start_line is None else self.subject.start_line
+
+    def original_start_line(self) -> int | None:
+        """Return the line it began on when it was written, which is its only one where there is one."""
+        begun = self.subject.original_start_line
+        return self.subject.original_line if begun is None else begun
+
     def is_collapsed(self) -> bool:
         """Return whether it is shown folded."""
         return self.is_resolved() or self.subject.outdated

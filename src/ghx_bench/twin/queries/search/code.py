@@ -15,6 +15,7 @@ from ghx_bench.twin.queries.search.grammar import (
     Word,
     compile_query,
     parse,
+    qualifiers,
     query_refusal,
     words,
 )
@@ -26,6 +27,7 @@ from ghx_bench.twin.world import World
 
 LARGEST_FILE = 384 * 1024  # larger ones are not searched
 _KNOWN = frozenset({*SCOPES, "path", "filename", "extension", "language", "size", "is", "fork"})
+_NARROWING = frozenset({"filename", "extension", "path"})  # enough without a word; a scope or a language is not
 _AROUND = 80  # characters shown on either side of a hit
 
 
@@ -69,7 +71,7 @@ def search_code(world: World, viewer: Viewer | None, query: str) -> list[CodeMat
     """Return the files on default branches that fit a query, by repository and path."""
     parsed = parse(query, _KNOWN)
     needles = [word.text for word in words(parsed.root)]
-    if not needles:
+    if not needles and _NARROWING.isdisjoint(one.name for one in qualifiers(parsed.root)):
         raise query_refusal("Must include at least one search term.")
     fits = compile_query(parsed.root, lambda leaf: _compile_leaf(world, viewer, leaf))
     repositories = find_repositories(world, viewer, parsed.root)

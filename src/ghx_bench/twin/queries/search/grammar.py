@@ -135,6 +135,22 @@ def words(node: Node) -> Iterator[Word]:
             assert_never(node)
 
 
+def qualifiers(node: Node) -> Iterator[Qualifier]:
+    """Yield every qualifier, wherever it stands."""
+    match node:
+        case Qualifier():
+            yield node
+        case Word():
+            return
+        case Not(part):
+            yield from qualifiers(part)
+        case All(parts) | Either(parts):
+            for part in parts:
+                yield from qualifiers(part)
+        case _:
+            assert_never(node)
+
+
 def required_parts(node: Node) -> Iterator[Node]:
     """Yield the parts that every result must meet, so that a search can start from fewer candidates."""
     if isinstance(node, All):

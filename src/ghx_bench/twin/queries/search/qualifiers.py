@@ -66,7 +66,7 @@ _PRESENT: dict[str, Predicate] = {
     "parent-issue": lambda facts: facts.issue.parent_id is not None,
     "sub-issue": lambda facts: bool(facts.world.database.count(Issue, parent_id=facts.issue.id)),
     "project": lambda _: False,  # no world has projects
-    "type": lambda _: False,  # no world has issue types
+    "type": lambda facts: facts.issue.issue_type is not None,
 }
 _REVIEWS: dict[str, Predicate] = {
     "none": lambda facts: facts.pull is not None and not facts.reviews,
@@ -80,11 +80,18 @@ _TEXTS: dict[str, Callable[[Facts], str | None]] = {
     "head": lambda facts: facts.pull.head_ref.casefold() if facts.pull else None,
     "base": lambda facts: facts.pull.base_ref.casefold() if facts.pull else None,
 }
+
+
+def _is_of_type(name: str) -> Predicate:
+    return lambda facts: facts.issue.issue_type == name
+
+
 _UNSUPPORTED = frozenset({"language", "project"})
 _CHOICES: dict[str, dict[str, Predicate]] = {
     "is": _STATES,
     "state": {name: _STATES[name] for name in ("open", "closed", "merged")},
-    "type": {name: _STATES[name] for name in ("issue", "pr", "pull-request")},
+    "type": {name: _STATES[name] for name in ("issue", "pr", "pull-request")}
+    | {name.lower(): _is_of_type(name) for name in ("Task", "Bug", "Feature")},
     "has": _PRESENT,
     "review": _REVIEWS,
 }

@@ -5,7 +5,7 @@ from typing import Any
 from ghx_bench.twin.commands import checks
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.queries.checks import combined_state, latest_check_runs, latest_statuses
-from ghx_bench.twin.refusals import NotFoundRefusal, NotImplementedRefusal
+from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
@@ -15,10 +15,10 @@ from ghx_bench.twin.rest.render.repositories import bare_repository
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import CheckRun, Status
 
-_STATES = ("error", "failure", "pending", "success")
 _STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
 # Without `stale`, which the description of requests lists: GitHub alone sets it, and its responses do not have it.
 _CONCLUSIONS = ("action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out")
+_ACTIONS = "github-actions"
 
 
 def list_statuses(request: RestRequest) -> Reply:
@@ -52,7 +52,7 @@ def create_status(request: RestRequest) -> Reply:
     """Create a commit status."""
     home, body = from_path.repository(request), request.body()
     body.require("state")
-    state = body.choice("state", _STATES) or body.required_text("state")
+    state = body.required_text("state")
     with request.acting() as act:
         made = checks.create_status(
             act,
@@ -85,7 +85,9 @@ def list_check_runs(request: RestRequest) -> Reply:
 
 def create_check_run(request: RestRequest) -> Reply:
     """Create a check run."""
-    home, body = from_path.repository(request), request.body()
+    home = from_path.repository(request)
+    _require_app(request)
+    body = request.body()
     body.require("name", "head_sha")
     title, summary = _output(body)
     with request.acting() as act:
@@ -113,7 +115,9 @@ def get_check_run(request: RestRequest) -> Reply:
 
 def update_check_run(request: RestRequest) -> Reply:
     """Update a check run."""
-    found, body = _check_run(request), request.body()
+    found = _check_run(request)
+    _require_app(request, found)
+    body = request.body()
     texts = {name: body.text(name) for name in ("name", "details_url", "started_at", "completed_at")}
     title, summary = _output(body)
     changes: dict[str, Any] = {
@@ -142,6 +146,20 @@ def _check_run(request: RestRequest) -> CheckRun:
     if found is None or found.repository_id != home.id:
         raise NotFoundRefusal(f"Could not resolve to a CheckRun with the id of {identity}.")
     return found
+
+
+def _require_app(request: RestRequest, found: CheckRun | None = None) -> None:
+    """Refuse people's tokens, and for jobs of Actions those of other Apps."""
+    # As on GitHub; and a failed check that an agent could edit would be no proof of its repair.
+    if request.viewer.unrestricted:
+        return
+    account = request.viewer.user
+    if account.type != "Bot":
+        raise ForbiddenRefusal("You must authenticate via a GitHub App.")
+    if found is not None and found.attempt_id is not None and account.login.removesuffix("[bot]") != _ACTIONS:
+        raise ForbiddenRefusal(
+            f"Invalid app_id `{account.id}` - check run can only be modified by the GitHub App that created it."
+        )
 
 
 def _output(body: Body) -> tuple[str | None, str | None]:

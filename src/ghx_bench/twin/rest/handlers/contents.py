@@ -74,8 +74,8 @@ def put_contents(request: RestRequest) -> Reply:
             message=message,
             branch=_branch(body.text("branch")),
             sha=body.text("sha"),
-            author=read_signature(body.nested("author"), act.now),
-            committer=read_signature(body.nested("committer"), act.now),
+            author=read_signature(body, "author", act.now),
+            committer=read_signature(body, "committer", act.now),
         )
     return json_reply(_render_change(request, home, change, body.text("branch")), status=201 if change.created else 200)
 
@@ -96,8 +96,8 @@ def delete_contents(request: RestRequest) -> Reply:
             message=text["message"],
             sha=text["sha"],
             branch=_branch(text["branch"]),
-            author=read_signature(body.nested("author"), act.now),
-            committer=read_signature(body.nested("committer"), act.now),
+            author=read_signature(body, "author", act.now),
+            committer=read_signature(body, "committer", act.now),
         )
     return json_reply(_render_change(request, home, change, text["branch"]))
 

@@ -16,8 +16,6 @@ from ghx_bench.twin.rest.render import objects as render
 from ghx_bench.twin.rest.render.commits import git_commit
 from ghx_bench.twin.rest.request import RestRequest
 
-_MODES = ("100644", "100755", "040000", "160000", "120000")
-
 
 def get_ref(request: RestRequest) -> Reply:
     """Get a reference."""
@@ -102,8 +100,8 @@ def create_commit(request: RestRequest) -> Reply:
             message=body.required_text("message"),
             tree=body.required_text("tree"),
             parents=body.texts("parents") or (),
-            author=read_signature(body.nested("author"), act.now),
-            committer=read_signature(body.nested("committer"), act.now),
+            author=read_signature(body, "author", act.now),
+            committer=read_signature(body, "committer", act.now),
         )
     shown = git_commit(request.view, home, made)
     return created(shown, shown["url"])
@@ -113,12 +111,13 @@ def get_tree(request: RestRequest) -> Reply:
     """Get a tree."""
     home, name = from_path.repository_with_commits(request), request.text("tree_sha")
     git = request.world.git(home)
-    commit = git.resolve(name, home.default_branch)
+    start, _, folder = name.partition(":")  # `main:src` is git's own spelling of a folder; no ref holds a colon
+    commit = git.resolve(start, home.default_branch)
     try:
-        root = git.entry(commit or name, "")
+        root = git.entry(commit or start, folder)
     except GitLookupError:
         root = None
-    if root is None:
+    if root is None or root.type != "tree":
         raise NotFoundRefusal(f"Could not resolve to a tree with the sha of {name}.")
     recursive = "recursive" in request.query
     return json_reply(render.tree(request.view, home, root.sha, git.tree(root.sha, recursive=recursive)))
@@ -150,8 +149,8 @@ def create_blob(request: RestRequest) -> Reply:
     """Create a blob."""
     home, body = from_path.repository_with_commits(request), request.body()
     text = body.required_text("content")
-    encoding = body.choice("encoding", ("utf-8", "utf8", "base64")) or "utf-8"
-    content = _decode_base64(text) if encoding == "base64" else text.encode()
+    # Any other encoding is the text itself, whatever it is called.
+    content = _decode_base64(text) if body.text("encoding") == "base64" else text.encode()
     with request.acting() as act:
         sha = objects.create_blob(act, home, content)
     url = request.view.api(home, f"/git/blobs/{sha}")
@@ -178,7 +177,7 @@ def create_tag(request: RestRequest) -> Reply:
             name=body.required_text("tag"),
             target=body.required_text("object"),
             message=body.required_text("message"),
-            tagger=read_signature(body.nested("tagger"), act.now),
+            tagger=read_signature(body, "tagger", act.now),
         )
     shown = render.annotated_tag(request.view, home, made)
     return created(shown, shown["url"])
@@ -192,7 +191,7 @@ def _entry(entry: Body) -> NewEntry:
     path, content = entry.required_text("path"), entry.text("content")
     return NewEntry(
         path=path,
-        mode=entry.choice("mode", _MODES) or "100644",
+        mode=entry.text("mode") or "100644",
         type=entry.choice("type", ("blob", "tree", "commit")),
         sha=entry.text("sha"),
         content=None if content is None else content.encode(),

@@ -26,6 +26,8 @@ def list_labels(request: RestRequest) -> Reply:
 def add_labels(request: RestRequest) -> Reply:
     """Add labels to an issue."""
     found, home, names = from_path.issue(request), from_path.repository(request), _names(request)
+    if not names and isinstance(request.json(), dict):  # an empty array alone adds nothing, and is no mistake
+        raise InvalidRefusal("Invalid request.\n\n1 item required; only 0 were supplied.")
     with request.acting() as act:
         found = issues.add_labels(act, found, issues.find_labels(act, home, names, create_missing=True))
     return _labels_reply(request, found)

@@ -50,6 +50,7 @@ def create_issue(request: RestRequest) -> Reply:
             labels=issues.find_labels(act, home, names or [], create_missing=True),
             assignees=_assignees(request, body) or [] if triages else [],
             milestone=_milestone(request, home, body) if triages else None,
+            issue_type=body.text("type"),
         )
     shown = render.issue(request.view, made)
     return created(shown, shown["url"])
@@ -137,6 +138,8 @@ def _update_metadata(act: Act, request: RestRequest, home: Repository, issue: Is
         issue = issues.set_labels(act, issue, issues.find_labels(act, home, names, create_missing=True))
     if people is not None:
         issue = issues.set_assignees(act, issue, people)
+    if "type" in body:
+        issue = issues.update(act, issue, issue_type=body.text("type"))
     if "milestone" in body:
         issue = issues.update(act, issue, milestone=_milestone(request, home, body))
     return issue
@@ -193,7 +196,7 @@ def _assignees(request: RestRequest, body: Body, *, strict: bool = True) -> list
 
 
 def _milestone(request: RestRequest, home: Repository, body: Body) -> Milestone | None:
-    number = body.integer("milestone")
+    number = body.integer_or_digits("milestone")
     if number is None:
         return None
     try:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ghx_bench.twin.commands import repositories
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.composition import composition
+from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import JsonObject, Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body
 from ghx_bench.twin.rest.handlers import from_path
@@ -127,11 +128,25 @@ def create_fork(request: RestRequest) -> Reply:
     """Create a fork."""
     found, body = from_path.repository(request), request.body()
     organization, name = body.text("organization"), body.text("name")
-    owner = lookup.organization(request.world, organization) if organization else request.viewer.user
+    owner = _fork_owner(request, organization) if organization else request.viewer.user
     only_default = body.flag("default_branch_only") or False
     with request.acting() as act:
         made = repositories.fork(act, found, owner=owner, name=name, default_branch_only=only_default)
     return json_reply(render.full_repository(_fresh(request), made), status=202)
+
+
+def _fork_owner(request: RestRequest, login: str) -> User:
+    try:
+        return lookup.organization(request.world, login)
+    except NotFoundRefusal:
+        account = request.world.database.one(User, login=login)
+    error = FieldError(resource="Fork", field="organization", code="invalid")
+    message = "Validation Failed"
+    if account is not None:
+        message = (
+            f"'{account.login}' is the login for a user account. You must pass the login for an organization account."
+        )
+    raise InvalidRefusal(message, errors=[error])
 
 
 def get_topics(request: RestRequest) -> Reply:

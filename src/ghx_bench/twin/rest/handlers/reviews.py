@@ -7,7 +7,7 @@ from ghx_bench.twin.commands.reviews import ReviewEvent
 from ghx_bench.twin.commands.threads import NewThread
 from ghx_bench.twin.queries.hunks import Side
 from ghx_bench.twin.queries.reviews import visible_reviews
-from ghx_bench.twin.refusals import NotFoundRefusal
+from ghx_bench.twin.refusals import InvalidRefusal, NotFoundRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.body import Body, parse_time
 from ghx_bench.twin.rest.handlers import from_path
@@ -19,6 +19,15 @@ from ghx_bench.twin.state.rows import Rows
 
 _EVENTS = ("APPROVE", "REQUEST_CHANGES", "COMMENT")
 _SIDES = ("LEFT", "RIGHT")
+# The forms of a new comment, in GitHub's order: what each needs, and the keys it permits where it is strict.
+_LINES = ("line", "side", "start_line", "start_side", "subject_type")
+_FORMS: tuple[tuple[tuple[str, ...], frozenset[str] | None], ...] = (
+    (("body", "positioning"), None),
+    (("body", "commit_id", "path", "position"), None),
+    (("body", "in_reply_to"), frozenset({"body", "commit_id", "in_reply_to", "path"})),
+    (("body", "commit_id", "line", "path"), frozenset({"body", "commit_id", "path", *_LINES})),
+    (("body", "commit_id", "path", "subject_type"), None),
+)
 # Comments of a pending review are not listed, even to their author, until it is submitted.
 _SUBMITTED = "review_comments.review_id NOT IN (SELECT id FROM reviews WHERE state = 'PENDING')"
 
@@ -32,7 +41,7 @@ def list_reviews(request: RestRequest) -> Reply:
 def create_review(request: RestRequest) -> Reply:
     """Create a review for a pull request."""
     pull, body = from_path.pull(request), request.body()
-    event = cast("ReviewEvent | None", body.choice("event", _EVENTS))
+    event = _event(body, "PullRequestReviewEvent")
     notes = [_new_thread(one) for one in body.objects("comments")]
     with request.acting() as act:
         made = reviews.create(
@@ -67,7 +76,7 @@ def submit_review(request: RestRequest) -> Reply:
     """Submit a review for a pull request."""
     found, body = from_path.review(request), request.body()
     body.require("event")
-    event = cast("ReviewEvent", body.choice("event", _EVENTS) or body.required_text("event"))
+    event = cast("ReviewEvent", _event(body, "PullRequestReviewEvent!") or body.required_text("event"))
     with request.acting() as act:
         sent = reviews.submit(act, found, event=event, body=body.text("body"))
     return json_reply(render.review(request.view, sent))
@@ -101,9 +110,9 @@ def list_repository_comments(request: RestRequest) -> Reply:
 def create_comment(request: RestRequest) -> Reply:
     """Create a review comment for a pull request."""
     pull, body = from_path.pull(request), request.body()
-    if (parent := body.integer("in_reply_to")) is not None:
+    _require_place(body)
+    if (parent := body.integer("in_reply_to", "a number")) is not None:
         return _reply(request, pull, parent, body.required_text("body"))
-    body.require("body", "commit_id", "path")
     note = _new_thread(body)
     with request.acting() as act:
         made = threads.create(
@@ -170,6 +179,35 @@ def _list_comments(request: RestRequest, within: str, identity: int) -> Reply:
     rest = f"JOIN threads ON threads.id = review_comments.thread_id WHERE {within} AND {_SUBMITTED}{recent} {order}"
     found = Rows(request.world.database, ReviewComment, rest, values)
     return list_reply(request, found, lambda one: render.review_comment(request.view, one))
+
+
+def _event(body: Body, kind: str) -> ReviewEvent | None:
+    """Return what a review is to do; GitHub hands it to GraphQL, whose refusal it repeats."""
+    event = body.text("event")
+    if event is not None and event not in _EVENTS:
+        problem = f"Variable $event of type {kind} was provided invalid value"
+        raise InvalidRefusal("Unprocessable Entity", errors=(problem,))
+    return event
+
+
+def _require_place(body: Body) -> None:
+    """Refuse a comment that no form of the request fits, and say of each what is amiss, as GitHub does."""
+    problems: list[str] = []
+    for needed, permitted in _FORMS:
+        missing = [name for name in needed if name not in body]
+        if not missing:
+            return
+        problems.append(_sentence(missing, "wasn't supplied", "weren't supplied"))
+        others = [name for name in body.names() if permitted is not None and name not in permitted]
+        if others:
+            problems.append(_sentence(others, "is not a permitted key", "are not permitted keys"))
+    lines = "\n".join(['No subschema in "oneOf" matched.', *problems])
+    raise InvalidRefusal(f"Invalid request.\n\n{lines}")
+
+
+def _sentence(names: list[str], one: str, several: str) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"{quoted} {one if len(names) == 1 else several}."
 
 
 def _new_thread(body: Body) -> NewThread:

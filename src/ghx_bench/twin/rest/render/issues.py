@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from ghx_bench.twin.nodes import NodeId
+from ghx_bench.twin.queries.issue_types import find_issue_type
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render import labels, reactions
 from ghx_bench.twin.rest.render.users import optional_user, simple_user
@@ -60,7 +62,7 @@ def issue(view: View, issue: Issue) -> JsonObject:
         "closed_at": issue.closed_at,
         "assignee": assignees[0] if assignees else None,
         "author_association": view.association(repository, view.user(issue.author_id)),
-        "type": None,
+        "type": _issue_type(view, issue),
         "active_lock_reason": issue.lock_reason,
     }
     body |= _pull_marks(view, repository, issue, pull) if pull else _issue_marks(view, issue)
@@ -95,6 +97,23 @@ def comment(view: View, comment: Comment) -> JsonObject:
         "pin": None,
         "reactions": reactions.rollup(view, comment, url),
         "performed_via_github_app": None,
+    }
+
+
+def _issue_type(view: View, issue: Issue) -> JsonObject | None:
+    found = find_issue_type(view.world, view.repository(issue.repository_id), issue.issue_type)
+    if found is None:
+        return None
+    organization = view.user(found.organization_id)
+    return {
+        "id": found.number,
+        "node_id": str(NodeId("IT", found.organization_id, found.number)),
+        "name": found.name,
+        "description": found.description,
+        "color": found.color.lower(),
+        "created_at": organization.created_at,
+        "updated_at": organization.created_at,
+        "is_enabled": True,
     }
 
 

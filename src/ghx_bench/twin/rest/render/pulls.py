@@ -68,7 +68,7 @@ def full_pull(view: View, shown: Pull) -> JsonObject:
         "merged": shown.merged_at is not None,
         "mergeable": mergeable,
         "rebaseable": mergeable,
-        "mergeable_state": mergeability.merge_state(view.world, shown).lower(),
+        "mergeable_state": _merge_state(view, shown),
         "merged_by": optional_user(view, shown.merged_by_id),
         "comments": view.database.count(Comment, issue_id=issue.id),
         "review_comments": _count_review_comments(view, shown),
@@ -154,6 +154,12 @@ def _side(view: View, repository_id: int | None, ref: str, sha: str) -> JsonObje
         "user": simple_user(view, owner),
         "repo": render_repository(view, found),
     }
+
+
+def _merge_state(view: View, shown: Pull) -> str:
+    state = mergeability.merge_state(view.world, shown).lower()
+    # REST tells of a draft, which GraphQL does not.
+    return "draft" if shown.draft and state not in {"unknown", "dirty"} else state
 
 
 def _auto_merge(view: View, pull: Pull) -> JsonObject | None:

@@ -26,10 +26,11 @@ def review(view: View, review: Review) -> JsonObject:
         "pull_request_url": address,
         "author_association": view.association(repository, view.user(review.author_id)),
         "_links": {"html": {"href": page}, "pull_request": {"href": address}},
+        "submitted_at": review.submitted_at,
         "commit_id": review.commit_sha,
     }
-    if review.submitted_at is not None:
-        body["submitted_at"] = review.submitted_at
+    if review.submitted_at is None:  # a pending one has no such key
+        del body["submitted_at"]
     return body
 
 
@@ -43,7 +44,7 @@ def review_comment(view: View, comment: ReviewComment) -> JsonObject:
     url = view.api(repository, f"/pulls/comments/{comment.id}")
     page = f"{view.issue_page(issue)}#discussion_r{comment.id}"
     address = view.api(repository, f"/pulls/{issue.number}")
-    body: JsonObject = {
+    return {
         "url": url,
         "pull_request_review_id": comment.review_id,
         "id": comment.id,
@@ -60,23 +61,29 @@ def review_comment(view: View, comment: ReviewComment) -> JsonObject:
         "pull_request_url": address,
         "_links": {"self": {"href": url}, "html": {"href": page}, "pull_request": {"href": address}},
         "reactions": reactions.rollup(view, comment, url),
-        **_place(view, pull, thread),
+        **_place(thread),
+        **({} if comment.in_reply_to_id is None else {"in_reply_to_id": comment.in_reply_to_id}),
         "author_association": view.association(repository, view.user(comment.author_id)),
+        "original_position": 1 if thread.subject_type == "file" else thread.original_position,
+        "position": _position(view, pull, thread),
         "subject_type": thread.subject_type,
     }
-    if comment.in_reply_to_id is not None:
-        body["in_reply_to_id"] = comment.in_reply_to_id
-    return body
 
 
-def _place(view: View, pull: Pull, thread: Thread) -> JsonObject:
+def _place(thread: Thread) -> JsonObject:
+    whole = thread.subject_type == "file"  # GitHub shows it as if it were on the first line
     return {
         "start_line": thread.start_line,
         "original_start_line": thread.original_start_line,
         "start_side": thread.start_side if thread.original_start_line is not None else None,
-        "line": thread.line,
-        "original_line": thread.original_line,
+        "line": 1 if whole else thread.line,
+        "original_line": 1 if whole else thread.original_line,
         "side": thread.side,
-        "original_position": thread.original_position,
-        "position": comparison.position(view.world, pull, thread),
     }
+
+
+def _position(view: View, pull: Pull, thread: Thread) -> int | None:
+    """Return the position now; one that is outdated keeps the one it had, where GraphQL has null."""
+    if thread.subject_type == "file":
+        return 1
+    return thread.original_position if thread.outdated else comparison.position(view.world, pull, thread)

@@ -31,7 +31,8 @@ def user_page(view: View, user: User) -> str:
 
 def avatar(user: User) -> str:
     """Return where the picture of a user is."""
-    return f"https://avatars.githubusercontent.com/u/{user.id}?v=4"
+    kind = "in" if user.type == "Bot" else "u"  # the picture of a bot is that of its app
+    return f"https://avatars.githubusercontent.com/{kind}/{user.id}?v=4"
 
 
 def simple_user(view: View, user: User) -> JsonObject:

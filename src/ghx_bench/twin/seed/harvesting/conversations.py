@@ -30,7 +30,7 @@ from ghx_bench.twin.world import World
 def harvest_issues(world: World, repository: Repository) -> Iterator[SeedIssue]:
     """Yield the issues of a repository in the order of their numbers."""
     for issue in world.database.all(Issue, order="number", repository_id=repository.id, is_pull=False):
-        own = {name: getattr(issue, name) for name in ("state", "state_reason", "pinned")}
+        own = {name: getattr(issue, name) for name in ("state", "state_reason", "pinned", "issue_type")}
         own["parent"] = None if issue.parent_id is None else _issue_name(world, issue.parent_id)
         blocking = world.database.all(Dependency, issue_id=issue.id)
         own["blocked_by"] = tuple(_issue_name(world, each.blocking_id) for each in blocking)

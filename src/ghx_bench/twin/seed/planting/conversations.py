@@ -96,6 +96,8 @@ def _set_labels_and_people(repo: PlantedRepository, each: SeedConversation, issu
             issues.set_assignees(act, issue, people)
         if each.milestone is not None:
             issues.update(act, issue, milestone=_find_milestone(act, repo, each.milestone))
+        if isinstance(each, SeedIssue) and each.issue_type is not None:
+            issues.update(act, issue, issue_type=each.issue_type)
 
 
 def _add_comments(repo: PlantedRepository, each: SeedConversation, issue: Issue) -> None:

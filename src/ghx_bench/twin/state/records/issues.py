@@ -33,6 +33,7 @@ class Issue(Record):
     lock_reason: str | None = None  # off-topic | too heated | resolved | spam
     pinned: bool = False
     milestone_id: int | None = None
+    issue_type: str | None = None  # its name: Task | Bug | Feature, in repositories of organizations
     parent_id: int | None = None  # the issue this one is a sub-issue of
     created_at: str
     updated_at: str
