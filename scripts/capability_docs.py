@@ -77,7 +77,9 @@ Python: `run_chain(client, read_steps([...]))` in `ghx_bench.capabilities.chain`
 ## As tools for agents
 
 `ghx mcp` serves the capabilities over the Model Context Protocol, on standard input and output, or with `--http PORT`
-as streamable HTTP at `http://127.0.0.1:PORT/mcp`, for this machine only: whoever reaches it acts with its token.
+as streamable HTTP at `http://127.0.0.1:PORT/mcp`, for this machine only. Its clients act with your token of GitHub, so
+they have to send one of the server's: `Authorization: Bearer TOKEN`, with the token in `GHX_MCP_TOKEN`, or without that
+variable the one that is printed at the start.
 
 ```json
 {"mcpServers": {"ghx": {"command": "ghx", "args": ["mcp", "--toolsets", "pr,issue", "--read-only"]}}}

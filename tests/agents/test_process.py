@@ -161,6 +161,7 @@ async def test_the_processes_of_the_machine_are_looked_at_once_for_a_whole_sessi
         looks.append(given)
         return really_look(*given)
 
+    monkeypatch.setattr(look, "cache_clear", really_look.cache_clear, raising=False)
     monkeypatch.setattr(psutil, "process_iter", look)
     async with process_group() as group:
         for _ in range(3):
@@ -169,6 +170,25 @@ async def test_the_processes_of_the_machine_are_looked_at_once_for_a_whole_sessi
         during = len(looks)
 
     assert (during, len(looks)) == (0, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the time of boot is asked for in another way")
+@pytest.mark.parametrize("step_s", [-3_600, 3_600], ids=["back", "forward"])
+async def test_a_step_of_the_clock_hides_no_descendant(step_s: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from psutil import _pslinux
+
+    booted = _pslinux.boot_time()
+    list(psutil.process_iter(["create_time"]))  # as an earlier look did, before the step
+    async with process_group(grace_s=0.3) as group:
+        if step_s < 0:
+            monkeypatch.setattr(_pslinux, "boot_time", lambda: booted + step_s)
+        pid = await _pid_told(LEAVES_THE_FAMILY, group)
+        if step_s > 0:
+            list(psutil.process_iter(["create_time"]))
+            monkeypatch.setattr(_pslinux, "boot_time", lambda: booted + step_s)
+        assert _is_alive(pid)
+
+    assert not _is_alive(pid)
 
 
 async def _pid_told(script: str, group: ProcessGroup) -> int:

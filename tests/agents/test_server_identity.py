@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import psutil
 import pytest
 
-from ghx_bench.agents.server_identity import ServerIdentity, ask_identity
+from ghx_bench.agents import server_identity
+from ghx_bench.agents.server_identity import ServerIdentity, ask_identity, lines_of
 from ghx_bench.agents.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure
 
@@ -113,3 +116,44 @@ def test_asking_does_not_load_the_sdk() -> None:
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"
     )
+
+
+class Pieces:
+    """A stream that comes in these pieces."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = iter(pieces)
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        try:
+            return next(self._pieces)
+        except StopIteration:
+            raise anyio.EndOfStream from None
+
+
+async def test_lines_come_whole_however_they_are_cut() -> None:
+    stream = Pieces(b"on", b"e\ntw", b"o\n\nthr\xc3", b"\xa9", b"e\nlast")
+
+    assert [line async for line in lines_of(cast("Any", stream))] == ["one", "two", "", "thrée", "last"]
+
+
+async def test_a_line_without_end_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_identity, "_LONGEST_LINE", 100)
+
+    lines = [line async for line in lines_of(cast("Any", Pieces(*[b"x" * 60] * 4, b"\n{}\n")))]
+
+    assert max(map(len, lines)) < 200
+    assert "".join(lines) == "x" * 240 + "{}"
+    assert lines[-1] == "{}"
+
+
+@pytest.mark.slow
+async def test_reading_a_long_line_takes_time_in_proportion_to_its_length() -> None:
+    async def cpu_s(pieces: int) -> float:
+        before = time.process_time()
+        assert [len(line) async for line in lines_of(cast("Any", Pieces(*[b"x" * 4_096] * pieces)))] == [4_096 * pieces]
+        return time.process_time() - before
+
+    await cpu_s(100)
+    # Four times the length; adding piece to piece copies sixteen times as much.
+    assert await cpu_s(12_000) < 9 * await cpu_s(3_000)

@@ -143,3 +143,52 @@ def test_what_is_printed_too_late_for_a_full_disk_is_one_line() -> None:
         ended = end("def command(): atexit.register(sys.stdout.write, 'late'); return 0", stdout=output.fileno())
 
     assert (ended.returncode, ended.stderr) == (1, "error: cannot write what came of it: No space left on device\n")
+
+
+def test_a_current_folder_that_was_removed_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert run_to_exit_code(lambda: print(Path("x").absolute())) == 2
+
+    assert capsys.readouterr().err == "error: the current folder has been removed; go to another one\n"
+
+
+def test_too_little_memory_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def take_everything() -> int:
+        raise MemoryError
+
+    assert run_to_exit_code(take_everything) == 1
+
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "memory" in err
+
+
+CLOSED = """
+import os, subprocess, sys
+from ghx_bench._base.commandline import complain, run_to_exit_code
+def command():
+    file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+    subprocess.run(["sh", "-c", "echo child >&2"])
+    os.write(2, b"library")
+    print("message", file=sys.stderr)
+    complain("complaint", 1)
+    return 3
+sys.exit(run_to_exit_code(command))
+"""
+
+
+def test_a_closed_standard_error_gives_its_number_to_no_file(tmp_path: Path) -> None:
+    place = tmp_path / "rows.jsonl"
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" -c "$1" "$2" 2>&-', sys.executable, CLOSED, str(place)],
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert place.read_bytes() == b""

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.capabilities.errors import RETRYABLE, ErrorCode
-from ghx_bench.capabilities.responses import graphql_error, rest_error
+from ghx_bench.capabilities.errors import RETRYABLE, ErrorCode, GitHubError, UnexpectedResponseError
+from ghx_bench.capabilities.responses import graphql_error, read_graphql, read_rest, rest_error
+from ghx_bench.capabilities.transports.exchange import Response
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -152,3 +153,23 @@ def test_a_secondary_limit_is_told_by_the_page_that_it_names(page: object, code:
 
     assert refusal is not None
     assert refusal.error_code == code
+
+
+def test_errors_of_any_depth_are_read_or_refused() -> None:
+    outcomes: set[str] = set()
+    for depth in range(10, 1_200, 10):
+        body = '{"errors": [{"type": "NOT_FOUND", "message": "m", "more": ' + "[" * depth + "]" * depth + "}]}"
+        response = Response(status=200, headers={}, body=body.encode())
+        try:
+            read_graphql(response, redact=bytes, mutates=False)
+            outcomes.add("read")
+        except UnexpectedResponseError:
+            outcomes.add("refused")
+
+    assert outcomes == {"read", "refused"}
+
+
+@pytest.mark.parametrize("status", [101, 103, 199])
+def test_a_status_that_is_no_answer_is_no_success(status: int) -> None:
+    with pytest.raises(GitHubError):
+        read_rest(Response(status=status, headers={}, body=b"{}"))

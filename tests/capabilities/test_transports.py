@@ -1,12 +1,14 @@
 """All transports keep the same contract, against servers that behave and servers that do not."""
 
+import gzip
 import socket
 from collections.abc import Callable
 
 import pytest
 from scripted_server import scripted_server
 
-from ghx_bench.capabilities.errors import UnreachableError
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, UnreachableError
+from ghx_bench.capabilities.transports import http1, pooled
 from ghx_bench.capabilities.transports.blocking import BlockingTransport
 from ghx_bench.capabilities.transports.exchange import Request, Response, Transport
 from ghx_bench.capabilities.transports.plain import PlainTransport
@@ -125,3 +127,38 @@ async def test_nothing_is_sent_in_the_clear_to_where_tls_is_asked_for(make: Call
 
     assert not caught.value.sent
     assert caught.value.retryable == (make is PooledTransport)
+
+
+async def test_an_answer_that_is_announced_is_waited_for(make: Callable[[], Transport]) -> None:
+    response, _ = await exchange(make, b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + OK)
+
+    assert (response.status, response.body, "link" in response.headers) == (200, b"{}", False)
+
+
+@pytest.mark.parametrize("answer", [b"Content-Length: 5000\r\n\r\n", b"Connection: close\r\n\r\n"])
+async def test_an_endless_answer_is_not_read_to_its_end(
+    make: Callable[[], Transport], answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (http1, pooled):
+        monkeypatch.setattr(module, "LARGEST_RESPONSE", 4_000)
+
+    with pytest.raises(CapabilityError) as caught:
+        await exchange(make, b"HTTP/1.1 200 OK\r\n" + answer + b"x" * 5_000)
+
+    assert caught.value.error_code == ErrorCode.TOO_LARGE
+
+
+async def test_a_small_answer_does_not_unfold_to_any_size(
+    make: Callable[[], Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooled, "LARGEST_RESPONSE", 4_000)
+    packed = gzip.compress(b"x" * 100_000)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
+    if make is not PooledTransport:  # the others ask for no compression, and undo none
+        assert (await exchange(make, answer))[0].body == packed
+        return
+
+    with pytest.raises(CapabilityError) as caught:
+        await exchange(make, answer)
+
+    assert caught.value.error_code == ErrorCode.TOO_LARGE

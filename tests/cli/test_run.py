@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scripted_server import scripted_server
 
 from ghx_bench.twin.faults import Fault
 from ghx_bench.twin.pytest_plugin import GitHubTwin
@@ -107,6 +108,8 @@ def test_an_input_that_is_missing_or_wrong_ends_with_2_and_says_why_in_json(
         (("issue.view", *WIDGETS, "--issueNumber", "1.5"), "expected an integer, got the string '1.5'"),
         (("issue.view", *ISSUE, "--input", "steps.json"), "write - here, and < FILE at the end"),
         (("--verbose",), "name the capability first"),
+        (("repo.view", "--owner", "..", "--name", "x"), "'..' is the name of no owner and no repository"),
+        (("repo.view", "-R", "acme/."), "'.' is the name of no owner and no repository"),
         (("issue.view", "--number", "1"), "did you mean 'issueNumber'?"),
         (("issue.view", "--verbos"), "did you mean 'verbose'?"),
         (("issue.view", *ISSUE, "--verbose=1"), "--verbose takes no value"),
@@ -303,3 +306,36 @@ def test_standard_streams_may_be_closed(in_shell: Callable) -> None:
 
 def test_a_reader_that_is_gone_is_no_traceback(in_shell: Callable) -> None:
     assert in_shell('"$GHX" skill | true').err == ""
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def _http(status: int, *headers: str, body: str = "") -> bytes:
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", *headers, "", body]
+    return "\r\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (_http(200, body=DEEP), "SERVER"),
+        (_http(200, body=f'{{"data": {DEEP}}}'), "SERVER"),
+        (_http(422, body=DEEP), "VALIDATION"),
+        (_http(403, f"Retry-After: {'9' * 5_000}"), "RATE_LIMIT"),
+        (_http(403, f"Retry-After: {'9' * 400}"), "RATE_LIMIT"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "NETWORK"),
+    ],
+    ids=["deep", "deep data", "deep refusal", "endless wait", "long wait", "another protocol"],
+)
+def test_whatever_a_hostile_github_answers_the_call_prints_json(
+    ghx: Callable, monkeypatch: pytest.MonkeyPatch, answer: bytes, code: str
+) -> None:
+    attempts = 3 if code == "NETWORK" else 1
+    with scripted_server([answer] * attempts) as server:
+        monkeypatch.setenv("GITHUB_API_URL", server.url)
+        monkeypatch.setenv("GITHUB_GRAPHQL_URL", f"{server.url}/graphql")
+        done = ghx("run", "issue.view", *ISSUE)
+
+    assert (done.code, done.err) == (1, "")
+    assert done.json["error"]["code"] == code

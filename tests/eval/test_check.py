@@ -189,6 +189,19 @@ INPUTS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["/pr_number: expected an integer, got the string 'seven'"],
     ),
     "digits": ({"pr_number": "7"}, []),
+    "a placeholder in a list for a number": (
+        {"pr_number": ["{{flag}}"]},
+        ["/pr_number: expected an integer, got a list"],
+    ),
+    "a placeholder in an object for a flag": (
+        {"unresolvedOnly": {"is": "{{flag}}"}},
+        ["/unresolvedOnly: expected true or false, got an object"],
+    ),
+    "a placeholder with words around it for a number": (
+        {"pr_number": "number {{flag}}"},
+        ["/pr_number: expected an integer, got the string 'number {{flag}}'"],
+    ),
+    "a placeholder with digits around it": ({"pr_number": "1{{flag}}"}, []),
     "what only binding tells": ({"unresolvedOnly": "{{flag}}", "first": "{{flag}}"}, []),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,60 @@ def test_half_a_project_is_taken_away_again(here: Path, capsys: pytest.CaptureFi
     assert run(["init"]) == 2
     assert "cannot be written: " in capsys.readouterr().err
     assert list(here.rglob("*.yaml")) == []
+
+
+@pytest.mark.parametrize("field", ["description", "expected", "id"])
+def test_no_field_of_a_row_reaches_the_terminal_with_its_escapes(
+    field: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    detail = {"id": "seen", "description": "is seen", "passed": False, "expected": "1", "actual": 2}
+    row = a_row("baseline", success=False, checkpointDetails=[{**detail, field: "red\x1b[31m\x9b2J"}])
+    write_run(here / "run", [row])
+    call = ToolCallEvent(name="bash\x1b]0;owned\x07", input={}, output="")
+    trace = SessionTrace(session_id="s", events=(call,))
+    RunDirectory(here / "run").session(row.cell).write_bytes(trace.to_bytes())
+
+    assert run(["show", "run"]) == 0
+    assert run(["show", "run", f"baseline/{row.scenario_id}/0"]) == 0
+
+    out = capsys.readouterr().out
+    assert not {"\x1b", "\x9b", "\x07"} & set(out)
+    assert "red\\x1b[31m\\x9b2J" in out
+    assert "calls bash\\x1b]0;owned\\x07: {}" in out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["baseline/issue-triage-001/0"]])
+def test_two_rows_of_one_cell_are_shown_once_or_refused_in_one_line(
+    arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = a_row("baseline", scenario="issue-triage-001")
+    write_run(here / "run", [row])
+    rows = RunDirectory(here / "run").rows
+    line = rows.read_bytes()
+    assert run(["show", "run", *arguments]) == 0
+    shown = capsys.readouterr().out
+
+    rows.write_bytes(line * 2)
+    assert run(["show", "run", *arguments]) == 0
+    assert capsys.readouterr().out == shown
+
+    rows.write_bytes(line + line.replace(b'"success":true', b'"success":false'))
+    assert run(["show", "run", *arguments]) != 0
+    err = capsys.readouterr().err
+    assert "rows.jsonl:2: contradicts line 1" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_long_run_is_shown_without_holding_its_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(here / "run", [a_row("baseline", iteration=0)])
+    rows = RunDirectory(here / "run").rows
+    first = json.loads(rows.read_text())
+    rows.write_text("".join(json.dumps({**first, "iteration": each}) + "\n" for each in range(2_000)))
+
+    tracemalloc.start()
+    assert run(["show", "run"]) == 0
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(capsys.readouterr().out.splitlines()) == 2_001
+    assert peak < 2_000 * 2_000

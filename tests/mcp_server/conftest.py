@@ -20,6 +20,9 @@ from ghx_bench.twin.world import World
 WORLD = Path(__file__).parents[1] / "capabilities" / "world.yaml"
 COMMAND = ("-m", "ghx_bench.cli.main", "mcp")
 
+TOKEN = "a-token-of-the-server"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -48,7 +51,8 @@ def serve(github_twin: GitHubTwin) -> Callable[..., AbstractAsyncContextManager[
     @contextmanager
     def served(*flags: str) -> Generator[str]:
         words = [sys.executable, *COMMAND, "--http", "0", *flags]
-        with subprocess.Popen(words, env=github_twin.environment, stderr=subprocess.PIPE, text=True) as process:
+        environment = {**github_twin.environment, "GHX_MCP_TOKEN": TOKEN}
+        with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stderr is not None
                 line = process.stderr.readline()
@@ -83,7 +87,7 @@ def connect(
     async def over_http(*flags: str) -> AsyncGenerator[Client]:
         with serve(*flags) as address:  # type: ignore[attr-defined]
             async with (
-                httpx2.AsyncClient(trust_env=False) as http,
+                httpx2.AsyncClient(trust_env=False, headers=AUTHORIZED) as http,
                 Client(streamable_http_client(address, http_client=http), mode=mode) as client,
             ):
                 yield client

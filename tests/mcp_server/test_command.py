@@ -58,9 +58,43 @@ def test_a_taken_port_is_said(github_twin: GitHubTwin, serve: Callable) -> None:
 
 def test_pages_of_other_sites_are_kept_out(serve: Callable) -> None:
     question = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    accept = {"accept": "application/json, text/event-stream"}
+    accept = {"accept": "application/json, text/event-stream", "Authorization": "Bearer a-token-of-the-server"}
     with serve() as address:
         foreign_host = httpx2.post(address, json=question, headers={**accept, "host": "evil.example.com"})
         foreign_page = httpx2.post(address, json=question, headers={**accept, "origin": "https://evil.example.com"})
 
     assert (foreign_host.status_code, foreign_page.status_code) == (421, 403)
+
+
+@pytest.mark.parametrize("credential", [None, "Bearer", "Bearer wrong", "Basic a-token-of-the-server", "Bearer \xe9"])
+def test_who_has_no_token_calls_no_tool(serve: Callable, credential: str | None) -> None:
+    question = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"accept": "application/json, text/event-stream"}
+    if credential is not None:
+        headers["authorization"] = credential
+    with serve() as address:
+        refused = httpx2.post(
+            address, json=question, headers=[(name.encode(), value.encode()) for name, value in headers.items()]
+        )
+
+    assert refused.status_code == 401
+    assert "GHX_MCP_TOKEN" in refused.text
+    assert "a-token-of-the-server" not in refused.text
+
+
+def test_a_server_without_a_token_makes_one_and_prints_it(github_twin: GitHubTwin) -> None:
+    words = [sys.executable, "-m", "ghx_bench.cli.main", "mcp", "--http", "0"]
+    with subprocess.Popen(words, env=github_twin.environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        token = process.stderr.readline().strip().rpartition(" ")[2]
+        address = process.stderr.readline().strip().rpartition(" ")[2]
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        answer = httpx2.post(
+            address,
+            json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+            headers={"accept": "application/json, text/event-stream", "authorization": f"Bearer {token}"},
+        )
+        process.terminate()
+
+    assert len(token) >= 24
+    assert answer.status_code == 200

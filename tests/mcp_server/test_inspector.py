@@ -62,6 +62,7 @@ def test_the_inspector_lists_and_calls_tools(inspect: Callable) -> None:
 def test_the_inspector_calls_tools_over_http(inspect: Callable, serve: Callable) -> None:
     with serve("--toolsets", "pr") as address:
         steps = json.dumps([{"task": "pr_list", "input": {"owner": "acme", "name": "tools"}}])
-        chained = inspect(*called("chain", steps=steps), target=(address,))
+        header = ("--header", "Authorization: Bearer a-token-of-the-server")
+        chained = inspect(*called("chain", steps=steps), *header, target=(address,))
 
     assert [each["number"] for each in chained["structuredContent"]["results"][0]["data"]["items"]] == [4, 2, 1]

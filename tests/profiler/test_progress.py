@@ -706,6 +706,33 @@ def test_a_log_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None
         JsonLog.open(str(tmp_path / "missing" / "log.jsonl"))
 
 
+def test_a_pipe_that_nobody_reads_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(InputError, match="nothing reads this pipe"):
+        JsonLog.open(str(tmp_path / "pipe"))
+
+
+def test_a_pipe_that_is_read_no_more_holds_up_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    cell = Cell(agent="a", model="m", mode="plain", scenario_id="s", iteration=0)
+    event = CellStarted(at=datetime(2026, 1, 1, tzinfo=UTC), cell=replace(cell, scenario_id="x" * 10_000))
+
+    log = JsonLog.open(str(tmp_path / "pipe"))
+
+    def write_more_than_the_pipe_holds() -> None:
+        with log:
+            for _ in range(100):
+                log(event)
+
+    with pytest.raises(BlockingIOError):
+        write_more_than_the_pipe_holds()
+
+    assert os.read(reader, 20).startswith(b'{"event": "cell_')
+    os.close(reader)
+
+
 # -- choosing, and the live display on a real terminal
 
 

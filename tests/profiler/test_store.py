@@ -344,6 +344,19 @@ def test_a_full_disk_stops_the_run_keeps_every_row_and_can_be_resumed(tmp_path: 
     assert sorted(cells_in(rows.parent)) == sorted(CELLS)
 
 
+def test_a_disk_that_is_full_at_the_start_leaves_no_run_and_advises_to_start_again(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(RunDirectoryError, match=r"free some space.*then start the run again") as caught:
+            run(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert "resume" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_results_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
@@ -416,3 +429,46 @@ def test_a_changed_setting_is_named_with_both_values(tmp_path: Path) -> None:
 
     with pytest.raises(RunMismatchError, match="repetitions 1, now 3"):
         run(tmp_path, resume=directory, execution={"repetitions": 3})
+
+
+def _replace_by_copy(rows: Path) -> None:
+    copy = rows.with_suffix(".new")
+    copy.write_bytes(rows.read_bytes())
+    copy.replace(rows)  # as `sed -i` does
+
+
+def _shorten(rows: Path) -> None:
+    rows.write_bytes(rows.read_bytes().splitlines(keepends=True)[0])
+
+
+@pytest.mark.parametrize("at_session", [3, 4], ids=["before a row", "after the last row"])
+@pytest.mark.parametrize("meddle", [_replace_by_copy, Path.unlink, _shorten], ids=["replaced", "removed", "shortened"])
+def test_rows_that_another_program_replaced_stop_the_run_and_none_is_lost(
+    meddle: Callable[[Path], None], at_session: int, tmp_path: Path
+) -> None:
+    def observe(event: Event) -> None:
+        nonlocal finished
+        if isinstance(event, CellFinished):
+            finished += 1
+            if finished == at_session:
+                meddle(next(tmp_path.glob("*/rows.jsonl")))
+
+    finished = 0
+    settings = config(tmp_path, modes=["plain", "fancy"])
+    with pytest.raises(RunDirectoryError, match=r"another program has .* rows\.jsonl\.kept"):
+        anyio.run(lambda: SUBJECT.run(settings, observers=[observe]))
+
+    [directory] = tmp_path.iterdir()
+    assert json.loads((directory / "run.json").read_text())["status"] == "failed"
+    if meddle is not _shorten:  # what was cut off in the same file is gone
+        (directory / "rows.jsonl.kept").replace(directory / "rows.jsonl")
+    assert run(tmp_path, resume=directory).measured == 4
+    assert sorted(cells_in(directory)) == sorted(CELLS)
+
+
+def test_a_row_nested_deeper_than_any_reader_goes_is_named_in_one_line(tmp_path: Path) -> None:
+    rows = run(tmp_path).directory / "rows.jsonl"
+    rows.write_text('{"runId":' + "[" * 100_000 + "]" * 100_000 + "}\n" + rows.read_text())
+
+    with pytest.raises(BadRowsError, match=r"rows\.jsonl:1: this is not a row"):
+        list(read_rows(rows))

@@ -60,6 +60,7 @@ def run_command_line(app: "App", arguments: Sequence[str]) -> int:
 
 def run_to_exit_code(run: Callable[[], int | None]) -> int:
     """Run a command and return its exit code; whatever a user can cause becomes one line on standard error."""
+    _replace_closed_streams()
     try:
         code = run() or 0
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed
@@ -75,12 +76,46 @@ def run_to_exit_code(run: Callable[[], int | None]) -> int:
         _drop_output()  # the reader is gone, as in `| head`
         return FAILED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
-            _drop_output()
-            return complain(f"cannot write what came of it: {error.strerror}", FAILED)
+        if (known := _explain_system(error)) is not None:
+            return complain(*known)
         if os.environ.get(DEBUG):
             raise
         return complain(f"{type(error).__name__}: {error} (this is a defect; {DEBUG}=1 shows where)", BAD_USAGE)
+
+
+def _explain_system(error: Exception) -> tuple[str, int] | None:
+    """Return what the system refused, in words, with the exit code; `None` for anything else."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; allow more (ulimit -v), or ask for less", FAILED
+    if isinstance(error, FileNotFoundError) and _is_folder_gone():
+        return "the current folder has been removed; go to another one", BAD_USAGE
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+        _drop_output()
+        return f"cannot write what came of it: {error.strerror}", FAILED
+    return None
+
+
+def _replace_closed_streams() -> None:
+    """Open /dev/null in place of standard streams that were closed, as `2>&-` does.
+
+    Otherwise the next file that is opened gets the number of the missing stream, and what a library or a program that
+    we start writes to standard error goes into it: into the rows of a run.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free: this one
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - stays open to the end
+
+
+def _is_folder_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - `ghx` loads no pathlib for this
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _drop_output() -> None:

@@ -28,6 +28,7 @@ OPEN_GROUPS: ContextVar[list["ProcessGroup"]] = ContextVar("OPEN_GROUPS")
 """Where it is set, process groups are noted in it: those of a session that does not end can be ended by others."""
 
 _GRACE_S = 2.0
+_CLOCK_TOLERANCE_S = 1.0  # the time of boot is in whole seconds, and shifts with corrections of the clock
 _PAUSES_S = (0.002, 0.004, 0.008, 0.016)
 """Between looks at processes that were signalled: most end at once, and every session waits for its own to end."""
 
@@ -133,7 +134,10 @@ class _Tree:
     def find_living(self) -> list[psutil.Process]:
         """Return those that are alive now."""
         # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
-        ours = psutil.Process().create_time()
+        # Nothing is taken from earlier looks: a time of creation depends on the clock when it was first asked for, and
+        # a step of the clock would make children seem older than we are.
+        psutil.process_iter.cache_clear()
+        ours = psutil.Process().create_time() - _CLOCK_TOLERANCE_S
         alive = [
             each for each in psutil.process_iter(["ppid", "create_time"]) if (each.info["create_time"] or 0) >= ours
         ]

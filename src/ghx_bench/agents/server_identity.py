@@ -20,6 +20,7 @@ from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 
 _LAST_LINES = 5
 _PATIENCE_S = 0.5
+_LONGEST_LINE = 64 << 20  # in characters
 _OUR_ID = 0
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -124,7 +125,7 @@ def _message_in(line: str) -> Mapping[str, Any]:
     """Return the message in a line; an empty one for a line that is none, which servers print by mistake."""
     try:
         message: object = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
 
@@ -142,11 +143,19 @@ def _identity_in(answer: Mapping[str, Any]) -> ServerIdentity:
 
 
 async def lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:
-    """Yield the lines of a stream of bytes; the last one also without its end."""
-    rest = ""
+    """Yield the lines of a stream of bytes; the last one also without its end, an endless one in pieces."""
+    # Parts are joined once, where their line ends: adding each to a text would copy a long line for every 64 kB of it.
+    parts: list[str] = []
+    length = 0
     async for text in TextReceiveStream(stream, errors="replace"):
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            yield line
-    if rest:
-        yield rest
+        *ends, rest = text.split("\n")
+        for end in ends:
+            yield "".join((*parts, end))
+            parts, length = [], 0
+        parts.append(rest)
+        length += len(rest)
+        if length > _LONGEST_LINE:
+            yield "".join(parts)
+            parts, length = [], 0
+    if length:
+        yield "".join(parts)

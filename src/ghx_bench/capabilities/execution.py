@@ -29,7 +29,7 @@ async def execute_task(client: GitHubClient, task: str, inputs: Mapping[str, Any
         output = await called.operation.function(client, checked)
     except CapabilityError as error:
         return _envelope(task, started, client, called=called, error=error)
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         # Capabilities index into responses without a check for each key: one of another shape ends in one of these.
         problem = f"GitHub's answer is not what it documents: {_describe_mismatch(error)}"
         unexpected = UnexpectedResponseError(problem)

@@ -16,9 +16,12 @@ def _refuse_boolean(value: object) -> object:
     return value
 
 
-def _refuse_slash(value: str) -> str:
+def _refuse_path(value: str) -> str:
     if "/" in value:
         raise ValueError("owner and name of a repository are two inputs, and neither has a slash in it")
+    if value in {".", ".."}:
+        # In the path of a REST request these lead to another resource, and no escape keeps them from it.
+        raise ValueError(f"{value!r} is the name of no owner and no repository")
     return value
 
 
@@ -62,7 +65,7 @@ Logins = Annotated[tuple[str, ...], BeforeValidator(lambda value: _pick_of_nodes
 Login = Annotated[str | None, pick("login")]
 """A login, `None` if the account is gone; also read from a GraphQL actor."""
 
-_Half = Annotated[Text, AfterValidator(_refuse_slash)]
+_Half = Annotated[Text, AfterValidator(_refuse_path)]
 
 RefName = Annotated[str | None, pick("name")]
 """The name of a branch, `None` if there is none; also read from a GraphQL ref."""

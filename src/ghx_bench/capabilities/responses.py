@@ -16,9 +16,11 @@ Json = Any
 """A value of JSON that was not checked yet; models do that."""
 
 _FORBIDDEN = 403
+_FIRST_SUCCESS = 200
 _FIRST_REDIRECT = 300
 _FIRST_FAILURE = 400
 _FIRST_SERVER_FAILURE = 500
+_MOST_DIGITS = 12
 _TRANSIENT = frozenset({ErrorCode.RATE_LIMIT, ErrorCode.SERVER})
 
 _CODE_BY_STATUS = MappingProxyType(
@@ -79,7 +81,7 @@ class GraphQLResponse:
 
 def read_rest(response: Response) -> Response:
     """Return a response of the REST API, or raise the `GitHubError` that it is."""
-    if response.status < _FIRST_REDIRECT:
+    if _FIRST_SUCCESS <= response.status < _FIRST_REDIRECT:
         return response
     try:
         body = response.data
@@ -99,7 +101,7 @@ def read_graphql(response: Response, *, redact: Callable[[bytes], bytes], mutate
     errors: object = fields.get("errors") or ()
     if not isinstance(errors, list | tuple) or not isinstance(data, dict | None):
         raise UnexpectedResponseError("GitHub answered a GraphQL document with something that is no answer to one")
-    dumped = json.dumps([each for each in cast("Sequence[object]", errors) if isinstance(each, dict)]).encode()
+    dumped = _dump_objects(cast("Sequence[object]", errors))
     read = GraphQLResponse(data=cast("Mapping[str, Json] | None", data), errors=json.loads(redact(dumped)))
     error = graphql_error(read.errors, response.headers) if read.errors else None
     if error is not None and error.error_code in _TRANSIENT:
@@ -109,6 +111,13 @@ def read_graphql(response: Response, *, redact: Callable[[bytes], bytes], mutate
         if read.is_refusal or is_repeatable:
             raise error
     return read
+
+
+def _dump_objects(errors: Sequence[object]) -> bytes:
+    try:
+        return json.dumps([each for each in errors if isinstance(each, dict)]).encode()
+    except RecursionError:  # nested as deeply as reading allows, and writing takes a few levels more
+        raise UnexpectedResponseError("GitHub answered with errors that are nested too deeply") from None
 
 
 def rest_error(status: int, headers: Mapping[str, str], body: object) -> GitHubError | None:
@@ -205,4 +214,9 @@ def _waiting_time(headers: Mapping[str, str]) -> dict[str, Detail]:
     # The time of reset is in every response; it matters only where nothing is left until then.
     if headers.get("x-ratelimit-remaining") == "0":
         known["rateLimitResetsAt"] = headers.get("x-ratelimit-reset")
-    return {name: int(value) for name, value in known.items() if value and value.isascii() and value.isdigit()}
+    # Cut off: a number of thousands of digits cannot be read, and one that long asks for more patience than there is.
+    return {
+        name: int(value[:_MOST_DIGITS])
+        for name, value in known.items()
+        if value and value.isascii() and value.isdigit()
+    }

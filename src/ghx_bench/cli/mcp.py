@@ -8,8 +8,9 @@ from ghx_bench.mcp.toolsets import TOOLSETS, select
 
 _PURPOSE = f"""\
 Serve the capabilities as tools over the Model Context Protocol, on standard input and output or,
-with --http, as streamable HTTP at http://127.0.0.1:PORT/mcp. A capability such as pr.threads.list
-is the tool pr_threads_list; `chain` calls several in one go.
+with --http, as streamable HTTP at http://127.0.0.1:PORT/mcp, for clients that send the token in
+GHX_MCP_TOKEN, or the one that is printed (Authorization: Bearer TOKEN). A capability such as
+pr.threads.list is the tool pr_threads_list; `chain` calls several in one go.
 
 Toolsets: {", ".join(TOOLSETS)}."""
 

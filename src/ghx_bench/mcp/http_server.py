@@ -1,5 +1,7 @@
 """A server that offers capabilities as tools over streamable HTTP on this machine, by the protocol's own library."""
 
+import hmac
+import secrets
 import socket
 import sys
 from collections.abc import Mapping
@@ -9,6 +11,8 @@ import uvicorn
 from mcp import types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ghx_bench._base.errors import OperationError
 from ghx_bench.capabilities.client import GitHubClient
@@ -22,6 +26,9 @@ HOST = "127.0.0.1"
 
 PATH = "/mcp"
 
+TOKEN_VARIABLE = "GHX_MCP_TOKEN"  # noqa: S105 - its name
+"""The variable with the token that clients have to send; without it a new one is made and printed."""
+
 
 async def serve_http(selection: Selection, environ: Mapping[str, str], port: int) -> None:
     """Serve any number of clients on this machine over streamable HTTP, until interrupted; port 0 is any free one."""
@@ -29,10 +36,38 @@ async def serve_http(selection: Selection, environ: Mapping[str, str], port: int
         address = f"http://{HOST}:{listener.getsockname()[1]}{PATH}"
         async with client_from_environment(environ) as client:
             app = _make_server(client, selection).streamable_http_app(streamable_http_path=PATH, host=HOST)
+            token = environ.get(TOKEN_VARIABLE) or _make_token()
             # On standard error, as the line that a starting process waits for: the socket listens by now, so a client
             # that connects at once is served.
             print(f"serving on {address}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
-            await uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on")).serve([listener])
+            await uvicorn.Server(uvicorn.Config(_require_token(app, token), log_level="warning", lifespan="on")).serve(
+                [listener]
+            )
+
+
+def _make_token() -> str:
+    token = secrets.token_urlsafe(24)
+    # Before the address: who has read that line has read everything.
+    print(f"clients send the header: Authorization: Bearer {token}", file=sys.stderr)  # noqa: T201 - the command line
+    return token
+
+
+def _require_token(app: ASGIApp, token: str) -> ASGIApp:
+    """Return the app behind its token: other users of this machine reach the port as well, and are not its clients."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] != "http" or hmac.compare_digest(given, expected):
+            return await app(scope, receive, send)
+        refusal = PlainTextResponse(
+            f"send the header Authorization: Bearer with the token that `ghx mcp` printed, or {TOKEN_VARIABLE}\n",
+            status_code=401,
+            headers={"www-authenticate": "Bearer"},
+        )
+        return await refusal(scope, receive, send)
+
+    return guarded
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,11 +1,19 @@
 """The requests that a world has answered, one entry for each."""
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, overload
 
 from ghx_bench.twin.faults import Surface
+
+MOST_ENTRIES = 100_000
+"""Entries that are kept, the latest: at 1.5 kB each, a world that is served for weeks would take all memory."""
+
+LONGEST_TEXT = 2_000
+"""Characters of a path, an operation or a user agent; they come from clients, which may send any length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +36,22 @@ class Entry:
 
 
 class Journal:
-    """The requests a world has answered, oldest first; safe to read while the server writes."""
+    """The latest requests a world has answered, oldest first; safe to read while the server writes."""
 
-    def __init__(self) -> None:
-        self._entries: list[Entry] = []
+    def __init__(self, most_entries: int = MOST_ENTRIES) -> None:
+        self.dropped = 0
+        """How many entries were there once, and had to make room for later ones."""
+        self._entries: deque[Entry] = deque(maxlen=most_entries)
         self._lock = threading.Lock()
 
     def add(self, entry: Entry) -> None:
         """Append an entry."""
         with self._lock:
+            self.dropped += len(self._entries) == self._entries.maxlen
             self._entries.append(entry)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self.dropped + len(self._entries)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.since(0))  # of a copy: the server may add entries meanwhile
@@ -56,6 +67,6 @@ class Journal:
         return self.since(0)[at]
 
     def since(self, position: int) -> tuple[Entry, ...]:
-        """Return the entries after the first `position` ones: what `len(journal)` was before."""
+        """Return what is kept of the entries after the first `position` ones: what `len(journal)` was before."""
         with self._lock:
-            return tuple(self._entries[position:])
+            return tuple(islice(self._entries, max(0, position - self.dropped), None))

@@ -4,6 +4,7 @@ Clients follow `jobs_url` and `upload_url` literally and some insist that every 
 address is ever fixed: github.com gets github.com's, a loopback port gets its own.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,9 @@ GITHUB_HOSTS = (
 )
 """The names under which clients find the twin through its proxy."""
 _GITHUB = ("github.com", "github.localhost")
+_OWN_HOST = re.compile(
+    r"(127(\.\d{1,3}){3}|\[::1\]|([\w-]+\.)*(localhost|github\.com|githubusercontent\.com))(:\d{1,5})?", re.ASCII
+)
 _PREFIXED: dict[str, HostKind] = {"/api/uploads": "uploads", "/raw": "raw"}
 
 
@@ -50,6 +54,15 @@ class Door:
     host_kind: HostKind
     prefix: str  # what was cut off the path: "", "/api/v3", "/api/uploads"
     urls: BaseUrls
+
+
+def is_own_host(host: str) -> bool:
+    """Return whether a Host header names this machine or GitHub; a page of any other host has no business here.
+
+    The owner of a domain can have its name resolve to 127.0.0.1 (DNS rebinding), and a browser then lets the pages of
+    that domain read what a server on this machine answers.
+    """
+    return _OWN_HOST.fullmatch(host.lower()) is not None
 
 
 def covers_github(host: str) -> bool:

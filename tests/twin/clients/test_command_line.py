@@ -236,6 +236,8 @@ def test_exec_that_is_interrupted_ends_its_command_and_cleans_up(
         (["exec", "--clock", "sun", "--", "true"], "--clock"),
         (["serve", "--clock", "sun"], "--clock"),
         (["serve", "--port", "70000"], "--port"),
+        (["serve", "--token", "with blank"], "--token"),
+        (["serve", "--token", ""], "--token"),
         (["serve", "--port", "many"], "--port"),
         (["serve", "--seed", "nowhere.yaml"], "nowhere.yaml"),
     ],
@@ -276,6 +278,44 @@ def test_serve_says_when_it_is_ready_and_stops_when_told(environment: dict[str, 
         assert Path(ready["socket"]).stat().st_mode & 0o777 == 0o600
         process.terminate()
         assert process.wait(timeout=300) == 0
+    assert list(temporary.iterdir()) == []
+
+
+def test_serve_has_a_token_of_its_own_at_each_start_unless_one_is_asked_for(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    def token(*arguments: str) -> str:
+        with started(environment, "serve", *arguments) as process:
+            assert process.stdout is not None
+            return json.loads(process.stdout.readline())["token"]
+
+    kept = ("--data-dir", str(tmp_path / "world"))
+    first = token(*kept)
+
+    assert token(*kept) == first
+    assert token() != token()
+    assert token("--token", "my-own-token") == "my-own-token"
+    assert token(*kept, "--token", "my-own-token") == "my-own-token"
+
+
+@pytest.mark.parametrize("next_one", ["serve", "exec"])
+def test_what_a_killed_server_left_is_removed_by_the_next(
+    next_one: str, environment: dict[str, str], temporary: Path
+) -> None:
+    with started(environment, "serve") as process:
+        left = Path(ready_line(process)["socket"]).parent
+        process.kill()
+        process.wait()
+    assert left.exists()
+
+    if next_one == "exec":
+        assert twin(environment, "exec", "--", "true").returncode == 0
+    else:
+        with started(environment, "serve") as process:
+            ready_line(process)
+            process.terminate()
+            assert process.wait() == 0
+
     assert list(temporary.iterdir()) == []
 
 

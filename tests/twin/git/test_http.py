@@ -1,5 +1,6 @@
 """Real git clients against the smart HTTP functions, served by uvicorn."""
 
+import hashlib
 import io
 import os
 import random
@@ -513,6 +514,67 @@ def post(server: Server, service: str, body: bytes, **headers: str) -> tuple[int
 def push_request(server: Server, pack: bytes) -> bytes:
     line = f"{'0' * 40} {'1' * 40} refs/heads/x\0 report-status side-band-64k agent=test\n"
     return packet(line.encode()) + FLUSH + pack
+
+
+EMPTY_PACK = b"PACK\0\0\0\2\0\0\0\0"
+EMPTY_PACK += hashlib.sha1(EMPTY_PACK).digest()
+
+
+def move_request(old: str | None, new: str | None, ref: bytes, capabilities: bytes, *more: bytes) -> bytes:
+    line = f"{old or '0' * 40} {new or '0' * 40} ".encode() + ref
+    return b"".join(map(packet, (line + b"\0" + capabilities, *more))) + FLUSH + EMPTY_PACK
+
+
+@pytest.mark.parametrize("capabilities", [b"", b" agent=test", b" side-band-64k", b" quiet atomic", b" delete-refs"])
+def test_a_push_that_asks_for_no_report_is_recorded_all_the_same(server: Server, capabilities: bytes) -> None:
+    git = server.repository
+    second = git.ref("refs/heads/main")
+    assert second is not None
+    first = git.commit(second).parents[0]
+
+    post(server, "git-receive-pack", move_request(second, first, b"refs/heads/main", capabilities))
+    post(server, "git-receive-pack", move_request(None, first, b"refs/heads/other", capabilities))
+
+    assert git.ref("refs/heads/main") == first
+    assert server.updates == [
+        RefUpdate("refs/heads/main", second, first),
+        RefUpdate("refs/heads/other", None, first),
+    ]
+
+
+def test_a_push_that_asks_for_a_report_too_late_is_recorded(server: Server) -> None:
+    git = server.repository
+    main = git.ref("refs/heads/main")
+    late = f"{'0' * 40} {main} refs/heads/b\0 report-status side-band-64k".encode()
+
+    status, _ = post(server, "git-receive-pack", move_request(None, main, b"refs/heads/a", b"", late))
+
+    assert status == 200
+    assert [update.ref for update in server.updates] == [ref for ref in git.refs() if ref != "refs/heads/main"]
+
+
+def test_a_ref_whose_name_is_no_text_is_refused(server: Server) -> None:
+    main = server.repository.ref("refs/heads/main")
+
+    status, _ = post(server, "git-receive-pack", move_request(None, main, b"refs/heads/\xff", b" report-status"))
+
+    assert status == 400
+    assert list(server.repository.refs()) == ["refs/heads/main"]
+
+
+def test_a_replaced_commit_does_not_get_a_force_push_past_the_protection(server: Server, client: Client) -> None:
+    server.rules = protected(force_push_refused=[NO_FORCE])
+    clone = client.clone(server)
+    main = client.git("rev-parse", "HEAD", cwd=clone).strip()
+    client.git("commit", "--quiet", "--amend", "-m", "Other", cwd=clone)
+    forced = client.git("rev-parse", "HEAD", cwd=clone).strip()
+    grafted = client.git("commit-tree", "HEAD^{tree}", "-p", main, "-m", "Grafted", cwd=clone).strip()
+    client.git("push", "--quiet", "origin", f"{forced}:refs/heads/aside", cwd=clone)
+    client.git("push", "--quiet", "origin", f"{grafted}:refs/replace/{forced}", cwd=clone)
+
+    client.git("push", "--quiet", "--force", "origin", f"{forced}:refs/heads/main", cwd=clone, code=1)
+
+    assert server.repository.ref("refs/heads/main") == main
 
 
 @pytest.mark.parametrize("pack", [b"", b"PACK", b"PACK\0\0\0\2\0\0\0\1nonsense", b"\0" * 1000, b"not a pack at all"])

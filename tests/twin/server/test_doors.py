@@ -41,14 +41,33 @@ def addresses(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "github.com.evil.example:80", "10.0.0.1"],
+)
+@pytest.mark.parametrize(
+    "path", ["/user", "/api/v3/user", "/graphql", "/acme/widgets.git/info/refs?service=git-upload-pack"]
+)
+def test_a_page_of_another_host_reads_nothing(served: Served, host: str, path: str) -> None:
+    reply = ask(served, path, host)
+
+    assert reply.status_code == 421
+    assert "octocat" not in reply.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1", "twin.localhost", "api.github.com"])
+def test_this_machine_and_github_are_answered(served: Served, host: str) -> None:
+    assert ask(served, "/user", host).status_code == 200
+
+
+@pytest.mark.parametrize(
     ("host", "prefix", "api", "html"),
     [
         ("api.github.com", "", "https://api.github.com", "https://github.com"),
         ("API.GitHub.com", "", "https://api.github.com", "https://github.com"),
         ("uploads.github.com", "", "https://api.github.com", "https://github.com"),
         ("api.github.localhost", "", "http://api.github.localhost", "http://github.localhost"),
-        ("ghe.example.org", "/api/v3", "http://ghe.example.org/api/v3", "http://ghe.example.org"),
-        ("ghe.example.org:8080", "", "http://ghe.example.org:8080", "http://ghe.example.org:8080"),
+        ("ghe.localhost", "/api/v3", "http://ghe.localhost/api/v3", "http://ghe.localhost"),
+        ("ghe.localhost:8080", "", "http://ghe.localhost:8080", "http://ghe.localhost:8080"),
         ("[::1]:80", "", "http://[::1]:80", "http://[::1]:80"),
     ],
 )

@@ -210,3 +210,29 @@ def test_entries_are_read_from_where_one_was(served: Served, client: httpx2.Clie
 
     assert [entry.path for entry in served.world.journal.since(position)] == ["/users"]
     assert list(Journal()) == []
+
+
+def _entry(path: str) -> Entry:
+    return Entry(
+        at="", surface="rest", actor=None, method="GET", path=path, operation="", status=200, failed=False,
+        mutation=False, duration_ms=0, request_bytes=0, response_bytes=0,
+    )  # fmt: skip
+
+
+def test_a_journal_keeps_its_latest_entries_and_counts_all() -> None:
+    journal = Journal(most_entries=3)
+    for number in range(5):
+        journal.add(_entry(str(number)))
+
+    assert (len(journal), journal.dropped) == (5, 2)
+    assert [entry.path for entry in journal] == ["2", "3", "4"]
+    assert [entry.path for entry in journal.since(4)] == ["4"]
+    assert [entry.path for entry in journal.since(1)] == ["2", "3", "4"]
+    assert journal.since(5) == ()
+
+
+def test_what_a_client_writes_takes_no_more_room_than_a_line(served: Served, client: httpx2.Client) -> None:
+    client.get(f"/repos/acme/{'x' * 9_000}?q={'y' * 9_000}", headers={"User-Agent": "z" * 9_000})
+
+    entry = last(served)
+    assert max(len(entry.path), len(entry.operation), len(entry.user_agent or "")) == 2_000

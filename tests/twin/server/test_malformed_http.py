@@ -187,7 +187,7 @@ def test_a_slow_client_keeps_nobody_waiting(raw: RawClient, client: httpx2.Clien
 
 
 def test_many_requests_in_one_packet_are_answered_in_order(raw: RawClient) -> None:
-    one = f"GET /users/{{}} HTTP/1.1\r\nHost: x\r\nAuthorization: token {raw.token}\r\n"
+    one = f"GET /users/{{}} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {raw.token}\r\n"
     requests = [one.format(login) for login in ("ann", "bob", "nobody")]
     connection = raw.connect()
     connection.sendall("\r\n".join([*requests, ""])[:-2].encode() + b"\r\nConnection: close\r\n\r\n"[2:])

@@ -1,5 +1,6 @@
 """One server, many worlds: the token selects, nothing is shared, and what is removed is unknown."""
 
+import json
 import stat
 import subprocess
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from anyio.abc import TaskStatus
 from rest_world import Seeded
 from served_world import Served
 
@@ -244,6 +246,47 @@ async def test_a_world_is_used_without_any_socket(fork: Seeded) -> None:
     assert [entry.surface for entry in fork.world.journal] == ["rest", "graphql", "git"]
 
 
+MUTATION = 'mutation { closeIssue(input: {issueId: "x"}) { clientMutationId } }'
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps({"query": MUTATION}).encode(),
+        json.dumps({"query": MUTATION}).replace("mutation", "\\u006dutation").encode(),
+        json.dumps({"query": MUTATION}).encode("utf-16"),
+    ],
+    ids=["plain", "escaped", "UTF-16"],
+)
+async def test_queries_do_not_wait_for_writers_and_mutations_do(fork: Seeded, written: bytes) -> None:
+    hosting = Hosting()
+    token = hosting.issue_token(fork.world, fork.people["ann"])
+    access = hosting.open(token)
+    assert access is not None
+    transport = httpx2.ASGITransport(app=TwinApp(hosting))
+
+    async def push(*, task_status: TaskStatus[None]) -> None:
+        async with access.hosted.write_lock:
+            task_status.started()
+            await anyio.sleep_forever()
+
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=authorized(token)
+    ) as client:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(push)
+            asked = await client.post("/graphql", json={"query": "{ viewer { login } }"})
+            with anyio.move_on_after(0.2) as waited:
+                await client.post("/graphql", content=written)
+            tasks.cancel_scope.cancel()
+        changed = await client.post("/graphql", content=written)
+
+    assert asked.json() == {"data": {"viewer": {"login": "ann"}}}
+    assert waited.cancelled_caught
+    assert changed.status_code in {200, 400}
+
+
 @pytest.mark.anyio
 @pytest.mark.both_backends
 async def test_many_tasks_in_process_are_served_side_by_side(fork: Seeded) -> None:
@@ -251,7 +294,7 @@ async def test_many_tasks_in_process_are_served_side_by_side(fork: Seeded) -> No
     token = hosting.issue_token(fork.world, fork.people["ann"])
     transport = httpx2.ASGITransport(app=TwinApp(hosting))
     async with (
-        httpx2.AsyncClient(transport=transport, base_url="https://x", headers=authorized(token)) as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=authorized(token)) as client,
         anyio.create_task_group() as tasks,
     ):
         for number in range(40):

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ghx_bench.capabilities.errors import UnexpectedResponseError
+from ghx_bench.capabilities.errors import CapabilityError, ErrorCode, UnexpectedResponseError
+
+LARGEST_RESPONSE = 128 << 20
+"""Bytes that are read of one response; GitHub sends no file of more than 100 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class Response:
             return None
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UnexpectedResponseError(f"GitHub's answer with status {self.status} is not JSON") from None
 
     @property
@@ -51,13 +54,20 @@ class Response:
         return None
 
 
+def describe_excess(host: str) -> CapabilityError:
+    """Return the error for a response of more than `LARGEST_RESPONSE` bytes."""
+    problem = f"the answer of {host} is larger than {LARGEST_RESPONSE >> 20} MB, and was not read; ask for less of it"
+    return CapabilityError(problem, error_code=ErrorCode.TOO_LARGE)
+
+
 class Transport(Protocol):
     """Carries requests to a server; one may carry many at the same time."""
 
     async def send(self, request: Request, *, patience_s: float) -> Response:
         """Send a request and return the response, whatever its status; redirects are not followed.
 
-        Raises `UnreachableError` where no whole response came, and `TimeoutError` where none came in time. The caller
+        Raises `UnreachableError` where no whole response came, `TimeoutError` where none came in time, and
+        `CapabilityError` (`TOO_LARGE`) where one has more than `LARGEST_RESPONSE` bytes. The caller
         does not set the deadline itself, since that takes an event loop, which not every transport has. A cancelled
         request leaves no open connection behind.
         """

@@ -2,12 +2,13 @@
 
 from urllib.parse import urlsplit
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from ghx_bench.capabilities.errors import UnreachableError
-from ghx_bench.capabilities.transports.exchange import Request, Response
+from ghx_bench.capabilities.transports.exchange import LARGEST_RESPONSE, Request, Response, describe_excess
 
 _HTTP_PORT = 80
+_FIRST_FINAL_STATUS = 200
 
 
 def find_server(request: Request, socket_path: str | None) -> tuple[str, int]:
@@ -50,15 +51,19 @@ class ResponseReader:
         self._parser = HttpResponseParser(self)
         self._headers: dict[str, str] = {}
         self._parts: list[bytes] = []
+        self._received = 0
         self._has_all_headers = False
         self._is_complete = False
 
     def feed(self, content: bytes) -> Response | None:
         """Take the next part, an empty one if the connection has ended; return the response as soon as it is whole."""
+        self._received += len(content)
+        if self._received > LARGEST_RESPONSE:
+            raise describe_excess(self._host)
         if content:
             try:
                 self._parser.feed_data(content)
-            except HttpParserError:
+            except (HttpParserError, HttpParserUpgrade):  # it may also switch to another protocol, unasked
                 raise UnreachableError(f"{self._host} answered something that is not HTTP", sent=True) from None
         else:
             # Without a length a response ends with its connection; with one, this is only a part of it.
@@ -84,5 +89,9 @@ class ResponseReader:
         self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        """Take note that the response is whole."""
-        self._is_complete = True
+        """Take note that the response is whole; one with a status below 200 only announces another."""
+        if self._parser.get_status_code() >= _FIRST_FINAL_STATUS:
+            self._is_complete = True
+            return
+        self._headers.clear()
+        self._has_all_headers = False

@@ -8,7 +8,7 @@ import httpx2
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.capabilities.errors import UnreachableError
-from ghx_bench.capabilities.transports.exchange import Request, Response
+from ghx_bench.capabilities.transports.exchange import LARGEST_RESPONSE, Request, Response, describe_excess
 
 _BEFORE_SENDING = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
@@ -23,9 +23,10 @@ class PooledTransport:
         """Send a request over a connection that is free, or a new one."""
         try:
             with anyio.fail_after(patience_s):
-                response = await self._client.request(
+                async with self._client.stream(
                     request.method, request.url, headers=dict(request.headers), content=request.body or None
-                )
+                ) as response:
+                    body = await _read_body(response)
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise UnreachableError(f"the address of GitHub cannot be used: {error}", sent=False) from None
         except httpx2.RequestError as error:
@@ -33,11 +34,20 @@ class PooledTransport:
             host, reason = httpx2.URL(request.url).host, str(error) or type(error).__name__
             problem = f"cannot reach GitHub at {host}: {reason}"
             raise UnreachableError(problem, sent=not isinstance(error, _BEFORE_SENDING)) from None
-        return Response(status=response.status_code, headers=dict(response.headers), body=response.content)
+        return Response(status=response.status_code, headers=dict(response.headers), body=body)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+async def _read_body(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for part in response.aiter_bytes():  # decompressed: a small answer may unfold to any size
+        body += part
+        if len(body) > LARGEST_RESPONSE:
+            raise describe_excess(response.url.host)
+    return bytes(body)
 
 
 def _make_client() -> httpx2.AsyncClient:

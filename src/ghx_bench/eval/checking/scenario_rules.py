@@ -1,6 +1,6 @@
 """What can be wrong with a scenario beyond its form: unknown names, and texts that will never be replaced."""
 
-import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -57,20 +57,19 @@ from ghx_bench.eval.scenario.placeholders import (
 )
 
 _BEGINS = "{{"
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 
 
 def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Complaint]:
     """Yield what is wrong with one input of a capability.
 
-    A value with a placeholder in it is known only once that is replaced, and left for then. So is whether several
-    inputs go together.
+    A text with a placeholder in it is known only once that is replaced, and left for then, unless the text around it
+    keeps it from being the number that is asked for. So is whether several inputs go together.
     """
     if task not in ENTRIES:
         return
-    if isinstance(value, dict | list):
-        found = () if _BEGINS in json.dumps(value) else _input_errors(task, name, value)
-    else:
-        found = () if isinstance(value, str) and _BEGINS in value else _input_errors_once(task, name, value)
+    is_nested = isinstance(value, dict | list)
+    found = _input_errors(task, name, value) if is_nested else _input_errors_once(task, name, value)
     for each in found:
         yield replace(each, tokens=(*tokens, *each.tokens[1:]))
 
@@ -86,8 +85,33 @@ def _input_errors(task: str, name: str, value: JsonValue) -> tuple[Complaint, ..
     try:
         model.model_validate(inputs)
     except ValidationError as error:
-        return tuple(each for each in explain(error, model, inputs) if each.tokens[:1] == (name,))
+        return tuple(
+            each
+            for each in explain(error, model, inputs)
+            if each.tokens[:1] == (name,) and not _is_left_open(_value_at(inputs, each.tokens), error)
+        )
     return ()
+
+
+def _value_at(value: JsonValue, tokens: Tokens) -> JsonValue:
+    """Return the value that a complaint is about; `None` where it is about something that is missing."""
+    for token in tokens:
+        if isinstance(value, dict) and str(token) in value:
+            value = value[str(token)]
+        elif isinstance(value, list) and isinstance(token, int) and token < len(value):
+            value = value[token]
+        else:
+            return None
+    return value
+
+
+def _is_left_open(value: JsonValue, error: ValidationError) -> bool:
+    """Return whether a value may be right once its placeholders are replaced."""
+    if not isinstance(value, str) or _BEGINS not in value:
+        return False
+    around = _PLACEHOLDER.sub("", value).strip()
+    wants_number = any(each["input"] == value and each["type"].startswith("int_") for each in error.errors())
+    return not wants_number or not around or around.isdigit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.row import ProfileRow
     from ghx_bench.profiler.score import CheckpointDetail
     from ghx_bench.profiler.store.directory import RunDirectory
-    from ghx_bench.profiler.store.record import MatrixRecord, RunRecord
+    from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.store.rows import DistinctRows
     from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent, TraceEvent
 
 
@@ -47,23 +49,20 @@ def show(
 
 def _show_run(run: Path, *, as_json: bool) -> int:
     """Print every cell of a run and how it ended."""
-    from rich.console import Console
-
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
     record = read_record(directory.record)
     if as_json:
-        print(json.dumps([row.to_wire() for row in rows]))
+        _print_json_list(row.to_wire() for row in rows)
         return 0
-    console = Console()
-    total = record.matrix.total
-    title = f"{record.run_id}: {record.provider}, {_status(directory, record)}, {len(rows)} of {total} cells"
-    console.print(title, markup=False, highlight=False, soft_wrap=True)
-    names = [record.matrix.name_cell(row.cell) for row in rows]
-    width = max(map(len, names), default=0)
-    for name, row in sorted(zip(names, rows, strict=True), key=lambda each: _whole_name(each[1])):
-        console.print(_line(name, row, width), markup=False, highlight=False, soft_wrap=True)
+    # Only what is printed is kept: a row takes 10 kB in memory, and its line some hundred bytes.
+    shown = sorted((_whole_name(row), record.matrix.name_cell(row.cell), _figures_line(row)) for row in rows)
+    width = max((len(name) for _, name, _ in shown), default=0)
+    count = f"{len(shown)} of {record.matrix.total} cells"
+    _print_line(f"{record.run_id}: {record.provider}, {_status(directory, record)}, {count}")
+    for _, name, line in shown:
+        _print_line(f"{name:{width}}  {line}")
     return 0
 
 
@@ -78,50 +77,61 @@ def _status(directory: RunDirectory, record: RunRecord) -> str:
 
 def _show_cell(run: Path, name: str, *, as_json: bool) -> int:
     """Print one cell: its checkpoints, and what the agent did."""
-    from rich.console import Console
-
     from ghx_bench.eval.project.user_agents import recorded_session
     from ghx_bench.profiler.store.record import read_record
 
     directory, rows = _rows_of(run)
     matrix = read_record(directory.record).matrix
-    row = _find_row(rows, name, matrix)
+    places = {_whole_name(row): (matrix.name_cell(row.cell), rows.start) for row in rows}
+    whole_name = _find_cell({whole: short for whole, (short, _) in places.items()}, name)
+    row = rows.row_at(places[whole_name][1])
     trace = recorded_session(directory, row.cell)
     if as_json:
         print(json.dumps({"row": row.to_wire(), "trace": trace.to_wire() if trace else None}))
         return 0
-    console = Console()
-    title = _whole_name(row) if len(matrix.agents) > 1 else _whole_name(row).removeprefix(f"{row.cell.agent}/")
+    title = whole_name if len(matrix.agents) > 1 else whole_name.removeprefix(f"{row.cell.agent}/")
     for line in _describe(title, row, trace, _findings_of(directory, row)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        _print_line(line)
     return 0
 
 
-def _rows_of(run: Path) -> tuple[RunDirectory, list[ProfileRow]]:
+def _print_line(text: str) -> None:
+    """Print text that may come from an agent or a file, its own line breaks kept and all other controls escaped."""
+    print("\n".join(map(one_line, text.split("\n"))))
+
+
+def _print_json_list(items: Iterable[object]) -> None:
+    print("[", end="")
+    for number, item in enumerate(items):
+        print(", " if number else "", json.dumps(item), sep="", end="")
+    print("]")
+
+
+def _rows_of(run: Path) -> tuple[RunDirectory, DistinctRows]:
     from ghx_bench.profiler.store.directory import RunDirectory
-    from ghx_bench.profiler.store.rows import read_rows
+    from ghx_bench.profiler.store.rows import DistinctRows
 
     directory = RunDirectory(run)
     if not directory.record.is_file():
         raise InputError(f"{run} is not the directory of a run: it has no run.json")
-    return directory, list(read_rows(directory.rows)) if directory.rows.is_file() else []
+    return directory, DistinctRows(directory.rows if directory.rows.is_file() else Path(os.devnull))
 
 
 def _whole_name(row: ProfileRow) -> str:
     return f"{row.cell.agent}/{row.model}/{row.mode}/{row.scenario_id}/{row.iteration}"
 
 
-def _find_row(rows: Sequence[ProfileRow], name: str, matrix: MatrixRecord) -> ProfileRow:
-    found = [row for row in rows if f"/{_whole_name(row)}".endswith(f"/{name}")] or [
-        row for row in rows if f"/{_whole_name(row)}".rpartition("/")[0].endswith(f"/{name}")
+def _find_cell(names: Mapping[str, str], name: str) -> str:
+    """Return the whole name of the cell that is meant; `names` has what each is called, by whole name."""
+    found = [whole for whole in names if f"/{whole}".endswith(f"/{name}")] or [
+        whole for whole in names if f"/{whole}".rpartition("/")[0].endswith(f"/{name}")
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        matches = ", ".join(sorted(matrix.name_cell(row.cell) for row in found)[:_MOST_NAMES])
-        raise InputError(f"{name!r} names {len(found)} cells; say which: {matches}")
-    names = [matrix.name_cell(row.cell) for row in rows]
-    hint = did_you_mean(name, names, otherwise="`ghx-bench show RUN` lists them")
+        matches = ", ".join(sorted(names[whole] for whole in found)[:_MOST_NAMES])
+        raise InputError(one_line(f"{name!r} names {len(found)} cells; say which: {matches}"))
+    hint = did_you_mean(name, names.values(), otherwise="`ghx-bench show RUN` lists them")
     raise InputError(f"this run has no cell {name!r}; {hint}")
 
 
@@ -138,10 +148,11 @@ def _figures(row: ProfileRow) -> str:
     return ", ".join(figures)
 
 
-def _line(name: str, row: ProfileRow, width: int) -> str:
+def _figures_line(row: ProfileRow) -> str:
+    """Return how a cell ended, and on a line below it what is wrong."""
     unmet = "; ".join(each.description for each in row.checkpoint_details or () if not each.passed)
     wrong = row.error or (f"not met: {unmet}" if unmet else "")
-    line = f"{name:{width}}  {_result(row):12}  {_figures(row)}".rstrip()
+    line = f"{_result(row):12}  {_figures(row)}".rstrip()
     return f"{line}\n    {one_line(wrong)}" if wrong else line
 
 

@@ -32,7 +32,8 @@ class StageHandles:
     @property
     def journal(self) -> Iterable[Entry] | None:
         """All requests to the world; None where no journal is kept."""
-        return None if self.world is None else tuple(self.world.journal)
+        # Without its beginning it would give numbers that are too small, and no number is better than a wrong one.
+        return None if self.world is None or self.world.journal.dropped else tuple(self.world.journal)
 
 
 def keep_path(home: Path, mode: Mode) -> None:

@@ -1,7 +1,9 @@
 """A run as a log for programs: one JSON object for each event."""
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -37,9 +39,12 @@ class JsonLog:
         if target == "-":
             return cls(sys.stderr)
         try:
-            return cls(Path(target).open("a", encoding="ascii"), owns_stream=True)
+            # A pipe must not hold up the run: neither before somebody reads it, nor when they stop reading.
+            flags = os.O_NONBLOCK if Path(target).is_fifo() else 0
+            stream = open(target, "a", encoding="ascii", opener=lambda path, mode: os.open(path, mode | flags, 0o644))  # noqa: SIM115 - with an opener
+            return cls(stream, owns_stream=True)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
+            reason = "nothing reads this pipe" if error.errno == errno.ENXIO else error.strerror or type(error).__name__
             raise InputError(
                 f"cannot write the log to {target!r}: {reason}; name another file, or - for stderr"
             ) from None

@@ -10,7 +10,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
+from ghx_bench.profiler.runner.deadlines import Phases, Suspensions, limit_running_time, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
 from ghx_bench.profiler.runner.plugins import Caught, plugin_call, require
 from ghx_bench.profiler.runner.pricing import cost_of
@@ -94,17 +94,19 @@ class Conversation(Generic[S]):
         """Prompt under the scenario's deadline; however that ends, ask for the trace."""
         clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
-        began = clock.monotonic()
+        began, suspensions = clock.monotonic(), Suspensions()
         prompting = Caught()
         try:
-            with anyio.move_on_after(scenario.timeout_ms / 1000) as deadline:
-                async with plugin_call() as prompting:
-                    answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
-                    self.answer = replace(answer, text=self.redaction.text(answer.text))
-                self.error = prompting.error
+            with suspensions.watch():
+                async with limit_running_time(scenario.timeout_ms / 1000, suspensions) as deadline:
+                    async with plugin_call() as prompting:
+                        answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                        self.answer = replace(answer, text=self.redaction.text(answer.text))
+                    self.error = prompting.error
             self.timed_out = deadline.cancel_called
         finally:
-            self.wall_ms = round((clock.monotonic() - began) * 1000)
+            # While the bench was stopped, GitHub and the tools answered nothing: that time is not the agent's.
+            self.wall_ms = round((clock.monotonic() - began - suspensions.update()) * 1000)
             if isinstance(prompting.error, AgentBlockedError):
                 self.blocked = prompting.error
             elif not self.timed_out and self.wall_ms > scenario.timeout_ms:

@@ -1,10 +1,15 @@
 """The stretches of one attempt: how long each took, and how long the bench's own may take."""
 
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 
 import anyio
 
 from ghx_bench._base.clock import Clock
+from ghx_bench._base.errors import ungrouped
 from ghx_bench.profiler.metrics import TimingSegment
 
 
@@ -55,3 +60,67 @@ def set_deadline(scope: anyio.CancelScope, limit_s: float | None = None, *, shie
     """
     scope.shield = shielded
     scope.deadline = float("inf") if limit_s is None else anyio.current_time() + limit_s
+
+
+_TICK_S = 0.25
+_SHORTEST_SUSPENSION_S = 1.0
+
+
+@dataclass(slots=True)
+class Suspensions:
+    """How long this process was stopped, by SIGSTOP or a machine that slept: time in which it could not serve anybody.
+
+    Noticed by a thread that wakes four times a second. A thread and not a task: an agent that blocks the event loop
+    would hold up the task, and its time is its own.
+    """
+
+    total_s: float = 0.0
+    _woken_at: float = field(default_factory=time.monotonic)
+    _cpu_s: float = field(default_factory=time.process_time)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _is_over: threading.Event = field(default_factory=threading.Event)
+
+    def update(self) -> float:
+        """Count a suspension that has just ended, and return how long all of them were, in seconds."""
+        with self._lock:
+            now, cpu_s = time.monotonic(), time.process_time()
+            gap_s = now - self._woken_at
+            # A thread that holds the interpreter keeps us from waking as well, but uses the processor meanwhile.
+            if gap_s > _SHORTEST_SUSPENSION_S and cpu_s - self._cpu_s < gap_s / 2:
+                self.total_s += gap_s
+            self._woken_at, self._cpu_s = now, cpu_s
+            return self.total_s
+
+    @contextmanager
+    def watch(self) -> Generator[None]:
+        """Count the suspensions inside the block."""
+        thread = threading.Thread(target=self._tick, name="suspensions", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            thread.join()
+
+    def _tick(self) -> None:
+        while not self._is_over.wait(_TICK_S):
+            self.update()
+
+
+@asynccontextmanager
+async def limit_running_time(limit_s: float, suspensions: Suspensions) -> AsyncGenerator[anyio.CancelScope]:
+    """Yield a scope that is cancelled after `limit_s`; while this process was stopped, no time passes."""
+    began = anyio.current_time()
+
+    async def cancel_in_time(scope: anyio.CancelScope) -> None:
+        while anyio.current_time() < (deadline := began + limit_s + suspensions.update()):  # noqa: ASYNC110 - no event tells
+            await anyio.sleep_until(deadline)
+        scope.cancel()
+
+    # No deadline of the scope's own: after a suspension that would have passed before anybody could move it.
+    with ungrouped():
+        async with anyio.create_task_group() as beside:
+            with anyio.CancelScope() as scope:
+                beside.start_soon(cancel_in_time, scope)
+                yield scope
+            beside.cancel_scope.cancel()

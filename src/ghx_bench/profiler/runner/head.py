@@ -66,6 +66,8 @@ class Head(Generic[S]):
         try:
             async with self.executor.open(self.spec, self._receive) as workers:
                 await self._run_cells(workers)
+            # After the last append nothing else would notice that the rows of a run are not where it says they are.
+            self.store.rows.require_in_place()
         except anyio.get_cancelled_exc_class():
             self._finish("interrupted")
             raise

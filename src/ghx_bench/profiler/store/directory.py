@@ -64,10 +64,10 @@ class RunDirectory:
         return self.path.joinpath(kind, *cell.path.parts).with_name(f"{cell.path.name}.json")
 
 
-def unusable(path: Path, error: OSError) -> RunDirectoryError:
+def unusable(path: Path, error: OSError, *, then: str = "resume the run") -> RunDirectoryError:
     """Return an error that says in one line why a file or folder of a run cannot be used, and what to do."""
     remedy = _REMEDIES.get(error.errno or 0, "look at the file or folder")
-    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then resume the run")
+    return RunDirectoryError(f"{path}: {error.strerror or error}; {remedy}, then {then}")
 
 
 _REMEDIES = {

@@ -11,8 +11,8 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from ghx_bench._base.atomic_files import sync_directory
-from ghx_bench.profiler.errors import BadRowsError
+from ghx_bench._base.atomic_files import sync_directory, write_file
+from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
 from ghx_bench.profiler.row import ROW_VERSION, ProfileRow
 from ghx_bench.profiler.store.directory import unusable
 
@@ -88,7 +88,7 @@ def _version_on(line: bytes) -> int | None:
     """Return the version that a line tells, though it is no row to us."""
     try:
         told: object = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     version = cast("dict[str, object]", told).get("version") if isinstance(told, dict) else None
     return version if isinstance(version, int) else None
@@ -119,6 +119,7 @@ class RowsFile:
         """Put rows on disk; if that fails, the file is as it was before."""
         # One write and one sync for all: at concurrency 10 that is the difference between 1 ms and 10 ms a row.
         content = b"".join(row.to_bytes() + b"\n" for row in rows)
+        self.require_in_place(content)
         try:
             self._write(content)
             # Before `append` returns: a cell that counts as done must survive a power cut, not only a kill.
@@ -127,6 +128,26 @@ class RowsFile:
             self._cut()
             raise unusable(self._path, error) from error
         self._end += len(content)
+
+    def require_in_place(self, unwritten: bytes = b"") -> None:
+        """Raise if another program has replaced or changed the file, as `sed -i` and editors do.
+
+        Rows would then go into a file that has no name any more. A copy of them is kept beside it, with the rows
+        that are still to be written.
+        """
+        try:
+            mine, there = os.fstat(self._handle), self._path.stat() if self._path.exists() else None
+            is_same_file = there is not None and os.path.samestat(mine, there)
+            if is_same_file and mine.st_size == self._end:
+                return
+            kept = self._path.with_name(f"{self._path.name}.kept")
+            write_file(kept, os.pread(self._handle, self._end, 0) + unwritten, durable=True)
+        except OSError as error:
+            raise unusable(self._path, error) from error
+        raise RunDirectoryError(
+            f"{self._path}: another program has {'changed' if is_same_file else 'replaced or removed'} this file while "
+            f"the run went on; the rows of the run are in {kept.name}: put what is missing back, then resume the run"
+        )
 
     def close(self) -> None:
         """Close the file."""

@@ -124,8 +124,16 @@ def create_run(results: Path, record: RunRecord) -> Generator[RunStore]:
         raise RunDirectoryError(
             f"{directory.path}: cannot be made ({error.strerror}); name another folder for results"
         ) from error
-    with _hold_directory(directory) as rows:
-        write_record(directory.record, record)
+    with ExitStack() as held:
+        try:
+            rows = held.enter_context(_hold_directory(directory))
+            write_record(directory.record, record)
+        except RunDirectoryError as error:
+            # Without its plan there is nothing to resume: what was made is taken away, and the advice is another one.
+            shutil.rmtree(directory.path, ignore_errors=True)
+            if isinstance(error.__cause__, OSError):
+                raise unusable(directory.path, error.__cause__, then="start the run again") from error
+            raise
         store = RunStore(directory=directory, record=record, rows=rows)
         try:
             yield store

@@ -39,6 +39,7 @@ def execute(
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Boot a private world, run the command in it, and end with its exit code; nothing is left behind."""
+    from ghx_bench._base.scratch import sweep
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import own_token
@@ -50,6 +51,7 @@ def execute(
         raise FlagError("--reachable-host", f"{wrong} would lead to the real GitHub; name the host that is needed")
     _require_writable(journal=journal, diff=diff)
     _exit_on_signals()
+    sweep()
     with open_world(seed, clock=clock) as world, Server() as server:
         before = world.snapshot()
         server.add(world)

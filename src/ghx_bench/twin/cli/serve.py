@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import signal
 import threading
 from pathlib import Path
@@ -21,26 +22,31 @@ def serve(
     data_dir: Annotated[Path | None, Parameter(help="Where the world is kept; else it ends with the server.")] = None,
     port: Annotated[int, Parameter(help="The port on 127.0.0.1; a free one if left out.")] = 0,
     user: Annotated[str | None, Parameter(help="Whose token is printed; the first user if left out.")] = None,
+    token: Annotated[str | None, Parameter(help="The user's token; else one of the world, or a new one.")] = None,
     clock: Annotated[ClockPolicy, Parameter(help="The time in it: the real one, or a second for each write.")] = "wall",
 ) -> int:
     """Serve a world and print one line of JSON when ready: url, socket, user, token."""
     gc.disable()  # until it serves: what is loaded stays, and looking for garbage in it takes a tenth of the start
     from ghx_bench._base.errors import FlagError
+    from ghx_bench._base.scratch import sweep
     from ghx_bench.twin.seed.worlds import open_world, person
     from ghx_bench.twin.server.loopback import Server
     from ghx_bench.twin.server.tokens import kept_token
 
     if not 0 <= port <= LAST_PORT:
         raise FlagError("--port", f"{port} is no port; name one from 1 to {LAST_PORT}, or 0 for a free one")
+    if token is not None and not re.fullmatch(r"[!-~]{8,255}", token):
+        raise FlagError("--token", "a token has 8 to 255 letters, digits and signs, and no spaces")
     stopped = _stop_event()
     with open_world(seed, data_dir, clock=clock) as world, Server(port=port) as server:
         client = person(world, user)
-        token = kept_token(world, client)
+        held = kept_token(world, client, token)
         server.add(world)
-        ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": token}
+        ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": held}
         gc.freeze()
         gc.enable()
         print(json.dumps(ready), flush=True)  # noqa: T201 - this command's output
+        sweep()  # once it is ready, since nothing of its own depends on it
         stopped.wait()
     return 0
 

@@ -10,6 +10,9 @@ from pygit2.enums import DeltaStatus, DiffFlag, DiffOption
 from ghx_bench.twin.git import program
 from ghx_bench.twin.git.objects import FileDiff, FileStatus, decode_text
 
+MOST_FILES = 3_000
+"""Files whose lines are counted; of no change does GitHub list more."""
+
 LINES_OF_A_PATCH = 20_000
 BYTES_OF_A_PATCH = 500_000
 BYTES_OF_ALL_PATCHES = 1_000_000
@@ -30,10 +33,12 @@ def file_diffs(repository: pygit2.Repository, base: pygit2.Tree | None, head: py
         {} if base is None else _find_renames(repository, base, head, {delta.status for _, delta in deltas.values()})
     )
     left = BYTES_OF_ALL_PATCHES
-    for path in sorted(deltas.keys() - set(renames.values())):
+    for place, path in enumerate(sorted(deltas.keys() - set(renames.values()))):
         number, delta = deltas[path]
         source = renames.get(path)
-        if source is None:
+        if place >= MOST_FILES:
+            found = _diff_of_change(None, delta, left)
+        elif source is None:
             found = _diff_of_change(difference[number], delta, left)
         else:
             found = _diff_of_rename(repository, deltas[source][1].old_file, delta.new_file, left)

@@ -88,17 +88,20 @@ async def receive_pack(
             return _reply(_TEXT, f"{error}\n".encode(), status=400)
         async with lock or nullcontext():
             decisions = receiving.decide(push, repository.head(), rules)
+            before = {update.ref: repository.ref(update.ref) for update in push.updates}
             done: CompletedProcess[bytes] | None = None
             with anyio.CancelScope(shield=True):
                 done = await _receive(repository, request, decisions, protocol)
+            # Read from the refs and not from git's report, which comes only if the client asks for one.
+            updates = [RefUpdate(ref, old, new) for ref, old in before.items() if (new := repository.ref(ref)) != old]
+            if updates:
+                record(updates)
             if done is None or (done.returncode and not done.stdout):
                 reason = _last_line(done.stderr if done else b"")
                 return _reply(_TEXT, f"{reason}\n".encode(), status=400)
-            report, updates = receiving.reword_report(push, decisions, done.stdout)
-            if updates:
-                record(updates)
-                if push.has_bands:
-                    report = pack_band(PROGRESS, describe(updates).encode()) + report
+            report = receiving.reword_report(push, decisions, done.stdout)
+            if updates and push.has_bands:
+                report = pack_band(PROGRESS, describe(updates).encode()) + report
     reply = _reply("application/x-git-receive-pack-result", report)
     reply.changed = bool(updates)
     return reply

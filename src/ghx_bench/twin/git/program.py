@@ -85,6 +85,8 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
+        # Anyone may push refs/replace: followed, they would make a rewritten branch look like a fast-forward.
+        "GIT_NO_REPLACE_OBJECTS": "1",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         **(extra or {}),

@@ -109,10 +109,10 @@ def read_push(request: BinaryIO) -> Push:
     capabilities: frozenset[str] = frozenset()
     for line in read_packets(request):
         command, _, offered = line.rstrip(b"\n").partition(b"\0")
-        if offered:
+        if offered and not updates:  # git, too, takes them from the first line alone
             capabilities = frozenset(decode_text(offered).split())
         if not command.startswith((b"shallow ", b"push-cert")):  # lines that are no commands
-            updates.append(_parse_update(decode_text(command)))
+            updates.append(_parse_update(command))
     request.seek(0)
     return Push(updates=tuple(updates), capabilities=capabilities)
 
@@ -141,29 +141,31 @@ def _apply_rule(decisions: Decisions, update: RefUpdate, rule: RefRule) -> None:
         decisions.refuse_workflows(update.ref)
 
 
-def reword_report(push: Push, decisions: Decisions, output: bytes) -> tuple[bytes, tuple[RefUpdate, ...]]:
-    """Return git's report in GitHub's words, and the updates that were made."""
-    if not push.is_reported:  # nothing to reword, and nothing that says which refs have moved
-        return output, ()
+def reword_report(push: Push, decisions: Decisions, output: bytes) -> bytes:
+    """Return git's report in GitHub's words."""
+    if not push.is_reported:
+        return output
     progress, report = _split_bands(output) if push.has_bands else (b"", output)
     if not report:
-        return output, ()
+        return output
     lines = list(read_packets(io.BytesIO(report)))
     declined = {ref for line in lines if (ref := _declined_ref(line)) in decisions.declines}
     reworded = b"".join(packet(_reword_line(line, decisions)) for line in lines) + FLUSH
-    reported = {line.rstrip() for line in lines}
-    done = tuple(update for update in push.updates if f"ok {update.ref}".encode() in reported)
     if not push.has_bands:
-        return reworded, done
+        return reworded
     for ref in (update.ref for update in push.updates if update.ref in declined):
         # GitHub shows its own lines, where git would say that a hook declined.
         progress = progress.replace(pack_band(PROGRESS, f"error: hook declined to update {ref}\n".encode()), b"")
         progress += pack_band(PROGRESS, "".join(f"{line}\n" for line in decisions.declines[ref].lines).encode())
-    return progress + pack_band(DATA, reworded) + FLUSH, done
+    return progress + pack_band(DATA, reworded) + FLUSH
 
 
-def _parse_update(command: str) -> RefUpdate:
-    old, _, rest = command.partition(" ")
+def _parse_update(command: bytes) -> RefUpdate:
+    try:
+        old, _, rest = command.decode().partition(" ")
+    except UnicodeDecodeError:
+        # Under any other name the rules of its branch would not hold for it, and nothing would be recorded of it.
+        raise GitProtocolError("the name of a ref is not UTF-8") from None
     new, _, ref = rest.partition(" ")
     if len(old) != len(_ABSENT) or len(new) != len(_ABSENT) or not ref:
         raise GitProtocolError("the request asks for no change of a ref that git could make")

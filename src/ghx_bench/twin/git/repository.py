@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -194,9 +195,14 @@ class GitRepository:
 
     # Trees
 
-    def tree(self, sha: str, *, recursive: bool = False) -> list[TreeEntry]:
-        """Return the entries of the tree, or of the tree of the commit, with this sha."""
-        return list(trees.entries(self._repository, self._tree(sha), recursive=recursive))
+    def tree(self, sha: str, *, recursive: bool = False, most: int | None = None) -> list[TreeEntry]:
+        """Return the first entries, `most` or 100,000, of the tree or of the tree of the commit with this sha."""
+        found = trees.entries(self._repository, self._tree(sha), recursive=recursive)
+        return list(islice(found, most or trees.MOST_ENTRIES))
+
+    def count_entries(self, sha: str) -> int:
+        """Return how many entries a tree has, without what is below them."""
+        return len(self._tree(sha))
 
     def write_tree(self, base: str | None, changes: Sequence[TreeChange]) -> str:
         """Write a tree: that of `base` (a tree or commit) with changes, applied in order."""

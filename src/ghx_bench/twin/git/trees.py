@@ -19,6 +19,9 @@ _TYPES: dict[str, EntryType] = {
     "120000": "blob",
     "160000": "commit",
 }
+MOST_ENTRIES = 100_000
+"""Of one tree with all that is below it, as on GitHub. A few hundred bytes of git can name more than fits in memory."""
+
 _LONGEST_PATH = 4096
 _LOOKS_LIKE_GIT = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.DOTALL)
 
@@ -39,15 +42,23 @@ def split_path(path: str) -> tuple[str, ...]:
     return parts
 
 
-def entries(
-    repository: pygit2.Repository, tree: pygit2.Tree, *, recursive: bool, prefix: str = ""
-) -> Iterator[TreeEntry]:
-    """Yield the entries of a tree in git's order; with `recursive`, each folder before its content."""
-    for item in tree:
+def entries(repository: pygit2.Repository, tree: pygit2.Tree, *, recursive: bool) -> Iterator[TreeEntry]:
+    """Yield the entries of a tree in git's order; with `recursive`, each folder before its content.
+
+    What lies deeper than any path that can be written is left out.
+    """
+    # A list and not recursion: folders may be nested deeper than Python calls.
+    open_folders = [("", iter(tree))]
+    while open_folders:
+        prefix, items = open_folders[-1]
+        item = next(items, None)
+        if item is None:
+            open_folders.pop()
+            continue
         found = entry_record(repository, item, prefix + decode_text(item.raw_name))
         yield found
-        if recursive and isinstance(item, pygit2.Tree):
-            yield from entries(repository, item, recursive=True, prefix=f"{found.path}/")
+        if recursive and isinstance(item, pygit2.Tree) and len(found.path) < _LONGEST_PATH:
+            open_folders.append((f"{found.path}/", iter(item)))
 
 
 def find(repository: pygit2.Repository, tree: pygit2.Tree, path: str) -> TreeEntry | None:

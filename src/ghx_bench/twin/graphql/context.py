@@ -14,6 +14,7 @@ from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import World
 
 MAX_RETURNED_NODES = 50_000  # in one answer; GitHub stops by time, a test bench stops at the same place every time
+MAX_RETURNED_BYTES = 32 << 20
 _T = TypeVar("_T")
 ViewMaker = Callable[["Context", Any], object]
 
@@ -49,6 +50,7 @@ class Context:
     budget: Budget = field(default_factory=Budget)
     node_count: int = 0  # how many nodes the document could return
     returned: int = 0
+    returned_bytes: int = 0
     _known: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any])
 
     @property
@@ -74,6 +76,12 @@ class Context:
         """Count nodes that are put into the answer, and stop at the limit."""
         self.returned += nodes
         if self.returned > MAX_RETURNED_NODES:
+            raise ResourceLimitsRefusal("Resource limits for this query exceeded.")
+
+    def spend_bytes(self, size: int) -> None:
+        """Count the bytes of long texts that are put into the answer, and stop at the limit."""
+        self.returned_bytes += size
+        if self.returned_bytes > MAX_RETURNED_BYTES:
             raise ResourceLimitsRefusal("Resource limits for this query exceeded.")
 
     def node_id(self, record: Record) -> str:

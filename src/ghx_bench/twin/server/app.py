@@ -7,6 +7,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import unquote
@@ -18,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ghx_bench._base.clock import timestamp
 from ghx_bench.twin.faults import Fault, Surface
-from ghx_bench.twin.journal import Entry
+from ghx_bench.twin.journal import LONGEST_TEXT, Entry
 from ghx_bench.twin.reply import Reply, error_reply, json_reply
 from ghx_bench.twin.rest import dispatch
 from ghx_bench.twin.rest.request import RateLimit
@@ -34,6 +35,7 @@ _BESIDE_THE_API = frozenset({"web", "raw", "none"})
 _OK, _NOT_MODIFIED, _BAD, _CLIENT_IS_GONE = 200, 304, 400, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+_MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
 _API_HEADERS = {
     "server": "github.com",
     "x-github-media-type": "github.v3; format=json",
@@ -161,15 +163,15 @@ class _Exchange:
                 surface=self.surface,
                 actor=self.access.viewer.user.login,
                 method=request.method,
-                path=f"{path}?{query}" if query else path,
-                operation=reply.operation or f"{request.method} {path}",
+                path=(f"{path}?{query}" if query else path)[:LONGEST_TEXT],
+                operation=(reply.operation or f"{request.method} {path}")[:LONGEST_TEXT],
                 status=reply.status,
                 failed=reply.failed or reply.status >= _BAD,
                 mutation=reply.changed,
                 duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
                 request_bytes=request.received,
                 response_bytes=self._sent_bytes,
-                user_agent=request.headers.get("user-agent"),
+                user_agent=request.headers.get("user-agent", "")[:LONGEST_TEXT] or None,
             )
         )
 
@@ -239,8 +241,9 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
     if request.method != "POST":
         return error_reply(404, "Not Found")
     world, execute = access.hosted.world, await graphql.executor()
-    # Queries take the lock as well: whether a document mutates is known only once it is parsed.
-    async with access.hosted.write_lock:
+    # A read runs to its end without awaiting and needs no lock, as in REST. Whether a document mutates is known only
+    # once it is parsed, but none does without the keyword, unless an escape of JSON or UTF-16 hides it.
+    async with access.hosted.write_lock if _MAY_MUTATE.search(body) else nullcontext():
         before = world.database.last_change()
         # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
         left = access.hosted.rates.foresee(access.viewer.id, "graphql", time.time())

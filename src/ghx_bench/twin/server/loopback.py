@@ -19,6 +19,7 @@ from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.app import TwinApp
+from ghx_bench.twin.server.connections import BoundedProtocol
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.proxy import Proxy
@@ -83,7 +84,7 @@ class Server:
             raise OperationError(problem) from error
         config = uvicorn.Config(
             self.app,
-            http="httptools",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             loop="asyncio",

@@ -9,7 +9,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import Receive, Scope
 
 from ghx_bench.twin.reply import Reply, error_reply
-from ghx_bench.twin.urls import Door, find_door
+from ghx_bench.twin.urls import Door, find_door, is_own_host
 
 MOST_BYTES = 64 * 1024 * 1024  # of a JSON body; pushes are streamed and have a limit of their own
 MOST_IGNORED_BYTES = 1024 * 1024 * 1024  # read and dropped, so that a client that sends first reads why it is refused
@@ -77,9 +77,13 @@ class Request:
         return b"".join(chunks)
 
     def check(self) -> None:
-        """Refuse a Host header that is no address, and headers without end."""
-        if not _HOST.fullmatch(self.headers.get("host", "localhost")):
+        """Refuse a Host header that is no address or not ours, and headers without end."""
+        host = self.headers.get("host", "localhost")
+        if not _HOST.fullmatch(host):
             raise UnacceptableError(error_reply(400, "Bad Request"))
+        # A unix socket has no address of its client; no browser opens one, and `gh` names any host there.
+        if self.http.client is not None and not is_own_host(host):
+            raise UnacceptableError(error_reply(421, f"Misdirected Request: {host} is not this server"))
         if sum(len(name) + len(value) for name, value in self.http.scope["headers"]) > MOST_HEADER_BYTES:
             raise UnacceptableError(
                 error_reply(431, "Request Header Fields Too Large", headers={"connection": "close"})

@@ -26,6 +26,9 @@ from ghx_bench.twin.state.records import Pull, User
 
 ThingT = TypeVar("ThingT", bound=GitThing)
 
+LONGEST_TEXT = 512_000
+"""Bytes of a file that `text` shows, as on GitHub."""
+
 
 class GitObjectView(View[ThingT], Generic[ThingT]):
     """What every git object shows."""
@@ -203,8 +206,9 @@ class TreeView(GitObjectView[TreeThing]):
 
     def entries(self) -> list[Any]:
         """Return what is in it."""
-        found = self.context.world.git(self.subject.repository).tree(self.subject.sha)
-        self.context.spend(len(found))
+        git = self.context.world.git(self.subject.repository)
+        self.context.spend(git.count_entries(self.subject.sha))  # before they are read, which takes longer
+        found = git.tree(self.subject.sha)
         start = f"{self.subject.path}/" if self.subject.path else ""
         return [self.context.view_of(EntryThing(self.subject.repository, one, start + one.path)) for one in found]
 
@@ -220,7 +224,10 @@ class TreeEntryView(View[EntryThing]):
         return PurePosixPath(self.subject.path).suffix
 
     def line_count(self) -> int | None:
-        """Return how many lines the file has."""
+        """Return how many lines the file has; of a very large one that is not told."""
+        if (self.subject.entry.size or 0) > LONGEST_TEXT:
+            return None
+        self.context.spend_bytes(self.subject.entry.size or 0)
         content = self.context.world.git(self.subject.repository).blob(self.subject.entry.sha)
         return None if content is None else len(content.splitlines())
 
@@ -281,12 +288,16 @@ class BlobView(GitObjectView[BlobThing]):
         return b"\0" in self._content()[:8000]
 
     def is_truncated(self) -> bool:
-        """Return whether `text` is cut off: never here."""
-        return False
+        """Return whether `text` is cut off."""
+        return len(self._content()) > LONGEST_TEXT
 
     def text(self) -> str | None:
         """Return it as text; None if it is none."""
-        return None if self.is_binary() else self._content().decode("utf-8", "replace")
+        if self.is_binary():
+            return None
+        shown = self._content()[:LONGEST_TEXT]
+        self.context.spend_bytes(len(shown))
+        return shown.decode("utf-8", "replace")
 
     def _content(self) -> bytes:
         key = ("blob", self.subject.repository.id, self.subject.sha)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ghx_bench.twin.git.diffs import MOST_FILES
 from ghx_bench.twin.git.objects import Commit
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup, permissions
@@ -137,7 +138,7 @@ def _comparison(request: RestRequest, home: Repository, ends: _Ends) -> Reply:
         "behind_by": behind,
         "total_commits": ahead,
         "commits": [render.commit(view, home, one) for one in commits],
-        "files": [render.file(view, home, ends.head, one) for one in ends.git.diff(ends.base, ends.head)],
+        "files": [render.file(view, home, ends.head, one) for one in ends.git.diff(ends.base, ends.head)[:MOST_FILES]],
     }
     return json_reply(body, headers=headers)
 

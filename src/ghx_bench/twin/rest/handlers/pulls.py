@@ -2,6 +2,7 @@
 
 from ghx_bench.twin.commands import merges, pulls, reviews
 from ghx_bench.twin.commands.kernel import UNSET
+from ghx_bench.twin.git.diffs import MOST_FILES
 from ghx_bench.twin.queries import comparison, lookup
 from ghx_bench.twin.refusals import FieldError, InvalidRefusal, NotFoundRefusal, NotImplementedRefusal
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
@@ -118,7 +119,7 @@ def list_pull_commits(request: RestRequest) -> Reply:
 def list_pull_files(request: RestRequest) -> Reply:
     """List pull requests files."""
     home, found = from_path.repository(request), from_path.pull(request)
-    files = comparison.files(request.world, found)
+    files = comparison.files(request.world, found)[:MOST_FILES]
     return list_reply(request, files, lambda one: render_commits.file(request.view, home, found.head_sha, one))
 
 

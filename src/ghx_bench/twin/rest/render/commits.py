@@ -1,5 +1,6 @@
 """Commits, as the repository API shows them and as the git database does."""
 
+from ghx_bench.twin.git.diffs import MOST_FILES
 from ghx_bench.twin.git.objects import Commit, FileDiff, Signature
 from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.reply import JsonObject
@@ -52,7 +53,7 @@ def full_commit(view: View, repository: Repository, shown: Commit) -> JsonObject
     return {
         **commit(view, repository, shown),
         "stats": {"total": additions + deletions, "additions": additions, "deletions": deletions},
-        "files": [file(view, repository, shown.sha, changed) for changed in files],
+        "files": [file(view, repository, shown.sha, changed) for changed in files[:MOST_FILES]],
     }
 
 

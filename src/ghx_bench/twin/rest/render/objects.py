@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from ghx_bench.twin.git.objects import AnnotatedTag, Signature, TreeEntry
 from ghx_bench.twin.git.repository import GitRepository
+from ghx_bench.twin.git.trees import MOST_ENTRIES
 from ghx_bench.twin.nodes import git_node_id
 from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.render.commits import UNSIGNED, signature
@@ -13,6 +14,9 @@ from ghx_bench.twin.state.records import Repository
 
 _LINE = 60  # characters of base64 before GitHub breaks the line
 LARGEST_CONTENT = 1_000_000  # larger files are shown without their content
+LARGEST_TREE = 7_000_000  # bytes of JSON
+BYTES_AROUND_AN_ENTRY = 60  # keys, quotes and commas
+MOST_IN_A_FOLDER = 1_000
 
 
 def ref(view: View, repository: Repository, name: str, sha: str) -> JsonObject:
@@ -54,12 +58,19 @@ def tag(view: View, repository: Repository, name: str, sha: str) -> JsonObject:
 
 
 def tree(view: View, repository: Repository, sha: str, entries: list[TreeEntry]) -> JsonObject:
-    """Render a tree with its entries."""
+    """Render a tree with as many of its entries as GitHub shows."""
+    shown: list[JsonObject] = []
+    left = LARGEST_TREE
+    for entry in entries:
+        shown.append(_tree_entry(view, repository, entry))
+        left -= sum(len(str(value)) for value in shown[-1].values()) + BYTES_AROUND_AN_ENTRY
+        if left <= 0:
+            break
     return {
         "sha": sha,
         "url": view.api(repository, f"/git/trees/{sha}"),
-        "tree": [_tree_entry(view, repository, entry) for entry in entries],
-        "truncated": False,
+        "tree": shown,
+        "truncated": len(shown) < len(entries) or len(entries) == MOST_ENTRIES,
     }
 
 
@@ -118,11 +129,11 @@ def file(view: View, repository: Repository, found: TreeEntry, ref: str) -> Json
 
 
 def directory(view: View, repository: Repository, git: GitRepository, found: TreeEntry, ref: str) -> list[JsonObject]:
-    """Render the entries of a folder."""
+    """Render the entries of a folder: a thousand at most, as on GitHub, where a longer one is read as a tree."""
     prefix = f"{found.path}/" if found.path else ""
     entries = (
         TreeEntry(path=f"{prefix}{inside.path}", mode=inside.mode, type=inside.type, sha=inside.sha, size=inside.size)
-        for inside in git.tree(found.sha)
+        for inside in git.tree(found.sha, most=MOST_IN_A_FOLDER)
     )
     return [entry(view, repository, inside, ref) for inside in entries]
 
