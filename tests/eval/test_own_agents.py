@@ -328,7 +328,7 @@ print("labelled", sys.argv[-1])
 def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path: Path) -> None:
     program = tmp_path / "my-agent"
     agent = python_of("import json\nimport shutil\n")
-    config = block_of("yaml", "modes:\n").replace("command: my-agent", f"command: {program}")
+    config = block_of("yaml", "reachable_hosts:").replace("command: my-agent", f"command: {program}")
     write_files(tmp_path, {"my_agent.py": agent, "my-agent": PROGRAM, "eval.config.yaml": config})
     program.chmod(0o755)
     flags = ("--scenario", "issue-triage-001", "--model", "a/b", "--repetitions", "1", "--skip-warmup", "--no-report")
