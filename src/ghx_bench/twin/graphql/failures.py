@@ -13,7 +13,7 @@ from graphql import (
     type_from_ast,  # pyright: ignore[reportUnknownVariableType] - its overloads leave lists open
 )
 
-from ghx_bench.twin.graphql import syntax_errors
+from ghx_bench.twin.graphql.syntax_errors import describe_syntax_error
 from ghx_bench.twin.graphql.scopes import before_lookup
 from ghx_bench.twin.graphql.variable_values import find_problems
 from ghx_bench.twin.refusals import NotImplementedRefusal, Refusal, RoleRefusal
@@ -24,7 +24,7 @@ LACKS = "is not implemented by the twin"
 
 def syntax_failure(query: str, error: GraphQLSyntaxError) -> dict[str, Any]:
     """Return the error of a document that is no GraphQL."""
-    message, place = syntax_errors.describe(query, error)
+    message, place = describe_syntax_error(query, error)
     return {"message": message, **({"locations": [{"line": place.line, "column": place.column}]} if place else {})}
 
 

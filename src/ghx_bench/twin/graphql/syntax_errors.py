@@ -41,7 +41,7 @@ _ZEROS = re.compile(r"-?0(?=\d)")
 _FOREIGN_SIGN = "&"  # graphql-core reads it as a token, and expects it nowhere in an operation
 
 
-def describe(query: str, error: GraphQLSyntaxError) -> tuple[str, SourceLocation | None]:
+def describe_syntax_error(query: str, error: GraphQLSyntaxError) -> tuple[str, SourceLocation | None]:
     """Return the message, with its place, and the place of what stopped the parser."""
     at = next(iter(error.positions or ()), 0)
     if error.message.endswith("Parsing aborted."):  # too many tokens, wherever they are
