@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scripted_server import json_answer, scripted_server
 
 from ghx_bench.capabilities.chain import ChainResult, read_steps, run_chain
-from ghx_bench.capabilities.chain.step_references import resolve_references
+from ghx_bench.capabilities.chain.scheduling import resolve_references
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.entries import Entry
 from ghx_bench.capabilities.envelope import Envelope

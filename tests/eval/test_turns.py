@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghx_bench.eval.stages.turns import Turns
+from ghx_bench.eval.stages.github_stage import Turns
 
 
 @given(alone=st.lists(st.booleans(), min_size=1, max_size=12), pauses=st.lists(st.integers(0, 5), min_size=12))

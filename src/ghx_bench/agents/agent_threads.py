@@ -20,9 +20,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from ghx_bench._base.tracebacks import describe_frame, find_user_frame
 from ghx_bench.agents.process import OPEN_GROUPS, ProcessGroup
-from ghx_bench.profiler.causes import AgentBlockedError
+from ghx_bench.profiler.causes import AgentBlockedError, describe_frame, find_user_frame
 from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.trace import SessionTrace

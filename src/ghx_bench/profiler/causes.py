@@ -1,15 +1,18 @@
 """Why a cell has no answer, or counts against its agent; and which failures are worth another attempt."""
 
 import socket
+import sys
+import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
+from traceback import FrameSummary
 from typing import ClassVar, cast
 
 import anyio
 
 from ghx_bench._base.errors import GhxBenchError
-from ghx_bench._base.tracebacks import describe_frame, find_user_frame, is_own_file
 
 
 class Cause(StrEnum):
@@ -235,3 +238,30 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
     if not isinstance(error, BaseExceptionGroup):
         return ()
     return cast("BaseExceptionGroup[BaseException]", error).exceptions
+
+
+_OTHERS = tuple(
+    {str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+_OURS = str(Path(__file__).resolve().parents[1])
+
+
+def is_own_file(filename: str) -> bool:
+    """Return whether a file of code belongs to this package."""
+    return str(Path(filename).resolve()).startswith(_OURS)
+
+
+def find_user_frame(frames: Iterable[FrameSummary]) -> FrameSummary | None:
+    """Return the innermost frame of code that is neither Python's, nor a package's, nor ours, if there is one."""
+    found: FrameSummary | None = None
+    for frame in frames:
+        place = str(Path(frame.filename).resolve())
+        if not frame.filename.startswith("<") and not place.startswith((*_OTHERS, _OURS, sys.prefix)):
+            found = frame
+    return found
+
+
+def describe_frame(frame: FrameSummary) -> str:
+    """Return where a frame is, for people, with the line itself where its file can be read."""
+    line = f": {frame.line}" if frame.line else ""
+    return f"{Path(frame.filename).name} line {frame.lineno}, in {frame.name}{line}"

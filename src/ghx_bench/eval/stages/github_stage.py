@@ -25,7 +25,6 @@ from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequireme
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
-from ghx_bench.eval.stages.turns import Turns
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 
@@ -215,3 +214,52 @@ def _seed_id(running: _Running, cell: Cell) -> str:
 async def _clean_up(manager: FixtureManager) -> None:
     with anyio.CancelScope(shield=True):
         await manager.cleanup()
+
+
+class Turns:
+    """Lets in those who keep to their own together, and the others one by one.
+
+    One who waits to be alone is let in before those who come later, so that no one waits for ever.
+    """
+
+    def __init__(self) -> None:
+        self._changed = anyio.Condition()
+        self._inside = 0
+        self._waiting_to_be_alone = 0
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def together(self) -> AsyncGenerator[None]:
+        """Be there with others who keep to their own."""
+        async with self._changed:
+            while self._is_closed or self._waiting_to_be_alone:
+                await self._changed.wait()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            await self._leave()
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        """Be there alone."""
+        async with self._changed:
+            self._waiting_to_be_alone += 1
+            try:
+                while self._inside:
+                    await self._changed.wait()
+                self._inside, self._is_closed = 1, True
+            finally:
+                self._waiting_to_be_alone -= 1
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        with anyio.CancelScope(shield=True):
+            async with self._changed:
+                self._inside -= 1
+                self._is_closed = False
+                self._changed.notify_all()

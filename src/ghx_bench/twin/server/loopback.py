@@ -29,7 +29,7 @@ from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
 if TYPE_CHECKING:  # loads a library that takes 50 ms, when the first client needs it
-    from ghx_bench.twin.server.authority import Certificates
+    from ghx_bench.twin.server.proxy import Certificates
 
 _BACKLOG = 1024
 _LONGEST_WAIT_S = 2.0
@@ -166,7 +166,7 @@ class Server:
         """Return what this server shows its clients, made when it is first asked for."""
         if self._certificates is None:
             # Loading the library takes 50 ms, which `serve` and servers without clients do not need.
-            from ghx_bench.twin.server.authority import make_certificates  # noqa: PLC0415 - see above
+            from ghx_bench.twin.server.proxy import make_certificates  # noqa: PLC0415 - see above
 
             self._certificates = make_certificates(self.directory, GITHUB_HOSTS)
         return self._certificates
