@@ -7,7 +7,7 @@ import threading
 import pytest
 from raw_http import RawClient, parse, read_all
 
-from ghx_bench.twin.server.connections import MOST_HEAD_BYTES, BoundedProtocol, most_connections
+from ghx_bench.twin.server.loopback import MOST_HEAD_BYTES, BoundedProtocol, most_connections
 
 
 @pytest.fixture
