@@ -55,7 +55,12 @@ REQUESTS = [
     call("chain", {"steps": [STEP, {"task": "no.such", "input": {}}]}),
     call("chain", {"steps": [{"task": "no.such", "input": {}}]}),
 ]
-PINGS = [request("ping"), request("ping", {"_meta": 5}), request("server/discover", {})]
+PINGS = [
+    request("ping"),
+    {**request("ping"), "params": None},
+    request("ping", {"_meta": 5}),
+    request("server/discover", {}),
+]
 OPENINGS = [initialize(revision) for revision in (*HANDSHAKE_REVISIONS, STATELESS_REVISION, "x")]
 
 

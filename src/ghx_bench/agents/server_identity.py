@@ -112,7 +112,8 @@ async def _shake_hands(process: Process, last_words: LastWords) -> Mapping[str, 
         if "method" in message and "id" in message:
             # Only a ping is allowed before the answer; a server that waits for another reply is told that none comes.
             reply: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": _UNKNOWN_METHOD}
-            await process.stdin.send(_line({"jsonrpc": "2.0", "id": message["id"], **reply}))
+            with suppress(anyio.BrokenResourceError):  # it reads no more: what it still says is to be read
+                await process.stdin.send(_line({"jsonrpc": "2.0", "id": message["id"], **reply}))
     await last_words.wait()
     raise ConnectionError("it ended without an answer")
 

@@ -67,7 +67,9 @@ def read_message(value: object) -> Request | Notification | Response:
         raise InvalidMessageError('`jsonrpc` must be "2.0"', id_=id_)
     if "method" not in message and ("result" in message or "error" in message):
         return Response()
-    method, params = message.get("method"), message.get("params", {})
+    # Some clients write what they leave out as null.
+    method: object = message.get("method")
+    params: object = {} if message.get("params") is None else message["params"]
     if not isinstance(method, str):
         raise InvalidMessageError("`method` must be a string", id_=id_)
     if not isinstance(params, dict):

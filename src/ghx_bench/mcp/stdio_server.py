@@ -8,11 +8,12 @@ import json
 import os
 import select
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Lock, Thread
 
-from ghx_bench._base.commandline import run_to_exit_code
+from ghx_bench._base.commandline import BAD_USAGE, run_to_exit_code
 from ghx_bench._base.errors import OperationError
 from ghx_bench.capabilities.environment import connection_from_environment
 from ghx_bench.mcp.json_rpc import Message
@@ -109,7 +110,12 @@ class _CallThread:
 
         def run() -> None:
             # A defect ends the process, as it would in the main thread: a client must not wait for answers in vain.
-            if code := run_to_exit_code(make_calls):
+            try:
+                code = run_to_exit_code(make_calls)
+            except BaseException:  # noqa: BLE001 - GHX_BENCH_DEBUG lets it through, for its traceback
+                traceback.print_exc()
+                code = BAD_USAGE
+            if code:
                 os._exit(code)
 
         # A daemon: one that is still loading, or waits for a client to read, must not keep the process from ending.
