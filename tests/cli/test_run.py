@@ -335,6 +335,7 @@ def test_whatever_a_hostile_github_answers_the_call_prints_json(
     with scripted_server([answer] * attempts) as server:
         monkeypatch.setenv("GITHUB_API_URL", server.url)
         monkeypatch.setenv("GITHUB_GRAPHQL_URL", f"{server.url}/graphql")
+        monkeypatch.delenv("GHX_UNIX_SOCKET", raising=False)  # the twin's own way
         done = ghx("run", "issue.view", *ISSUE)
 
     assert (done.code, done.err) == (1, "")

@@ -562,13 +562,13 @@ def test_a_server_of_npm_is_started_in_sessions_that_do_not_reach_npm(tmp_path: 
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\n")
     npx.chmod(0o755)
-    modes = Modes(Definitions(), lambda: tmp_path, {"PATH": str(tmp_path), "HOME": "/home/me"})
+    modes = Modes(Definitions(), lambda: tmp_path, {"PATH": str(tmp_path), "HOME": "/srv/me"})
 
     server = modes._startable("mine", PRESETS["npm"])
 
     settings = {name: value for name, value in server.environment.items() if name.startswith("npm_config_")}
     assert settings == {
-        "npm_config_cache": "/home/me/.npm",
+        "npm_config_cache": "/srv/me/.npm",
         "npm_config_prefer_offline": "true",
         "npm_config_update_notifier": "false",
     }

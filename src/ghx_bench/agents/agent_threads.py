@@ -275,7 +275,7 @@ class ThreadedProvider:
     """An agent whose sessions live in a thread of its own, or with `blocking = True` each in one of its own."""
 
     def __init__(self, provider: SessionProvider) -> None:
-        self._provider = provider
+        self._provider = self.__wrapped__ = provider
         self._shared: AgentThread | None = None
 
     def __getattr__(self, name: str) -> Any:

@@ -14,7 +14,6 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from ghx_bench._base.commandline import BAD_USAGE, run_to_exit_code
-from ghx_bench._base.errors import OperationError
 from ghx_bench.capabilities.environment import connection_from_environment
 from ghx_bench.mcp.json_rpc import Message
 from ghx_bench.mcp.stdio_session import Call, Cancellation, Session
@@ -44,11 +43,7 @@ def _take_standard_streams() -> tuple[int, int]:
 
     A stray print of a library, or a program that it starts, then can neither write into the protocol nor read from it.
     """
-    try:
-        os.fstat(1)  # first: if output were closed, the copy of the input would take its number
-        incoming, outgoing = os.dup(0), os.dup(1)
-    except OSError:
-        raise OperationError("standard input or output is closed; an MCP client connects to both") from None
+    incoming, outgoing = os.dup(0), os.dup(1)  # the command line has opened those that were closed
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere if sys.stderr is None else 2, 1)  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed

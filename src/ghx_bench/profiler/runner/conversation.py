@@ -109,7 +109,7 @@ class Conversation(Generic[S]):
             self.wall_ms = round((clock.monotonic() - began - suspensions.update()) * 1000)
             if isinstance(prompting.error, AgentBlockedError):
                 self.blocked = prompting.error
-            elif not self.timed_out and self.wall_ms > scenario.timeout_ms:
+            elif self.wall_ms > scenario.timeout_ms and (self.answer is not None or not self.timed_out):
                 # An agent that keeps the bench itself from looking at the clock is late all the same.
                 self.timed_out = True
                 if self.wall_ms > scenario.timeout_ms + _LATE_MS:

@@ -67,8 +67,9 @@ def code_of(made: object) -> Iterator[tuple[str, str]]:
     """Yield the code that an object is made of, and its version or digest.
 
     That is the package of its class, or the class's file with every module that was loaded from the same folder. Our
-    own code is told by the version of the run.
+    own code is told by the version of the run. What wraps another (`__wrapped__`, as of functions) is made of its code.
     """
+    made = getattr(made, "__wrapped__", made)
     try:
         file = Path(inspect.getfile(type(made))).resolve()
     except (TypeError, OSError):
