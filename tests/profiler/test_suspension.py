@@ -20,6 +20,7 @@ import anyio
 from profiler_fakes import FakeProvider, instruments, scenario
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.runner.deadlines import Suspensions
 from ghx_bench.profiler.runner.iteration import Task, measure
 
 async def is_stopped(_session, _text):
@@ -32,8 +33,11 @@ async def is_stopped(_session, _text):
 
 cell = Cell(agent="fake", model="none", mode="plain", scenario_id="add-001", iteration=0)
 subject = scenario(timeout_ms=2_000)
-task = Task(cell=cell, scenario=subject, mode=Mode(name="plain"), instruments=instruments(FakeProvider(is_stopped)))
-outcome = anyio.run(measure, task)
+watched = Suspensions()
+tools = instruments(FakeProvider(is_stopped))
+task = Task(cell=cell, scenario=subject, mode=Mode(name="plain"), instruments=tools, suspensions=watched)
+with watched.watch():
+    outcome = anyio.run(measure, task)
 print(json.dumps([outcome.cause, outcome.evidence.completion_reason, outcome.evidence.timing.wall_ms]))
 """
 
@@ -64,7 +68,7 @@ def test_only_time_in_which_the_process_did_not_run_is_a_suspension(
 ) -> None:
     moments, used = iter([100.0, 100.0 + gap_s, 100.1 + gap_s]), iter([1.0, 1.0 + cpu_s, 1.0 + cpu_s])
     monkeypatch.setattr(deadlines, "time", type("Time", (), {"monotonic": time.monotonic}))
-    suspensions = Suspensions(_woken_at=next(moments), _cpu_s=next(used))
+    suspensions = Suspensions(is_watched=True, _woken_at=next(moments), _cpu_s=next(used))
     monkeypatch.setattr(deadlines.time, "monotonic", lambda: next(moments), raising=False)
     monkeypatch.setattr(deadlines.time, "process_time", lambda: next(used), raising=False)
 

@@ -62,3 +62,11 @@ def test_a_run_is_ready_without_what_only_a_report_needs() -> None:
     loaded = set(result.stdout.split())
     assert "ghx_bench.eval.cli.measuring" in loaded, result.stderr
     assert loaded & {"scipy", "altair", "vl_convert", "mcp"} == set()
+
+
+def test_the_twin_starts_without_what_only_its_proxy_and_graphql_need() -> None:
+    result = run(sys.executable, "-c", "import sys, ghx_bench.twin.cli.serve; print(*sys.modules)")
+
+    loaded = set(result.stdout.split())
+    assert "ghx_bench.twin.server.loopback" in loaded, result.stderr
+    assert loaded & {"cryptography", "graphql"} == set()

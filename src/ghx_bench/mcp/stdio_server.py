@@ -7,7 +7,6 @@ reads and answers what needs no GitHub, while another thread loads the rest and 
 import json
 import os
 import select
-import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from queue import SimpleQueue
@@ -46,7 +45,7 @@ def _take_standard_streams() -> tuple[int, int]:
     incoming, outgoing = os.dup(0), os.dup(1)  # the command line has opened those that were closed
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
-    os.dup2(nowhere if sys.stderr is None else 2, 1)  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed
+    os.dup2(2, 1)
     os.close(nowhere)
     # A client may have left its end non-blocking, and in some systems both ends share that.
     os.set_blocking(outgoing, True)

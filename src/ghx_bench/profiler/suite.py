@@ -172,11 +172,9 @@ async def run_planned(
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id)
-    if started_in is not None:
-        record = record.model_copy(update={"started_in": str(started_in)})
-    record = record.model_copy(
-        update={"provenance": (_provenance_of(record, plan, instruments, ingredients or {}, circumstances or {}),)}
-    )
+    provenance = _provenance_of(record, plan, instruments, ingredients or {}, circumstances or {})
+    place = None if started_in is None else str(started_in)
+    record = record.model_copy(update={"started_in": place, "provenance": (provenance,)})
     if resume is None:
         opening = create_run(config.output.results_dir, record)
     else:

@@ -29,6 +29,7 @@ class Conversation(Generic[S]):
     stage: Stage[S]
     instruments: Instruments[S]
     phases: Phases
+    suspensions: Suspensions
     answer: Answer | None = None
     trace: SessionTrace | None = None
     error: Exception | None = None
@@ -94,19 +95,18 @@ class Conversation(Generic[S]):
         """Prompt under the scenario's deadline; however that ends, ask for the trace."""
         clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
-        began, suspensions = clock.monotonic(), Suspensions()
+        began = clock.monotonic() - self.suspensions.update()
         prompting = Caught()
         try:
-            with suspensions.watch():
-                async with limit_running_time(scenario.timeout_ms / 1000, suspensions) as deadline:
-                    async with plugin_call() as prompting:
-                        answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
-                        self.answer = replace(answer, text=self.redaction.text(answer.text))
-                    self.error = prompting.error
+            async with limit_running_time(scenario.timeout_ms / 1000, self.suspensions) as deadline:
+                async with plugin_call() as prompting:
+                    answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
+                    self.answer = replace(answer, text=self.redaction.text(answer.text))
+                self.error = prompting.error
             self.timed_out = deadline.cancel_called
         finally:
             # While the bench was stopped, GitHub and the tools answered nothing: that time is not the agent's.
-            self.wall_ms = round((clock.monotonic() - began - suspensions.update()) * 1000)
+            self.wall_ms = round((clock.monotonic() - began - self.suspensions.update()) * 1000)
             if isinstance(prompting.error, AgentBlockedError):
                 self.blocked = prompting.error
             elif self.wall_ms > scenario.timeout_ms and (self.answer is not None or not self.timed_out):

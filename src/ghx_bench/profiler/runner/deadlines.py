@@ -70,10 +70,11 @@ _SHORTEST_SUSPENSION_S = 1.0
 class Suspensions:
     """How long this process was stopped, by SIGSTOP or a machine that slept: time in which it could not serve anybody.
 
-    Noticed by a thread that wakes four times a second. A thread and not a task: an agent that blocks the event loop
-    would hold up the task, and its time is its own.
+    Noticed by a thread that wakes four times a second, one for all sessions of a worker. A thread and not a task: an
+    agent that blocks the event loop would hold up the task, and its time is its own. Unwatched, none counts.
     """
 
+    is_watched: bool = False
     total_s: float = 0.0
     _woken_at: float = field(default_factory=time.monotonic)
     _cpu_s: float = field(default_factory=time.process_time)
@@ -82,6 +83,8 @@ class Suspensions:
 
     def update(self) -> float:
         """Count a suspension that has just ended, and return how long all of them were, in seconds."""
+        if not self.is_watched:
+            return self.total_s
         with self._lock:
             now, cpu_s = time.monotonic(), time.process_time()
             gap_s = now - self._woken_at
@@ -94,11 +97,13 @@ class Suspensions:
     @contextmanager
     def watch(self) -> Generator[None]:
         """Count the suspensions inside the block."""
+        self._woken_at, self._cpu_s, self.is_watched = time.monotonic(), time.process_time(), True
         thread = threading.Thread(target=self._tick, name="suspensions", daemon=True)
         thread.start()
         try:
             yield
         finally:
+            self.is_watched = False
             self._is_over.set()
             thread.join()
 
@@ -110,7 +115,7 @@ class Suspensions:
 @asynccontextmanager
 async def limit_running_time(limit_s: float, suspensions: Suspensions) -> AsyncGenerator[anyio.CancelScope]:
     """Yield a scope that is cancelled after `limit_s`; while this process was stopped, no time passes."""
-    began = anyio.current_time()
+    began = anyio.current_time() - suspensions.update()
 
     async def cancel_in_time(scope: anyio.CancelScope) -> None:
         while anyio.current_time() < (deadline := began + limit_s + suspensions.update()):  # noqa: ASYNC110 - no event tells

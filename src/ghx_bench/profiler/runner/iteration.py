@@ -23,7 +23,7 @@ from ghx_bench.profiler.metrics import Timing
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
-from ghx_bench.profiler.runner.deadlines import Phases, set_deadline
+from ghx_bench.profiler.runner.deadlines import Phases, Suspensions, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments
 from ghx_bench.profiler.runner.plugins import plugin_call, require, run_analyzers, run_collectors
 from ghx_bench.profiler.runner.redaction import Redaction
@@ -45,6 +45,7 @@ class Task(Generic[S]):
     scenario: S
     mode: Mode
     instruments: Instruments[S]
+    suspensions: Suspensions = field(default_factory=Suspensions)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     conversation: Conversation[S] | None = None
     started_at: datetime | None = None
@@ -124,7 +125,12 @@ def _without_outcome(task: Task[Any], started_at: datetime, error: Exception | N
 async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at: datetime) -> Outcome:
     """Hold the session and score it inside its stage: checkpoints read the world the agent left behind."""
     conversation = Conversation(
-        cell=task.cell, mode=task.mode, stage=stage, instruments=task.instruments, phases=phases
+        cell=task.cell,
+        mode=task.mode,
+        stage=stage,
+        instruments=task.instruments,
+        phases=phases,
+        suspensions=task.suspensions,
     )
     task.conversation = conversation
     await conversation.hold()

@@ -23,7 +23,7 @@ from ghx_bench.profiler.errors import NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
 from ghx_bench.profiler.outcome import Completed, Outcome, RowContext, row_of
 from ghx_bench.profiler.row import Incident
-from ghx_bench.profiler.runner.deadlines import set_deadline
+from ghx_bench.profiler.runner.deadlines import Suspensions, set_deadline
 from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
 from ghx_bench.profiler.runner.iteration import Task, iterate
 from ghx_bench.profiler.runner.pricing import load_prices
@@ -81,7 +81,9 @@ class RunSpec(Generic[S]):
                     try:
                         await self._enter(scopes, setup)
                         await to_thread.run_sync(load_prices, self.priced_model)
-                        yield RunWorker(spec=self, setup=setup, receive=receive)
+                        suspensions = Suspensions()
+                        with suspensions.watch():
+                            yield RunWorker(spec=self, setup=setup, receive=receive, suspensions=suspensions)
                     except BaseException as error:
                         failure = error
                         raise
@@ -139,6 +141,7 @@ class RunWorker(Generic[S]):
     spec: RunSpec[S]
     setup: Setup[S]
     receive: Receive
+    suspensions: Suspensions
     _scenarios: dict[str, S] = field(default_factory=dict[str, S])
 
     async def measure(self, placed: PlacedCell, scenario: JsonObject) -> None:
@@ -149,7 +152,13 @@ class RunWorker(Generic[S]):
             await anyio.lowlevel.checkpoint_if_cancelled()
             await self.receive(CellStarted(at=instruments.clock.now(), cell=placed.cell))
             mode = self.setup.modes[placed.cell.mode]
-            task = Task(cell=placed.cell, scenario=self._read(scenario), mode=mode, instruments=instruments)
+            task = Task(
+                cell=placed.cell,
+                scenario=self._read(scenario),
+                mode=mode,
+                instruments=instruments,
+                suspensions=self.suspensions,
+            )
             outcome = await self._iterate(task)
             await self.receive(self._result_of(outcome, task, placed.start_order))
 

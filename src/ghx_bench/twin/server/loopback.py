@@ -32,6 +32,13 @@ from ghx_bench.twin.urls import GITHUB_HOSTS
 from ghx_bench.twin.viewer import EVERY_SCOPE
 from ghx_bench.twin.world import World
 
+if TYPE_CHECKING:  # loads a library that takes 50 ms, when the first client needs it
+    from ghx_bench.twin.server.authority import Certificates
+
+_BACKLOG = 1024
+_LONGEST_WAIT_S = 2.0
+_LONGEST_PLACE = 70  # bytes; the name of a socket has 104 on macOS and 108 on Linux
+
 MOST_HEAD_BYTES = 4 * MOST_HEADER_BYTES
 """Of a request line and headers together; below that, the app itself answers to headers that are too large."""
 
@@ -102,14 +109,6 @@ class BoundedProtocol(HttpToolsProtocol):
         """Take note that the next bytes are a head."""
         self._is_in_body = False
         super().on_message_complete()
-
-
-if TYPE_CHECKING:  # loads a library that takes 50 ms, when the first client needs it
-    from ghx_bench.twin.server.proxy import Certificates
-
-_BACKLOG = 1024
-_LONGEST_WAIT_S = 2.0
-_LONGEST_PLACE = 70  # bytes; the name of a socket has 104 on macOS and 108 on Linux
 
 
 class Server:
@@ -242,7 +241,7 @@ class Server:
         """Return what this server shows its clients, made when it is first asked for."""
         if self._certificates is None:
             # Loading the library takes 50 ms, which `serve` and servers without clients do not need.
-            from ghx_bench.twin.server.proxy import make_certificates  # noqa: PLC0415 - see above
+            from ghx_bench.twin.server.authority import make_certificates  # noqa: PLC0415 - see above
 
             self._certificates = make_certificates(self.directory, GITHUB_HOSTS)
         return self._certificates

@@ -1,12 +1,11 @@
 """What GitHub answers where a guess would be wrong; each row says how GitHub's answer is known."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from rest_world import Reply, Seeded, seeded
+from rest_world import Reply, Seeded
 
 from ghx_bench.twin import diff
 from ghx_bench.twin.graphql.execution import execute
@@ -31,19 +30,6 @@ class Row:
     user: str = "ann"
     status: int
     answer: Any = None  # a part of the answer: keys that are not named are not compared
-
-
-@pytest.fixture(scope="module")
-def parent() -> Iterator[Seeded]:
-    made = seeded()
-    with made.world:
-        yield made
-
-
-@pytest.fixture
-def world(parent: Seeded) -> Iterator[Seeded]:
-    with parent.world.fork() as fork:
-        yield Seeded(fork, parent.people, parent.ids, parent.shas)
 
 
 def asked(world: Seeded, row: Row) -> Reply:
