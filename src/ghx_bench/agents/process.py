@@ -19,6 +19,7 @@ import psutil
 from anyio import to_thread
 from anyio.abc import Process
 
+from ghx_bench.agents.sandbox import current_sandbox
 from ghx_bench.profiler.causes import EnvironmentFailure
 
 MARK = "GHX_BENCH_PROCESS"
@@ -54,8 +55,10 @@ class ProcessGroup:
         with anyio.CancelScope(shield=True):
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
+            sandbox = current_sandbox()
+            words = list(command) if sandbox is None else sandbox.wrap(command, environment, directory)
             process = await anyio.open_process(
-                list(command),
+                words,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=stderr,

@@ -31,7 +31,7 @@ def ingredients_of(
     modes: Mapping[str, Mode],
 ) -> dict[str, str]:
     """Return the ingredients by name, each with its value, its version or a digest."""
-    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or ""}
+    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
     for entry in config.chosen_agents:
         for option, value in entry.options.items():
             found[f"agent {entry.name or entry.id}: option {option}"] = str(value)

@@ -1,7 +1,7 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.server.loopback import Server, served
@@ -41,9 +42,10 @@ class TwinLifecycle:
         library: FixtureLibrary,
         *,
         reachable_hosts: Sequence[str] = (),
+        sandboxes: Sandboxes | None = None,
     ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
-        self._reachable_hosts = reachable_hosts
+        self._reachable_hosts, self._sandboxes = reachable_hosts, sandboxes
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -81,20 +83,22 @@ class TwinLifecycle:
                 world, AGENT, directory=folder / "home", reachable_hosts=self._reachable_hosts
             ).variables
             keep_path(Path(environment["HOME"]), mode)
-            yield Stage(
-                scenario=bound.scenario,
-                environment=environment,
-                directory=folder / "work",
-                facts={"target": "twin", "repo": running.manifest.repo, "bindings": dict(bound.values)},
-                secrets=frozenset({environment["GITHUB_TOKEN"]}),
-                handles=StageHandles(
-                    agent=AGENT,
-                    observer=lambda: open_client(running.server, world, MAINTAINER),
-                    bindings=bound.values,
-                    world=world,
-                    seeded=running.world,
-                ),
-            )
+            ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
+            async with ring:
+                yield Stage(
+                    scenario=bound.scenario,
+                    environment=environment,
+                    directory=folder / "work",
+                    facts={"target": "twin", "repo": running.manifest.repo, "bindings": dict(bound.values)},
+                    secrets=frozenset({environment["GITHUB_TOKEN"]}),
+                    handles=StageHandles(
+                        agent=AGENT,
+                        observer=lambda: open_client(running.server, world, MAINTAINER),
+                        bindings=bound.values,
+                        world=world,
+                        seeded=running.world,
+                    ),
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
