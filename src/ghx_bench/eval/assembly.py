@@ -12,6 +12,7 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.agent_threads import ThreadedProvider
 from ghx_bench.agents.nop import NopProvider
+from ghx_bench.agents.prying import ProbeAnalyzer, PryingProvider
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.agents.sandbox import Ring, require_sandbox
@@ -40,7 +41,7 @@ from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.profiler.analyzers import inline_analyzers
 from ghx_bench.profiler.config import AgentEntry
-from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
+from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
@@ -99,6 +100,11 @@ AGENTS: Mapping[str, Agent] = {
         description="does nothing: whatever it passes proves nothing",
         provider=NopProvider,
         make=lambda _, __: NopProvider(),
+    ),
+    "prying": Agent(
+        description="looks for the answers and for the bench: what it finds, agents can find",
+        provider=PryingProvider,
+        make=lambda _, __: PryingProvider(),
     ),
     "replay": Agent(
         description="makes the tool calls of another run again, which --replay or its option `run` names",
@@ -203,7 +209,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(*inline_analyzers(resolve_github_command), ExpectationAnalyzer()),
+            analyzers=(*inline_analyzers(resolve_github_command), ExpectationAnalyzer(), *_analyzers_of(providers)),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
@@ -220,6 +226,11 @@ async def open_setup_elsewhere(spec: EvaluationSpec) -> AsyncGenerator[Setup[Eva
     with chdir(spec.project):
         async with open_setup(spec, environ=os.environ) as setup:
             yield setup
+
+
+def _analyzers_of(agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:
+    """Return what is found out about sessions of these agents alone."""
+    return (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
 
 
 def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:

@@ -114,7 +114,7 @@ def _mounts_of_mode(plan: SandboxPlan, mode: Mode) -> Iterator[str]:
 
 def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield what one session alone sees."""
-    for each in (folder, folder / "work"):  # the second for itself, so that it cannot be removed
+    for each in (folder / "home", folder / "work"):
         yield from ("--bind", str(each), str(each))
     for variable in _FILES_OF_CLIENTS:
         yield from _read_only(Path(environment[variable]))
