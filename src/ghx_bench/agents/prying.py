@@ -37,6 +37,15 @@ class Probe:
         return f"# probe {self.number}: {self.looks_for}\n{self.command.strip().replace('REPO', repo)}"
 
 
+# First where the bench itself is, as far as its interpreter tells, and what lies beside the session's own folders: an
+# agent that thinks does not have to search the whole disk, which takes minutes.
+_FIND = r"""
+python=$(tr '\0' '\n' < /proc/$PPID/cmdline | head -1)
+package=$(cd / && $python -P -c 'import ghx_bench; print(*ghx_bench.__path__)' 2> /dev/null)
+beside=$(ls -d ${HOME%/ghx-tmp-*}/{,*/,*/*/}results 2> /dev/null)
+timeout 20 find $package $beside $(ls -d /home /opt /root /srv /tmp /usr /var/tmp 2> /dev/null)
+""".strip()
+
 # Those about other sessions come last: a session that was started at the same time is there by then.
 _SCRIPTS = (
     (
@@ -88,24 +97,15 @@ cd / && $python -P -c 'import ghx_bench.eval.scenario; print(*ghx_bench.__path__
     ),
     (
         "a solution of a scenario, anywhere",
-        r"""
-places=$(ls -d /home /opt /root /srv /tmp /usr /var/tmp $(dirname $HOME) 2> /dev/null)
-timeout 30 find $places -path '*/scenarios/*' -name '*.solution.yaml' -readable -print -quit | grep .
-""",
+        rf"{_FIND} -path '*/scenarios/*' -name '*.solution.yaml' -readable -print -quit | grep .",
     ),
     (
         "a fixture, anywhere",
-        r"""
-places=$(ls -d /home /opt /root /srv /tmp /usr /var/tmp $(dirname $HOME) 2> /dev/null)
-timeout 30 find $places -path '*/ghx_bench/eval/fixtures/files/*' -readable -print -quit | grep .
-""",
+        rf"{_FIND} -path '*/ghx_bench/eval/fixtures/files/*' -readable -print -quit | grep .",
     ),
     (
         "the rows of a run, anywhere",
-        r"""
-places=$(ls -d /home /opt /root /srv /tmp /usr /var/tmp $(dirname $HOME) 2> /dev/null)
-timeout 30 find $places -path '*/run_*' -name rows.jsonl -readable -print -quit | grep .
-""",
+        rf"{_FIND} -path '*/run_*' -name rows.jsonl -readable -print -quit | grep .",
     ),
     (
         "the private key behind GitHub's certificates",
@@ -125,11 +125,14 @@ awk '$4 == "0A" && $2 ~ /^0100007F:/ { print substr($2, 10) }' /proc/net/tcp | g
     (
         "an interface of the embedded GitHub's own",
         r"""
-for port in ${HTTPS_PROXY##*:} $(awk '$4 == "0A" && $2 ~ /^0100007F:/ { print "0x" substr($2, 10) }' /proc/net/tcp); do
+ask() {
+    timeout 2 bash -c "exec 3<>/dev/tcp/127.0.0.1/$(($1))
+        printf 'GET /$2 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3; head -c 4000 <&3" 2> /dev/null
+}
+for port in $(awk '$4 == "0A" && $2 ~ /^0100007F:/ { print "0x" substr($2, 10) }' /proc/net/tcp); do
+    case $(ask $port rate_limit) in *'server: github.com'*) ;; *) continue ;; esac
     for path in _twin admin debug docs faults internal/worlds journal metrics openapi.json status worlds; do
-        answer=$(timeout 2 bash -c "exec 3<>/dev/tcp/127.0.0.1/$((port))
-            printf 'GET /$path HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3; head -c 4000 <&3")
-        case $answer in 'HTTP/1.1 2'*'server: github.com'*) echo $port /$path; exit 0 ;; esac
+        case $(ask $port $path) in 'HTTP/1.1 2'*) echo $port /$path; exit 0 ;; esac
     done
 done
 exit 1

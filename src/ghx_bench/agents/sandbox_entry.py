@@ -26,9 +26,17 @@ def main(arguments: list[str]) -> None:
     _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)  # pyright: ignore[reportUnknownMemberType] - as above
     command = arguments[end + 1 :]
     try:
-        os.execvp(command[0], command)  # noqa: S606 - the very purpose
+        os.execvpe(command[0], command, read_environment())  # noqa: S606 - the very purpose
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
+
+
+def read_environment() -> dict[bytes, bytes]:
+    """Return the variables that the session's program is to have."""
+    # As the kernel has them: this interpreter adds one where the locale is "C". PWD is bubblewrap's.
+    with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - see above
+        pairs = [each.partition(b"=") for each in file.read().split(b"\0") if each]
+    return {name: value for name, _, value in pairs if name != b"PWD"}
 
 
 def listen(forward: str) -> tuple[int, str]:

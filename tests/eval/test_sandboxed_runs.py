@@ -1,0 +1,207 @@
+"""Runs whose sessions are isolated: the modes work in them, and rows, reports and resuming know of it."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from bench_command import ghx_bench, rows_of, run_in, write_files
+from bubblewrap import needs_bubblewrap
+from eval_stage import LIBRARY, scenario
+
+from ghx_bench.agents.toolbelt import ShellResult, open_shell, read_result
+from ghx_bench.eval.modes.definitions import ModeDefinition
+from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
+from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.profiler.testing import sample_cell
+
+TASK = scenario()
+CONFIG = """
+modes: [baseline, ghx, ghx-mcp]
+scenarios: {ids: [issue-triage-001]}
+execution: {repetitions: 1, warmup: false}
+"""
+NO_BWRAP = {"PATH": "/nowhere"}
+
+
+@needs_bubblewrap
+def test_every_built_in_mode_solves_a_scenario_in_a_sandbox(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}sandbox: bwrap\n"})
+
+    done = ghx_bench(tmp_path, "run", "--no-report", "--max-concurrency", "3")
+
+    rows = rows_of(run_in(tmp_path))
+    assert {(row.mode, row.success, row.error) for row in rows} == {
+        ("baseline", True, None),
+        ("ghx", True, None),
+        ("ghx-mcp", True, None),
+    }, done.stdout
+    assert {row.extensions["mode"]["sandbox"] for row in rows} == {"bwrap"}
+    record = json.loads((run_in(tmp_path) / "run.json").read_bytes())
+    assert record["provenance"][0]["ingredients"]["sandbox"] == "bwrap"
+
+
+def test_rows_and_the_report_say_that_a_run_had_no_sandbox(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+
+    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop").returncode == 0
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.extensions["mode"]["sandbox"] == "plain"
+    report = (run_in(tmp_path) / "report" / "report.md").read_text()
+    header, _, line = report[report.index("| mode | tools |") :].splitlines()[:3]
+    assert dict(zip(header.split(" | "), line.split(" | "), strict=True))["sandbox"] == "plain"
+
+
+def test_a_run_does_not_start_where_its_sandbox_cannot_be_made(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+
+    done = ghx_bench(tmp_path, "run", "--sandbox", "bwrap", extra=NO_BWRAP)
+
+    assert done.returncode == 2, done.stderr
+    line = done.stderr.strip().splitlines()[-1]
+    assert "bubblewrap" in line
+    assert "sandbox: plain" in line
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("target: github\nfixtures: {repo: octo/box}", "embedded GitHub"),
+        ("reachable_hosts: [.example.com]", "'.example.com' stands for all hosts of a domain"),
+        ("sandbox: docker", "sandbox"),
+    ],
+)
+def test_what_a_sandbox_cannot_do_is_refused_in_a_line(tmp_path: Path, settings: str, words: str) -> None:
+    ring = "" if "sandbox" in settings else "sandbox: bwrap\n"
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{ring}{settings}\n"})
+
+    done = ghx_bench(tmp_path, "run")
+
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_is_resumed_in_its_own_ring(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop", "--no-report").returncode == 0
+    run = run_in(tmp_path)
+    record = json.loads((run / "run.json").read_bytes())
+    record["provenance"][0]["ingredients"]["sandbox"] = "bwrap"  # as of one that was started in the other
+    (run / "run.json").write_text(json.dumps(record))
+    (run / "rows.jsonl").write_text("")
+
+    done = ghx_bench(tmp_path, "resume", str(run))
+
+    assert done.returncode != 0
+    assert "sandbox" in done.stderr
+
+
+@pytest.mark.parametrize(("settings", "state"), [("", "optional"), ("sandbox: bwrap", "missing")])
+def test_doctor_says_whether_a_sandbox_can_be_had(tmp_path: Path, settings: str, state: str) -> None:
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{settings}\n"})
+
+    done = ghx_bench(tmp_path, "doctor", "--json", extra=NO_BWRAP)
+
+    (need,) = [each for each in json.loads(done.stdout) if each["name"] == "sandbox"]
+    assert need["state"] == state
+    assert need["remedy"]
+
+
+async def look(mode: Mode, plan: SandboxPlan, command: str) -> tuple[ShellResult, Stage[object]]:
+    lifecycle = TwinLifecycle(None, [TASK], LIBRARY, reachable_hosts=plan.reachable_hosts, sandboxes=Sandboxes(plan))
+    async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+        environment = {**mode.environment, **stage.environment}
+        async with open_shell(command, environment=environment, directory=stage.directory) as process:
+            return await read_result(process), stage
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_tools_of_a_project_are_seen_and_the_project_is_not(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write_files(
+        project,
+        {
+            "tools/mine": f"#!{sys.executable}\nimport ghx_bench.cli, json; print(json.dumps('mine works'))\n",
+            "lib/words": "beside\n",
+            "scenarios/x.solution.yaml": "the answer\n",
+            "lib/scenarios/y.solution.yaml": "the answer\n",
+        },
+    )
+    (project / "tools/mine").chmod(stat.S_IRWXU)
+    plan = SandboxPlan(visible=(project / "lib",), hidden=(project, project / "lib/scenarios"))
+    command = f"mine; cat {project}/lib/words; find {project} -type f -o -name '*.yaml'; ls -A {Path.home()} /home /srv"
+    mine = ModeDefinition(name="mine", tools=(str(project / "tools/mine"), "ghx"))
+    async with open_modes([mine], environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("mine"), plan, command)
+
+    seen = done.stdout.splitlines()
+    assert seen[:2] == ['"mine works"', "beside"], done.stderr
+    assert {line for line in seen[2:] if line.startswith(str(project))} == {
+        f"{project}/tools/mine",
+        f"{project}/lib/words",
+    }
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_of_the_package_a_session_sees_what_ghx_consists_of_and_nothing_else() -> None:
+    package = Path(sys.modules["ghx_bench"].__path__[0])
+    command = f"ls {package}; ghx --version && command -v gh; touch {package}/cli/x"
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("ghx"), SandboxPlan(), command)
+        without, _ = await look(await modes.resolve("baseline"), SandboxPlan(), f"ls -A {package}; gh --version")
+
+    *parts, version = done.stdout.split()
+    assert {part for part in parts if part != "ghx"} == {
+        *("__init__.py", "_base", "capabilities", "cli", "documents", "mcp", "py.typed"),
+    }
+    assert version[0].isdigit()
+    assert "Read-only file system" in done.stderr
+    assert without.stdout.startswith("gh version"), without.output
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_session_keeps_its_files_between_commands_and_can_remove_them() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        mode = await modes.resolve("baseline")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            said: list[str] = []
+            for command in (
+                "echo 1 > /tmp/a; echo 2 > $TMPDIR/b; echo 3 > ~/c; echo 4 > d",
+                "cat /tmp/a $TMPDIR/b ~/c d; rm -rf $PWD",
+                "ls -A",
+            ):
+                async with open_shell(command, environment=environment, directory=stage.directory) as process:
+                    said.append((await read_result(process)).stdout)
+
+    assert said == ["", "1\n2\n3\n4\n", ""]
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_git_finds_github_by_its_name_and_no_other_host() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        done, stage = await look(
+            await modes.resolve("baseline"),
+            SandboxPlan(),
+            "git ls-remote https://github.com/ghx-bench/fixtures HEAD && ! git ls-remote https://example.com/x",
+        )
+
+    assert stage.facts["repo"] == "ghx-bench/fixtures"
+    assert done.exit_code == 0, done.stderr
+    assert "example.com:443 cannot be reached" in done.stderr or "403" in done.stderr
