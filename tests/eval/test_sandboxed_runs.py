@@ -10,9 +10,12 @@ import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
+from node_packages import NotObtainableError, node_modules
 
 from ghx_bench.agents.toolbelt import ShellResult, open_shell, read_result
-from ghx_bench.eval.modes.definitions import ModeDefinition
+from ghx_bench.agents.toolserver import connect
+from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle
@@ -205,3 +208,26 @@ async def test_git_finds_github_by_its_name_and_no_other_host() -> None:
     assert stage.facts["repo"] == "ghx-bench/fixtures"
     assert done.exit_code == 0, done.stderr
     assert "example.com:443 cannot be reached" in done.stderr or "403" in done.stderr
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_server_from_npm_works_in_a_sandbox() -> None:
+    try:
+        modules = node_modules("@modelcontextprotocol/server-github@2025.4.8")
+    except NotObtainableError as error:
+        pytest.skip(str(error))
+    script = modules / "@modelcontextprotocol" / "server-github" / "dist" / "index.js"
+    preset = PRESETS["npm"].model_copy(update={"command": "node", "args": (str(script),)})
+    async with open_modes([ModeDefinition(name="npm", mcp_servers={"hub": preset})], environ=os.environ) as modes:
+        mode = await modes.resolve("npm")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            server = ToolSet.of(mode).mcp_servers["hub"]
+            async with connect("hub", server, environment=environment, directory=stage.directory) as hub:
+                answer = await hub.call("list_issues", {"owner": "ghx-bench", "repo": "fixtures"})
+
+    assert not answer.failed, answer.text
+    assert "https://github.com/ghx-bench/fixtures/issues/" in answer.text

@@ -157,11 +157,11 @@ cd $TMPDIR/prying && head=$(git rev-parse HEAD) && echo prying > prying.txt && g
     ),
     (
         "files of another session",
-        r"ls -d ${HOME%/ghx-tmp-*}/ghx-tmp-*/work | grep -vF ${HOME%/home/home}/",
+        r"ls -d ${HOME%/ghx-tmp-*}/ghx-tmp-*/work | grep -vF ${HOME%/*/*}/",
     ),
     (
         "the token of another session in its folder",
-        r"grep -hs oauth_token ${HOME%/ghx-tmp-*}/ghx-tmp-*/home/gh/hosts.yml | grep -vF $GITHUB_TOKEN",
+        r"grep -hs oauth_token ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml | grep -vF $GITHUB_TOKEN",
     ),
     (
         "the token of another session in the environment of its processes",
@@ -172,7 +172,7 @@ cd $TMPDIR/prying && head=$(git rev-parse HEAD) && echo prying > prying.txt && g
         r"""
 for token in $(
     { cat /proc/[0-9]*/environ | tr '\0' '\n' | sed -n 's/^GITHUB_TOKEN=//p'
-      sed -n 's/.*oauth_token: //p' ${HOME%/ghx-tmp-*}/ghx-tmp-*/home/gh/hosts.yml; } 2> /dev/null | sort -u
+      sed -n 's/.*oauth_token: //p' ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml; } 2> /dev/null | sort -u
 ); do
     [ $token = $GITHUB_TOKEN ] || ! git ls-remote https://x:$token@github.com/REPO HEAD || exit 0
 done
