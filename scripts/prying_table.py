@@ -17,10 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import ghx_bench.eval
 from ghx_bench.agents.prying import ANALYZER, PROBES
 from ghx_bench.agents.sandbox import NoSandboxError, Ring, require_sandbox
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
+SCENARIOS = Path(ghx_bench.eval.__file__).parent / "scenarios"
 SECTION = re.compile(r"(<!-- generated: probes -->\n).*?(<!-- end -->)", re.DOTALL)
 LINE = re.compile(r"^\| (\d+) \| .* \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 FOUND, NOT_FOUND = "**found**", "no"
@@ -31,7 +33,7 @@ WITHOUT_RIGHTS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 CONFIG = """
 agents: [prying, ./standing.py:Standing]
 modes: [baseline]
-scenarios: {ids: [issue-triage-001]}
+scenarios: {ids: [prying-001]}
 execution: {repetitions: 1, warmup: false, max_concurrency: 2}
 """
 STANDING = '''
@@ -106,7 +108,9 @@ def main() -> None:
 def pry(column: Column, config: str = CONFIG) -> set[int]:
     """Run the prying agent beside a session of another, and return the numbers of the probes that succeeded."""
     with tempfile.TemporaryDirectory(prefix="prying-") as folder:
-        for name, text in (("eval.config.yaml", config), ("standing.py", STANDING)):
+        Path(folder, "scenarios").mkdir()
+        files = {"eval.config.yaml": config, "standing.py": STANDING, "scenarios/prying-001.yaml": scenario()}
+        for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
         account = WITHOUT_RIGHTS if os.geteuid() == 0 and not column.is_root else ()
         subprocess.run(
@@ -122,6 +126,12 @@ def pry(column: Column, config: str = CONFIG) -> set[int]:
     if len(probes) != len(PROBES):
         raise RuntimeError(f"{len(probes)} of {len(PROBES)} probes were run")
     return {int(number) for number, _, outcome in probes if outcome == "found"}
+
+
+def scenario() -> str:
+    """Return a task that leaves time to look around, however busy the machine is."""
+    task = (SCENARIOS / "issue-triage-001.yaml").read_text(encoding="utf-8")
+    return re.sub("timeoutMs: .*", "timeoutMs: 900000", task.replace("issue-triage-001", "prying-001"))
 
 
 def read_table(page: str) -> dict[str, set[int]]:

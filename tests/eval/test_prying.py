@@ -95,7 +95,7 @@ def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
     assert "They prove that looking for the answers does not pass." in (
         run_in(tmp_path) / "report" / "report.md"
     ).read_text(encoding="utf-8")
-    shown = ghx_bench(tmp_path, "show", str(run_in(tmp_path)), str(row.cell))
+    shown = ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")
     assert f"of {len(PROBES)} probes succeeded" in shown.stdout, shown.stderr
 
 

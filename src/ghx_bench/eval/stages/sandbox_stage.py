@@ -2,16 +2,18 @@
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import ghx_bench
-from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
-from ghx_bench.agents.sandbox import LOOPBACK, Sandbox, expose_host, expose_port, inside, interpreter_path
+from ghx_bench._base.scratch import ScratchFolder
+from ghx_bench.agents.sandbox import LOOPBACK, expose_host, expose_port, open_sandbox
 from ghx_bench.agents.toolset import ToolSet
 from ghx_bench.eval.modes.definitions import ORIGIN_SWAP
 from ghx_bench.eval.modes.program_path import GHX
@@ -36,6 +38,7 @@ _PARTS_FOR_GHX = ("__init__.py", "_base", "capabilities", "cli", "documents", "m
 _FILES_OF_CLIENTS = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GHX_UNIX_SOCKET")
 _SHEBANG = re.compile(rb"#!\s*(\S+)")
 _NODE_MODULES = "node_modules"
+_PORTS_OF_HOSTS = (443, 80)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,27 +59,46 @@ class Sandboxes:
         self._plan = plan
         self._hosts = {host: f"127.0.0.{number}" for number, host in enumerate(plan.reachable_hosts, start=2)}
         self._mounts: dict[str, tuple[str, ...]] = {}  # by mode: finding out what its programs need takes milliseconds
+        self._settings: ScratchFolder | None = None
 
     @asynccontextmanager
     async def open(self, folder: Path, environment: Mapping[str, str], mode: Mode) -> AsyncGenerator[None]:
         """Start whatever this task starts in a sandbox that shows the session's own folder and the mode's tools."""
         if mode.name not in self._mounts:
             self._mounts[mode.name] = tuple(_mounts_of_mode(self._plan, mode))
+        if self._settings is None:
+            self._settings = ScratchFolder()
+            _copy_settings(self._settings.path, {"localhost": LOOPBACK, **self._hosts})
         (folder / "tmp").mkdir()
-        names = {"localhost": LOOPBACK, **self._hosts}
-        (folder / "hosts").write_text("".join(f"{address} {name}\n" for name, address in names.items()))
+        mounts = (
+            *_mounts_of_machine(folder, self._settings.path),
+            *self._mounts[mode.name],
+            *_mounts_of_session(folder, environment),
+        )
         async with AsyncExitStack() as held:
-            sockets = held.enter_context(ScratchFolder(SHORT_PLACE))
-            mounts = (*_mounts_of_machine(folder), *self._mounts[mode.name], *_mounts_of_session(folder, environment))
-            held.enter_context(inside(Sandbox(mounts=mounts, sockets=sockets, hosts=self._hosts)))
+            await held.enter_async_context(open_sandbox(mounts, self._hosts))
             for port in _ports_in(environment, mode):
                 await held.enter_async_context(expose_port(port))
-            for host in self._hosts:
-                await held.enter_async_context(expose_host(host))
+            for host, port in product(self._hosts, _PORTS_OF_HOSTS):
+                await held.enter_async_context(expose_host(host, port))
             yield
 
 
-def _mounts_of_machine(folder: Path) -> Iterator[str]:
+def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
+    """Fill a folder that stands for /etc."""
+    # A folder, and not each of them for itself: every mount takes half a millisecond of every command.
+    for source in filter(Path.exists, _SETTINGS):
+        with suppress(shutil.Error, OSError):  # what cannot be read here cannot be read in a session either
+            if source.is_dir():
+                # Keys of the machine's certificates are in `private`, which root could read.
+                without_keys = shutil.ignore_patterns("private")
+                shutil.copytree(source, folder / source.name, symlinks=True, ignore=without_keys)
+            else:
+                shutil.copyfile(source, folder / source.name)
+    (folder / "hosts").write_text("".join(f"{address} {name}\n" for name, address in hosts.items()))
+
+
+def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
     # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
@@ -87,8 +109,7 @@ def _mounts_of_machine(folder: Path) -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         else:
             yield from _read_only(path)
-    for path in _SETTINGS:
-        yield from _read_only(path)
+    yield from ("--ro-bind", str(settings), "/etc")
 
 
 def _mounts_of_mode(plan: SandboxPlan, mode: Mode) -> Iterator[str]:
@@ -118,7 +139,6 @@ def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator
         yield from ("--bind", str(each), str(each))
     for variable in _FILES_OF_CLIENTS:
         yield from _read_only(Path(environment[variable]))
-    yield from ("--ro-bind", str(folder / "hosts"), "/etc/hosts")
 
 
 def _read_only(path: Path) -> tuple[str, ...]:
@@ -150,7 +170,7 @@ def _programs_of(mode: Mode) -> list[Path]:
     for server in tools.mcp_servers.values():
         words = (*server.words, server.environment.get("npm_config_cache", ""))
         programs += [Path(word) for word in words if os.path.isabs(word) and os.path.exists(word)]  # noqa: PTH110, PTH117 - any text
-    return [*dict.fromkeys((*programs, Path(interpreter_path())))]
+    return [*dict.fromkeys(programs)]
 
 
 def _files_of(program: Path) -> Iterator[Path]:
