@@ -152,8 +152,8 @@ def run_and_exit(run: Callable[[], int]) -> NoReturn:
     # A command loads 200,000 objects, none of them garbage: looking for some every 700 takes a tenth of a short one.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     code = run()
-    # As the interpreter does, by the same functions. A handler of `atexit` that exits would keep those from being called
-    # that were registered before it: by a coverage tool, a debugger, a site's own start-up.
+    # As the interpreter does, by the same functions. A handler of `atexit` that exits would skip those that were
+    # registered before it: by a coverage tool, a debugger, a site's own start-up.
     with suppress(KeyboardInterrupt):  # the second one does not wait for threads
         threading._shutdown()  # noqa: SLF001 # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue] - see above
     atexit._run_exitfuncs()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - see above
