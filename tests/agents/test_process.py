@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,23 @@ async def test_the_processes_of_the_machine_are_looked_at_once_for_a_whole_sessi
         during = len(looks)
 
     assert (during, len(looks)) == (0, 1)
+
+
+async def test_a_program_is_ended_however_long_it_takes_to_find_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    really_look = psutil.process_iter
+
+    def look(*given: Any) -> Any:
+        time.sleep(0.1)
+        return really_look(*given)
+
+    monkeypatch.setattr(look, "cache_clear", really_look.cache_clear, raising=False)
+    monkeypatch.setattr(psutil, "process_iter", look)
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with anyio.fail_after(30):
+        async with program(sleep, environment={}, grace_s=0.05) as process:
+            pass
+
+    assert not _is_alive(process.pid)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the time of boot is asked for in another way")

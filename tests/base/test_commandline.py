@@ -91,6 +91,29 @@ def command():
     assert (ended.returncode, ended.stdout.split("\n")) == (4, ["thread", "registered last", "registered first", ""])
 
 
+def test_the_end_calls_what_others_have_registered_before_the_command_once() -> None:
+    ended = end("""
+atexit.register(print, "registered before")
+def command():
+    atexit.register(print, "registered meanwhile")
+    return 4
+""")
+
+    assert (ended.returncode, ended.stdout) == (4, "registered meanwhile\nregistered before\n")
+
+
+def test_idle_threads_of_a_pool_do_not_keep_the_process() -> None:
+    ended = end("""
+from concurrent.futures import ThreadPoolExecutor
+def command():
+    command.pool = ThreadPoolExecutor(2)
+    print(command.pool.submit(int).result())
+    return 4
+""")
+
+    assert (ended.returncode, ended.stdout) == (4, "0\n")
+
+
 def test_a_temporary_folder_that_is_still_held_goes_with_the_process() -> None:
     ended = end("""
 def command():

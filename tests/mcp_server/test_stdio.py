@@ -337,6 +337,57 @@ def test_a_defect_behind_the_first_answer_ends_the_process_in_one_line() -> None
     assert b"this is a defect" in complaint
 
 
+def defective(place: str) -> tuple[str, ...]:
+    """Return the command of a server in which a function of the call loop has a defect."""
+    defect = f"def fail(*_): raise ZeroDivisionError('a defect')\ncall_loop.{place} = fail"
+    return (
+        sys.executable,
+        "-c",
+        f"from ghx_bench.cli import main\nfrom ghx_bench.mcp import call_loop\n{defect}\nmain.main(['mcp'])",
+    )
+
+
+def test_a_defect_while_loading_is_the_answer_to_each_call() -> None:
+    environment = {"GITHUB_API_URL": "http://127.0.0.1:1"}
+    with raw_server(environment, command=defective("client_from_environment")) as server:
+        server.start()
+        codes = [code_of(server.ask(call("issue_view", ISSUE, id_=number))) for number in (1, 2)]
+        ending = server.leave()
+
+    assert (codes, ending) == ([-32603, -32603], ([], 0, ""))
+
+
+def test_a_capability_that_cannot_be_loaded_ahead_does_not_keep_others_from_being_called(
+    github_twin: GitHubTwin,
+) -> None:
+    with raw_server(github_twin.environment, command=defective("capability")) as server:
+        server.start()
+        results = [server.ask(call("issue_view", ISSUE, id_=number))["result"] for number in (1, 2)]
+
+    assert not any(result.get("isError") for result in results)
+
+
+def test_a_defect_in_the_loop_of_calls_ends_the_process_in_one_line() -> None:
+    environment = {"GITHUB_API_URL": "http://127.0.0.1:1"}
+    with raw_server(environment, command=defective("CallLoop._reply")) as server:
+        server.start()
+        server.send(call("issue_view", ISSUE))
+        exit_code = server.process.wait(60)
+        complaint = server.process.stderr.read()  # type: ignore[union-attr]
+
+    assert (exit_code, complaint.count(b"\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("id_", [True, 1.0, None, [1]])
+def test_only_what_can_be_an_id_cancels_a_call(stuck: tuple[RawServer, socket.socket], id_: object) -> None:
+    server, connection = stuck
+    server.send(cancel(id_))
+    ping = server.ask(request("ping", id_=2))
+    connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+
+    assert (ping["id"], server.read()["id"]) == (2, 1)
+
+
 @pytest.mark.parametrize("stream", [0, 1])
 def test_a_stream_that_is_closed_is_the_end_of_the_session(stream: int) -> None:
     done = subprocess.run(

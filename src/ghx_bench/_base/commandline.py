@@ -144,19 +144,20 @@ def entry_point(app: "App") -> Callable[[Sequence[str] | None], NoReturn]:
 def run_and_exit(run: Callable[[], int]) -> NoReturn:
     """Run a command and end the process with its exit code, without taking apart what was loaded.
 
-    Threads are waited for, and whatever is registered with `atexit` meanwhile is called, as in any Python program.
+    Threads are waited for, and whatever is registered with `atexit` is called, as in any Python program. An error that
+    is to show its traceback, or a fork of this process that exits, ends as usual.
     """
-    code: int | None = None
+    import threading  # noqa: PLC0415 - `ghx`, which ends otherwise, may not need it
 
-    def exit_last() -> None:
-        if code is not None:  # an error that is to show its traceback, or a fork of this process, ends as usual
-            exit_at_once(code)
-
-    atexit.register(exit_last)  # registered first, so that it is called last
     # A command loads 200,000 objects, none of them garbage: looking for some every 700 takes a tenth of a short one.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     code = run()
-    sys.exit(code)
+    # As the interpreter does, by the same functions. A handler of `atexit` that exits would skip those that were
+    # registered before it: by a coverage tool, a debugger, a site's own start-up.
+    with suppress(KeyboardInterrupt):  # the second one does not wait for threads
+        threading._shutdown()  # noqa: SLF001 # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue] - see above
+    atexit._run_exitfuncs()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - see above
+    exit_at_once(code)
 
 
 def exit_at_once(code: int) -> NoReturn:

@@ -124,7 +124,9 @@ async def program(
             try:
                 await owner.end(process, grace_s, with_detached=group is None or not ran_to_its_end)
             finally:
-                await process.aclose()
+                # Bounded: what could not be ended must not keep the session, and with it the run, for ever.
+                with anyio.move_on_after(grace_s):
+                    await process.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +175,13 @@ async def _kill_tree(tree: _Tree, grace_s: float) -> None:
 async def _signal_all(number: int, tree: _Tree, grace_s: float) -> bool:
     """Signal every process of a tree once, those that join late too; return whether all are gone in time."""
     signalled: set[int] = set()
-    deadline = anyio.current_time() + grace_s
+    deadline: float | None = None
     # In a thread: looking at all processes of the machine blocks, and other sessions of the run go on meanwhile.
     while living := await to_thread.run_sync(tree.find_living):
-        if anyio.current_time() > deadline:
+        if deadline is None:
+            # From when they are signalled: on a busy machine a look alone can take longer than they have.
+            deadline = anyio.current_time() + grace_s
+        elif anyio.current_time() > deadline:
             return False
         for process in living:
             if process.pid not in signalled:

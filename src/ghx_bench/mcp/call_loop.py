@@ -52,12 +52,14 @@ class CallLoop:
     async def _work_off(self, jobs: SimpleQueue[Call | Cancellation | None]) -> None:
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._load_capabilities)
-            while (job := await anyio.to_thread.run_sync(jobs.get)) is not None:
+            # Abandoned where a call ends in a defect: the process must end, and not wait for the next call.
+            while (job := await anyio.to_thread.run_sync(jobs.get, abandon_on_cancel=True)) is not None:
                 match job:
                     case Call():
                         scope = self._scopes[job.id] = anyio.CancelScope()
                         calls.start_soon(self._answer, job, scope)
-                    case Cancellation(id=str() | int() as id_) if id_ in self._scopes:
+                    # A boolean equals an integer to Python, and is no id.
+                    case Cancellation(id=str() | int() as id_) if not isinstance(id_, bool) and id_ in self._scopes:
                         self._scopes[id_].cancel()
                     case Cancellation():
                         pass  # it is over, or never was
@@ -65,13 +67,13 @@ class CallLoop:
 
     async def _load_capabilities(self) -> None:
         """Load what calls will need while the agent still thinks; once it calls, a call loads what it needs alone."""
-        with suppress(GhxBenchError):  # said in the answer to each call
+        with suppress(Exception):  # said in the answer to each call that needs it
             _ = self._client
-        for entry in self._selection.tools.values():
-            await anyio.lowlevel.checkpoint()
-            if self._scopes:
-                return
-            capability(entry.id)
+            for entry in self._selection.tools.values():
+                await anyio.lowlevel.checkpoint()
+                if self._scopes:
+                    return
+                capability(entry.id)
 
     @cached_property
     def _client(self) -> GitHubClient:

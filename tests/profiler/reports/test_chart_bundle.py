@@ -1,5 +1,6 @@
 """The JavaScript of charts is made once for a version of the engine, and kept where the user's caches are."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,37 @@ def test_a_damaged_file_is_made_again(length: int | None, end: bytes, made: list
     kept.write_bytes(kept.read_bytes()[:length] + end)
 
     assert [another_process(), another_process()] == [first, first]
+    assert len(made) == 2
+
+
+def test_it_is_kept_also_where_new_files_are_for_a_group(made: list[str], cache: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        another_process()
+        another_process()
+    finally:
+        os.umask(before)
+
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("shared", ["file", "folder"])
+def test_a_file_that_others_can_write_is_not_used(shared: str, made: list[str], cache: Path) -> None:
+    another_process()
+    [kept] = cache.iterdir()
+    (kept if shared == "file" else cache).chmod(0o777)
+
+    another_process()
+
+    assert len(made) == 2
+
+
+def test_a_file_of_another_user_is_not_used(made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    another_process()
+    monkeypatch.setattr(charts.os, "geteuid", lambda: cache.stat().st_uid + 1)
+
+    another_process()
+
     assert len(made) == 2
 
 

@@ -265,7 +265,8 @@ def test_a_report_is_made_of_whatever_there_is(rows: list[Any], expected: str, t
 def test_one_row_is_told_in_words_and_starts_no_engine_for_charts(
     success: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    for library in ("vl_convert", "altair"):  # either takes longer to load than the rest of such a report
+        monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     folder = generate_report([write_run(tmp_path, [a_row(success=success)])], generated_at=NOW).directory
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,9 +76,15 @@ class Server:
             request.stream(),
             gzip=self._gzip(request),
             rules=self.rules,
-            record=self.updates.extend,
+            record=self.record,
         )
         return self._response(answer)
+
+    def record(self, names: Collection[str]) -> Sequence[RefUpdate]:
+        updates = self.repository.pushed_refs(names)
+        self.repository.accept_push(updates)
+        self.updates += updates
+        return updates
 
     def _response(self, reply: Reply) -> Response:
         if reply.stream is not None:

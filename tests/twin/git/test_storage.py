@@ -1,20 +1,22 @@
 """Storages: forks that share nothing but the past, changes that can be undone, and what survives a crash."""
 
+import errno
 import gc
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from git_histories import write_commit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghx_bench.twin.git import program
+from ghx_bench.twin.git import bare, program
 from ghx_bench.twin.git.errors import GitError, GitLookupError, GitRefError
 from ghx_bench.twin.git.storage import GitStorage
 
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.slow
 
 NAMES = st.sampled_from(["heads/main", "heads/a", "heads/a/b", "tags/v1", "pull/1/head"])
 IDENTITIES = st.integers(1, 4)
+REFS = {"HEAD": "ref: refs/heads/main"}
 Step = Callable[[GitStorage], object]
 
 
@@ -304,6 +307,45 @@ def test_threads_that_use_a_fork_first_get_the_same_repository() -> None:
             found = set(pool.map(lambda _, fork=fork: fork.repository(1), range(8)))
             assert len(found) == 1
             fork.close()
+
+
+@pytest.mark.parametrize("use", [GitStorage.refs, lambda one: one.fork().refs(), lambda one: one.restore({1: REFS})])
+def test_a_repository_whose_files_are_being_written_is_seen_by_other_threads(
+    monkeypatch: pytest.MonkeyPatch, use: Callable[[GitStorage], object]
+) -> None:
+    create = bare.create
+    with stocked() as parent, ThreadPoolExecutor(1) as other:
+        parent.restore({1: {**REFS, **parent.repository(1).refs()}})
+        storage, before, uses = parent.fork(), parent.refs(), list[Future[object]]()
+
+        def use_and_create(*arguments: Any, **options: Any) -> None:
+            monkeypatch.setattr(bare, "create", create)
+            uses.append(other.submit(use, storage))
+            wait(uses, timeout=0.2)  # it may have to wait for the files, but must not miss them
+            create(*arguments, **options)
+
+        monkeypatch.setattr(bare, "create", use_and_create)
+        storage.repository(1)
+
+        assert uses[0].result() in (before, None)  # None: it was restored
+        assert storage.refs().keys() == {1}
+        storage.close()
+
+
+def test_a_repository_whose_files_could_not_be_written_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: Any, **_options: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with stocked() as parent:
+        storage = parent.fork()
+        with monkeypatch.context() as full:
+            full.setattr(bare, "create", refuse)
+            with pytest.raises(OSError, match="no space"):
+                storage.repository(1)
+
+        assert storage.refs() == parent.refs()
+        assert storage.repository(1).refs() == parent.repository(1).refs()
+        storage.close()
 
 
 KILLED = """

@@ -11,7 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from anyio import to_thread
 from asgi_client import AsgiClient, AsgiReply
+from git_histories import write_commit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_commands import BRANCHES, Step, base_world, perform, steps
@@ -23,9 +25,9 @@ from ghx_bench.twin.git.packets import FLUSH, packet
 from ghx_bench.twin.git.repository import GitRepository
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.hosting import Hosting
-from ghx_bench.twin.state.connection import from_image
+from ghx_bench.twin.state.connection import from_image, image
 from ghx_bench.twin.state.database import Database
-from ghx_bench.twin.state.records import Issue, Repository, User
+from ghx_bench.twin.state.records import Issue, Pull, Repository, User
 from ghx_bench.twin.state.records.tables import RECORDS
 from ghx_bench.twin.viewer import Viewer
 from ghx_bench.twin.world import Act, Snapshot, World
@@ -64,9 +66,10 @@ ISSUE = 'query($number: Int!) { repository(owner: "acme", name: "widgets") { iss
 
 @dataclass
 class Side:
-    """A world and a client of it; a fork takes its place."""
+    """A world and a client of it; a fork takes its place. One that does not remember reads everything anew."""
 
     world: World
+    remembers: bool = True
     earlier: list[Snapshot] = field(default_factory=list[Snapshot])
 
     def __post_init__(self) -> None:
@@ -77,12 +80,26 @@ class Side:
     def _issue_token(self) -> None:
         self.token = self.hosting.issue_token(self.world, self.world.database.all(User, login="ann")[0])
 
+    def prepare(self) -> None:
+        """Drop whatever is kept, unless this side is to use it; what is read from git by its sha never changes."""
+        if not self.remembers:
+            self.world.database._forget_everything()
+            for repository in self.world.database.all(Repository):
+                self.world.git(repository).close()
+
+    def move(self, move: "Move") -> object:
+        self.prepare()
+        done = move(self)
+        return done.content if isinstance(done, AsgiReply) else done
+
     def ask(self, method: str, path: str, body: object = None, **options: str) -> AsgiReply:
+        self.prepare()
         target, _, query = path.partition("?")
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         return self.client.ask(method, target.encode(), token=self.token, query=query.encode(), body=content, **options)
 
     def fork(self) -> None:
+        self.prepare()
         parent, self.world = self.world, self.world.fork()
         self.hosting.remove(parent)
         parent.close()
@@ -139,6 +156,7 @@ def undo(wanted: list[Step], *, inside: bool) -> Move:
 
 
 def restore(side: Side) -> None:
+    side.prepare()
     side.earlier.append(side.world.snapshot())
     with suppress(IndexError):
         side.world.restore(side.earlier[-2])
@@ -159,7 +177,7 @@ def mutate(number: int) -> Move:
 
 
 BODIES = st.sampled_from([{"title": "New"}, {"title": ""}, {}, {"title": "x", "labels": ["bug"], "milestone": 99}])
-MOVES = st.one_of(
+KINDS = (
     steps(most=4).map(lambda wanted: lambda side: perform(side.world, wanted)),
     st.builds(undo, steps(most=4), inside=st.booleans()),
     st.builds(push, st.sampled_from(BRANCHES), st.sampled_from(BRANCHES)),
@@ -168,6 +186,13 @@ MOVES = st.one_of(
     BODIES.map(lambda body: lambda side: side.ask("POST", f"{WIDGETS}/issues", body).status),
     st.builds(mutate, st.integers(0, 3)),
 )
+
+
+@st.composite
+def moves_of_every_kind(draw: st.DrawFn) -> list[Move]:
+    """Draw moves in any order, each kind among them; every one is followed by reads at every door."""
+    kinds = draw(st.permutations((*KINDS, *draw(st.lists(st.sampled_from(KINDS), max_size=4)))))
+    return [draw(kind) for kind in kinds]
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +210,7 @@ def without_cache(world: World) -> World:
 
 @contextmanager
 def two_sides(world: World) -> Generator[tuple[Side, Side]]:
-    cached, plain = Side(world.fork()), Side(without_cache(world))
+    cached, plain = Side(world.fork()), Side(without_cache(world), remembers=False)
     try:
         yield cached, plain
     finally:
@@ -196,6 +221,7 @@ def two_sides(world: World) -> Generator[tuple[Side, Side]]:
 def check_kept(world: World) -> None:
     """What is kept must be what a fresh reader finds."""
     database = world.database
+    assert database.to_bytes() == image(database._connection)
     for model in RECORDS:
         assert database.all(model) == database.select(model, "ORDER BY id")
         assert database.count(model) == len(database.all(model))
@@ -207,7 +233,7 @@ def check_kept(world: World) -> None:
 
 
 def check_noted_refs(world: World) -> None:
-    """Every branch must be where the database says that it was moved to: records and refs are of one moment."""
+    """Records and refs must be of one moment: no move of a branch is noted and not done, or done and not noted."""
     noted: dict[tuple[int, str], object] = {}
     for change in world.database.changes():
         if change.table == "refs" and (change.field or "").startswith("refs/heads/"):
@@ -215,20 +241,32 @@ def check_noted_refs(world: World) -> None:
     found = world.storage.refs()
     for (identity, name), sha in noted.items():
         assert identity not in found or found[identity].get(name) == sha
+    for one in world.database.all(Repository, parent_id=None):  # a fork begins with the branches of its parent
+        branches = {name for name in found[one.id] if name.startswith("refs/heads/")}
+        # The branch that a repository begins with is not noted.
+        assert {name for name in branches if (one.id, name) not in noted} <= {f"refs/heads/{one.default_branch}"}
+    for pull in world.database.select(Pull, "JOIN issues ON issues.id = pulls.issue_id WHERE issues.state = 'open'"):
+        if pull.head_repository_id is not None:  # None: the fork is gone
+            assert found[pull.head_repository_id][f"refs/heads/{pull.head_ref}"] == pull.head_sha
+            assert found[pull.repository_id][f"refs/pull/{number_of(world, pull)}/head"] == pull.head_sha
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(moves=st.lists(MOVES, min_size=1, max_size=10))
+def number_of(world: World, pull: Pull) -> int:
+    issue = world.database.get(Issue, pull.issue_id)
+    assert issue is not None
+    return issue.number
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@given(moves=moves_of_every_kind())
 def test_whatever_happens_every_door_answers_as_without_a_cache(base: World, moves: list[Move]) -> None:
     with two_sides(base) as (cached, plain):
         for move in moves:
-            done = move(cached), move(plain)
-            if isinstance(done[0], AsgiReply):
-                done = tuple(one.content for one in done if isinstance(one, AsgiReply))
-            assert done[0] == done[1]
+            assert cached.move(move) == plain.move(move)
             assert cached.answers() == plain.answers()
-        assert cached.world.snapshot() == plain.world.snapshot()
-        check_kept(cached.world)
+            plain.prepare()
+            assert cached.world.snapshot() == plain.world.snapshot()
+            check_kept(cached.world)
 
 
 def test_a_closed_database_answers_nothing_from_its_cache(base: World) -> None:
@@ -278,14 +316,28 @@ def live(served: Served, number: int) -> None:
             assert client.post("/graphql", json=asked).json()["data"]["repository"]["issue"]["body"] == title
         if number % 8 == 0:  # a process each
             push_branch(served, client, f"client-{number}")
+            push_twice(served, client, f"pull-{number}")
 
 
-def push_branch(served: Served, client: httpx2.Client, branch: str) -> None:
+def push_branch(
+    served: Served, client: httpx2.Client, branch: str, *, old: str | None = None, new: str | None = None
+) -> None:
+    """Push a branch: a new one, with the commit of main, unless commits are given."""
     home = lookup.repository(served.world, None, "acme", "widgets")
-    sha = served.world.git(home).ref("refs/heads/main")
-    body = push_body(None, sha, f"refs/heads/{branch}")
+    sha = new or served.world.git(home).ref("refs/heads/main")
+    body = push_body(old, sha, f"refs/heads/{branch}")
     assert b"ok refs/heads/" in client.post("/acme/widgets.git/git-receive-pack", content=body).content
     assert client.get(f"/repos/acme/widgets/git/ref/heads/{branch}").json()["object"]["sha"] == sha
+
+
+def push_twice(served: Served, client: httpx2.Client, branch: str) -> None:
+    """Push a branch, open a pull request of it, and push another commit to it."""
+    git = served.world.git(lookup.repository(served.world, None, "acme", "widgets"))
+    first = write_commit(git, {branch: "1"}, parents=[git.ref("refs/heads/main") or ""])
+    second = write_commit(git, {branch: "2"}, parents=[first])
+    push_branch(served, client, branch, new=first)
+    assert client.post(f"{WIDGETS}/pulls", json={"title": branch, "head": branch, "base": "main"}).status_code == 201
+    push_branch(served, client, branch, old=first, new=second)
 
 
 def test_sixty_four_clients_at_once_read_what_they_wrote_and_forks_are_whole(served: Served) -> None:
@@ -325,22 +377,108 @@ def test_a_fork_right_after_a_push_has_its_refs_and_its_records(
         check_noted_refs(after)
 
 
-def test_a_fork_in_the_middle_of_a_push_has_neither_its_refs_nor_its_records(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world, forks, receive = served.world, list[World](), http._receive
+def move_another_branch(world: World, *, fails: bool = False) -> None:
+    with suppress(ZeroDivisionError), world.acting(None) as act:
+        home = lookup.repository(world, None, "acme", "widgets")
+        refs.create(act, home, ref="refs/heads/beside", sha=world.git(home).ref("refs/heads/main") or "")
+        if fails:
+            raise ZeroDivisionError
 
-    async def receive_and_fork(*arguments: Any) -> Any:
+
+def during_git(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have something done in another thread when git has moved the refs of a push and nothing is recorded yet."""
+    receive = http._receive
+
+    async def receive_and_act(*arguments: Any) -> Any:
         done = await receive(*arguments)
-        forks.append(world.fork())  # git has moved the ref, and nothing is recorded yet
+        await to_thread.run_sync(act)
         return done
 
-    monkeypatch.setattr(http, "_receive", receive_and_fork)
+    monkeypatch.setattr(http, "_receive", receive_and_act)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        lambda _: None,
+        move_another_branch,
+        lambda world: move_another_branch(world, fails=True),
+        lambda world: world.restore(world.snapshot()),
+    ],
+    ids=["nothing else", "another act", "an act that fails", "a restored snapshot"],
+)
+def test_a_copy_in_the_middle_of_a_push_has_neither_its_refs_nor_its_records(
+    served: Served, monkeypatch: pytest.MonkeyPatch, beside: Callable[[World], object]
+) -> None:
+    world, forks, snapshots = served.world, list[World](), list[Snapshot]()
+
+    def copy() -> None:
+        beside(world)
+        forks.append(world.fork())
+        snapshots.append(world.snapshot())
+
+    during_git(monkeypatch, copy)
     home = lookup.repository(world, None, "acme", "widgets")
     with served.client() as client:
-        push_branch(served, client, "pushed")
+        client.post("/acme/widgets.git/git-receive-pack", content=push_body(None, main_of(world), "refs/heads/pushed"))
     (middle,) = forks
     with middle, world.fork() as after:
         assert middle.git(home).ref("refs/heads/pushed") is None
-        assert after.git(home).ref("refs/heads/pushed") == after.git(home).ref("refs/heads/main")
-        assert after.database.last_change() > middle.database.last_change()
+        assert snapshots[0].refs == middle.storage.refs()
+        check_noted_refs(middle)
+        check_noted_refs(after)
+        check_kept(world)
+
+
+def main_of(world: World) -> str:
+    return world.git(lookup.repository(world, None, "acme", "widgets")).ref("refs/heads/main") or ""
+
+
+def pull_head(world: World) -> str:
+    """Return the branch of an open pull request in acme/widgets."""
+    home = lookup.repository(world, None, "acme", "widgets")
+    found = "JOIN issues ON issues.id = pulls.issue_id WHERE issues.state = 'open' AND pulls.head_repository_id = ?"
+    return world.database.select(Pull, found, [home.id])[0].head_ref
+
+
+def test_an_act_on_a_branch_that_is_being_pushed_is_done_or_undone_alone(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, home = served.world, lookup.repository(served.world, None, "acme", "widgets")
+    name = f"refs/heads/{pull_head(world)}"
+    git = world.git(home)
+    old = git.ref(name) or ""
+    pushed, acted = (write_commit(git, {"a": each}, parents=[old]) for each in ("pushed", "acted"))
+
+    def act(*, fails: bool) -> None:
+        with suppress(ZeroDivisionError), world.acting(None) as act:
+            refs.update(act, home, ref=name, sha=acted, force=True)
+            if fails:
+                raise ZeroDivisionError
+
+    found: list[str | None] = []
+    for fails in (True, False):
+        with monkeypatch.context() as patched, served.client() as client:
+            during_git(patched, lambda fails=fails: act(fails=fails))
+            body = push_body(old if fails else pushed, pushed if fails else old, name)
+            client.post("/acme/widgets.git/git-receive-pack", content=body)
+        found.append(git.ref(name))
+        check_kept(world)
+    assert found == [pushed, acted]
+
+
+def test_a_push_that_cannot_be_recorded_moves_no_ref(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = served.world
+    before = world.snapshot()
+
+    def refuse(*_arguments: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(refs, "record_push", refuse)
+    with served.client() as client:
+        body = push_body(None, main_of(world), "refs/heads/pushed")
+        status = client.post("/acme/widgets.git/git-receive-pack", content=body).status_code
+
+    assert status == 500
+    assert world.snapshot().refs == before.refs
+    check_kept(world)

@@ -5,7 +5,7 @@ import os
 import signal
 import tempfile
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from subprocess import DEVNULL, PIPE, CompletedProcess
 from typing import BinaryIO
@@ -69,16 +69,17 @@ async def receive_pack(
     protocol: str | None = None,
     *,
     gzip: bool = False,
+    record: Callable[[Collection[str]], Sequence[RefUpdate]],
     rules: Rules = lambda _: RefRule(),
     lock: AbstractAsyncContextManager[object] | None = None,
-    record: Callable[[Sequence[RefUpdate]], None] = lambda _: None,
     describe: Callable[[Sequence[RefUpdate]], str] = lambda _: "",
 ) -> Reply:
     """Return the reply to `POST git-receive-pack`, a push.
 
     The request goes to a file first, so a client that leaves midway has started nothing, and a slow one does not hold
     the `lock`. The push itself is completed even if the caller is cancelled: nothing is awaited between the move of the
-    refs and the call of `record` with them. What `describe` says of them is shown to the client.
+    refs and the call of `record` with their names, which accepts and returns those that have moved. What `describe`
+    says of them is shown to the client.
     """
     with tempfile.TemporaryFile(dir=repository.path, buffering=0) as request:
         try:
@@ -88,14 +89,13 @@ async def receive_pack(
             return _reply(_TEXT, f"{error}\n".encode(), status=400)
         async with lock or nullcontext():
             decisions = receiving.decide(push, repository.head(), rules)
-            before = {update.ref: repository.ref(update.ref) for update in push.updates}
+            names = tuple(dict.fromkeys(update.ref for update in push.updates))
             done: CompletedProcess[bytes] | None = None
-            with anyio.CancelScope(shield=True):
-                done = await _receive(repository, request, decisions, protocol)
-            # Read from the refs and not from git's report, which comes only if the client asks for one.
-            updates = [RefUpdate(ref, old, new) for ref, old in before.items() if (new := repository.ref(ref)) != old]
-            if updates:
-                record(updates)
+            with repository.pushing(names):
+                with anyio.CancelScope(shield=True):
+                    done = await _receive(repository, request, decisions, protocol)
+                # Read from the refs and not from git's report, which comes only if the client asks for one.
+                updates = record(names)
             if done is None or (done.returncode and not done.stdout):
                 reason = _last_line(done.stderr if done else b"")
                 return _reply(_TEXT, f"{reason}\n".encode(), status=400)

@@ -1,8 +1,10 @@
 """One bare repository: objects, refs, histories, differences and merges."""
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -61,6 +63,10 @@ class GitRepository:
         self._remember = remember
         self._opened: pygit2.Repository | None = None
         self._state: dict[str, str] | None = None
+        # Of refs that git moves for a push: what records say of them, and for how many pushes.
+        self._recorded: dict[str, str | None] = {}
+        self._pushes: Counter[str] = Counter()
+        self._moving = threading.RLock()  # a push moves refs beside acts, which keep only each other away
         self._folders: tuple[str, ...] | None = None
         # A sha names content that never changes, so these caches need no invalidation.
         self._diff = lru_cache(maxsize=256)(self._find_diff)
@@ -70,7 +76,8 @@ class GitRepository:
 
     def close(self) -> None:
         """Close the files held open, and forget what was read of them; the next use opens them again."""
-        self._state = self._folders = None
+        self.forget_state()
+        self._folders = None
         if self._opened is not None:
             self._opened.free()
             self._opened = None
@@ -79,18 +86,55 @@ class GitRepository:
 
     def state(self) -> Mapping[str, str]:
         """Return HEAD and all refs, as a copy of the repository has them; read once, until `forget_state`."""
-        if self._state is None:
-            self._state = {bare.HEAD: f"ref: {self.head()}", **self.refs()}
-        return self._state
+        with self._moving:
+            if self._state is None:
+                found = {**self.refs(), **self._recorded}  # what a push has moved is not shown before it is recorded
+                kept = {name: sha for name, sha in sorted(found.items()) if sha is not None}
+                self._state = {bare.HEAD: f"ref: {self.head()}", **kept}
+            return self._state
 
     def forget_state(self) -> None:
         """Have `state` read again: every move of a ref calls this, also where the `git` program has moved it."""
-        self._state = None
+        with self._moving:
+            self._state = None
+
+    @contextmanager
+    def pushing(self, names: Collection[str]) -> Generator[None]:
+        """Have `state` show these refs as they were while git moves them; what is not accepted is moved back."""
+        with self._moving:
+            for name in names:
+                self._recorded.setdefault(name, self.ref(name))
+            self._pushes.update(names)
+        try:
+            try:
+                yield
+            finally:
+                for update in self.pushed_refs(names):
+                    self._write_ref(update.ref, update.old, update.old)
+        finally:  # also where the repository was deleted meanwhile
+            with self._moving:
+                self._pushes.subtract(names)
+                self._recorded = {name: sha for name, sha in self._recorded.items() if self._pushes[name] > 0}
+
+    def pushed_refs(self, names: Collection[str]) -> list[RefUpdate]:
+        """Return those refs of a push that git has moved and that were not accepted yet."""
+        with self._moving:
+            pairs = ((name, self._recorded[name], self.ref(name)) for name in names)
+            return [RefUpdate(name, old, new) for name, old, new in pairs if old != new]
+
+    def accept_push(self, updates: Sequence[RefUpdate]) -> None:
+        """Have `state` show what git has moved, in the act that records it; if that fails, the refs go back."""
+        with self._moving:
+            self.forget_state()
+            for update in updates:
+                self._recorded[update.ref] = update.new
+                self._remember(partial(self._write_ref, update.ref, update.old, update.old))
 
     def objects_folders(self) -> tuple[str, ...]:
         """Return every folder in which a copy of the repository finds its objects."""
-        if self._folders is not None:
-            return self._folders
+        folders = self._folders
+        if folders is not None:
+            return folders
         found = tuple(bare.objects_folders(self.path))
         # Objects are never removed: once the repository has some of its own, the list stays as it is.
         self._folders = found if str(self.path / "objects") in found else None
@@ -114,10 +158,12 @@ class GitRepository:
             raise GitRefError(f"{name!r} is no name a ref can have")
         if sha is not None:
             self._check_target(name, sha)
-        before = self.ref(name)
-        if before != sha:
-            self._write_ref(name, sha)
-            self._remember(lambda: self._write_ref(name, before))
+        with self._moving:
+            before = self.ref(name)
+            recorded = self._recorded.get(name, before)
+            if before != sha:
+                self._write_ref(name, sha, sha)
+                self._remember(lambda: self._write_ref(name, before, recorded))
 
     def head(self) -> str:
         """Return the full name of the branch that HEAD points at, whether it exists or not."""
@@ -294,13 +340,17 @@ class GitRepository:
             self._opened = _open(self.path, durable=self.durable)
         return self._opened
 
-    def _write_ref(self, name: str, sha: str | None) -> None:
-        self.forget_state()
-        refs.write_ref(self._repository, name, sha)
+    def _write_ref(self, name: str, sha: str | None, recorded: str | None) -> None:
+        with self._moving:
+            self.forget_state()
+            refs.write_ref(self._repository, name, sha)
+            if name in self._recorded:
+                self._recorded[name] = recorded
 
     def _write_head(self, name: str) -> None:
-        self.forget_state()
-        self._repository.set_head(name)
+        with self._moving:
+            self.forget_state()
+            self._repository.set_head(name)
 
     def _get(self, sha: str) -> AnyObject | None:
         return refs.get_object(self._repository, sha)

@@ -72,7 +72,8 @@ class GitStorage:
         self._repositories: dict[int, GitRepository] = {}
         self._removed: dict[int, GitRepository] = {}
         self._promises: dict[int, _Promise] = {}
-        self._promise_lock = threading.Lock()
+        # Around every use of the three: a repository must not be missed while its promise becomes files.
+        self._lock = threading.RLock()
         self._undo: list[Undo] | None = None
         self._closed = False
 
@@ -93,15 +94,15 @@ class GitStorage:
 
     def repository(self, identity: int) -> GitRepository:
         """Return the repository with this id."""
-        with self._promise_lock:  # two threads may be the first to use it
-            if identity in self._promises:
-                promise = self._promises.pop(identity)
+        with self._lock:  # two threads may be the first to use it
+            if (promise := self._promises.get(identity)) is not None:
                 bare.create(self._path(identity), promise.refs, alternates=promise.alternates)
+                del self._promises[identity]
                 self._add(identity)
-        try:
-            return self._repositories[identity]
-        except KeyError:
-            raise GitLookupError(f"there is no git repository {identity}") from None
+            try:
+                return self._repositories[identity]
+            except KeyError:
+                raise GitLookupError(f"there is no git repository {identity}") from None
 
     def create(self, identity: int, default_branch: str) -> GitRepository:
         """Create an empty repository, whose HEAD points at a branch that does not exist yet."""
@@ -117,9 +118,10 @@ class GitStorage:
 
     def delete(self, identity: int) -> None:
         """Delete a repository; its objects stay for forks and snapshots."""
-        path, refs = self.repository(identity).path, self._refs(identity)
-        self._remove(identity)
-        self._remember(lambda: self._revive(identity, path, refs))
+        with self._lock:
+            path, refs = self.repository(identity).path, self._refs(identity)
+            self._remove(identity)
+            self._remember(lambda: self._revive(identity, path, refs))
 
     def set_head(self, identity: int, branch: str) -> None:
         """Point HEAD of a repository at a branch."""
@@ -127,18 +129,20 @@ class GitStorage:
 
     def refs(self) -> dict[int, Refs]:
         """Return all refs of all repositories; with the objects, that is the whole state."""
-        return {identity: self._refs(identity) for identity in sorted(self._identities())}
+        with self._lock:
+            return {identity: self._refs(identity) for identity in sorted(self._identities())}
 
     def restore(self, refs: dict[int, Refs]) -> None:
         """Go back to what `refs` returned, deleted repositories included."""
-        for identity in self._identities() - refs.keys():
-            self.repository(identity)  # a promised one must have its folder, or it could not be revived
-            self._remove(identity)
-        for identity, wanted in refs.items():
-            if identity in self._identities():
-                self._align(self.repository(identity), wanted)
-            else:
-                self._revive(identity, self._path(identity), wanted)
+        with self._lock:
+            for identity in self._identities() - refs.keys():
+                self.repository(identity)  # a promised one must have its folder, or it could not be revived
+                self._remove(identity)
+            for identity, wanted in refs.items():
+                if identity in self._identities():
+                    self._align(self.repository(identity), wanted)
+                else:
+                    self._revive(identity, self._path(identity), wanted)
 
     @contextmanager
     def undoing(self) -> Generator[list[Undo]]:
@@ -163,23 +167,24 @@ class GitStorage:
         """Return an independent copy in a temporary folder."""
         # Repositories are only promised: a fork writes the files of those that it uses.
         copy = GitStorage(_Folder.fresh(self._folder.keep()), durable=False)
-        with self._promise_lock:
+        with self._lock:
             copy._promises.update(self._promises)
-            repositories = list(self._repositories.items())
-        for identity, repository in repositories:
-            promise = _Promise(refs=repository.state(), alternates=repository.objects_folders())
-            copy._promises[identity] = promise
+            for identity, repository in self._repositories.items():
+                promise = _Promise(refs=repository.state(), alternates=repository.objects_folders())
+                copy._promises[identity] = promise
         return copy
 
     def close(self) -> None:
         """Close the repositories; a temporary folder is removed with the last storage that needs it."""
-        if not self._closed:
+        with self._lock:
+            if self._closed:
+                return
             self._closed = True
             for repository in self._repositories.values():
                 repository.close()
             self._repositories.clear()
             self._promises.clear()
-            self._folder.release()
+        self._folder.release()
 
     def _identities(self) -> set[int]:
         return {*self._repositories, *self._promises}
@@ -197,22 +202,25 @@ class GitStorage:
         return repository
 
     def _create(self, identity: int, refs: Refs, *, alternates: Iterable[str] = ()) -> GitRepository:
-        if identity in self._identities():
-            raise GitRefError(f"there is a git repository {identity} already")
-        bare.create(self._path(identity), refs, alternates=tuple(alternates), durable=self._durable)
-        self._remember(lambda: self._remove(identity))
-        return self._add(identity)
+        with self._lock:
+            if identity in self._identities():
+                raise GitRefError(f"there is a git repository {identity} already")
+            bare.create(self._path(identity), refs, alternates=tuple(alternates), durable=self._durable)
+            self._remember(lambda: self._remove(identity))
+            return self._add(identity)
 
     def _remove(self, identity: int) -> None:
-        repository = self._removed[identity] = self._repositories.pop(identity)
-        repository.close()
-        bare.erase(repository.path, durable=self._durable)
+        with self._lock:
+            repository = self._removed[identity] = self._repositories.pop(identity)
+            repository.close()
+            bare.erase(repository.path, durable=self._durable)
 
     def _revive(self, identity: int, path: Path, refs: Refs) -> None:
         if not (path / "objects").is_dir():
             raise GitLookupError(f"git repository {identity} is not known here: the snapshot is of another world")
-        bare.create(path, refs, durable=self._durable)
-        self._add(identity)
+        with self._lock:
+            bare.create(path, refs, durable=self._durable)
+            self._add(identity)
 
     def _refs(self, identity: int) -> Refs:
         promise = self._promises.get(identity)

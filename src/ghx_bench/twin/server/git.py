@@ -1,8 +1,7 @@
 """Git's door: who may fetch and push, and what a push changes in the world."""
 
 import re
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote, unquote
 
@@ -80,20 +79,14 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
     world, viewer = access.hosted.world, access.viewer
     git = world.git(repository)
 
-    @asynccontextmanager
-    async def hold() -> AsyncGenerator[None]:
-        async with access.hosted.write_lock:
-            with world.database.held():
-                git.state()
-            try:
-                yield
-            finally:
-                git.forget_state()  # git may have moved refs and failed to say so
-
-    def record(updates: Sequence[RefUpdate]) -> None:
-        with world.acting(viewer) as act:
-            git.forget_state()  # in the act: a fork has the refs of before the push until its records are there
-            refs.record_push(act, repository, updates)
+    def record(names: Collection[str]) -> Sequence[RefUpdate]:
+        with world.database.held():  # no other act may move the same refs in between
+            updates = git.pushed_refs(names)
+            if updates:
+                with world.acting(viewer) as act:
+                    git.accept_push(updates)
+                    refs.record_push(act, repository, updates)
+        return updates
 
     def describe(updates: Sequence[RefUpdate]) -> str:
         page = f"{request.door.urls.html}/{lookup.full_name(world, repository)}/pull/new"
@@ -110,7 +103,7 @@ async def _push(request: Request, access: Access, repository: Repository, *, gzi
         request.headers.get("git-protocol"),
         gzip=gzip,
         rules=lambda update: push_rule(world, viewer, repository, update),
-        lock=hold(),
+        lock=access.hosted.write_lock,
         record=record,
         describe=describe,
     )

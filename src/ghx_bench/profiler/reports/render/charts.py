@@ -2,19 +2,31 @@
 
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
-
-import altair as alt
+from typing import TYPE_CHECKING, Any, cast
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench.profiler.reports.render.escaping import visible
 from ghx_bench.profiler.reports.report_document import Chart
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+
+    class _Altair:
+        """Altair, loaded by the first chart: it takes a third of the time of a report that has none."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(import_module("altair"), name)
+
+    alt = _Altair()
 
 MOST_MARKS = 5_000
 PALETTE = ("#4269d0", "#e08a1e", "#2f9e6e", "#c2453d", "#8a63c9", "#1c9ab0", "#9c6b4e", "#7a828c")
@@ -27,7 +39,7 @@ def is_bounded(value: Mapping[str, Any]) -> bool:
     return value["low"] is not None and value["high"] is not None
 
 
-def chart_of(name: str, title: str, description: str, chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Chart:
+def chart_of(name: str, title: str, description: str, chart: "alt.Chart | alt.LayerChart | alt.FacetChart") -> Chart:
     """Return a chart with its specification, as wide as there is room."""
     sized = chart.properties(width="container")
     # Checked against the schema in the tests; at run time that would only cost time.
@@ -50,13 +62,13 @@ def _make_visible(value: object) -> object:
             return value
 
 
-def mode_color(modes: Sequence[str]) -> alt.Color:
+def mode_color(modes: Sequence[str]) -> "alt.Color":
     """Return the colour of each mode, the same in every chart."""
     colors = [PALETTE[number % len(PALETTE)] for number in range(len(modes))]
     return alt.Color("mode:N", scale=alt.Scale(domain=list(modes), range=colors), legend=legend())
 
 
-def legend() -> alt.Legend:
+def legend() -> "alt.Legend":
     """Return a legend above a chart."""
     return alt.Legend(orient="top", title=None, labelLimit=LONGEST_LABEL, columns=2, symbolOpacity=1)
 
@@ -85,6 +97,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 _BUNDLE_EXPORT = "window.vegaEmbed = vegaEmbed;"
+_KEPT_FORMAT = 1  # of the kept file: a digest on the first line, the bundle after it
 
 
 @cache
@@ -92,10 +105,10 @@ def chart_bundle() -> str:
     """Return the JavaScript that draws charts in a page.
 
     Making it takes longer than the rest of a small report, and it is the same for a version of vl-convert: it is kept
-    in the user's cache folder, where that can be written.
+    in the user's cache folder, where that can be written and what lies there is the user's own.
     """
     folder = _cache_folder(os.environ)
-    kept = None if folder is None else folder / f"charts-{version('vl-convert-python')}.js"
+    kept = None if folder is None else folder / f"charts-{_KEPT_FORMAT}-{version('vl-convert-python')}.js"
     if kept is not None and (bundle := _read_kept(kept)) is not None:
         return bundle
     import vl_convert  # noqa: PLC0415 - the same
@@ -105,6 +118,8 @@ def chart_bundle() -> str:
     if kept is not None:
         with suppress(OSError):
             write_atomically(kept, f"{_digest(bundle)}\n{bundle}".encode(), durable=False)
+            kept.chmod(0o600)  # where a user's files may be written by a group, it would not be used
+            kept.parent.chmod(0o700)
     return bundle
 
 
@@ -119,12 +134,22 @@ def _cache_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def _read_kept(path: Path) -> str | None:
-    """Return the bundle that an earlier report kept; `None` if there is none, or it is damaged or made otherwise."""
+    """Return the bundle that an earlier report kept; `None` if there is none, or it is damaged or made otherwise.
+
+    It becomes part of pages that others open, so one that anyone else could have written is not used.
+    """
     try:
-        digest, _, bundle = path.read_bytes().decode().partition("\n")
+        with path.open("rb") as file:
+            if not _is_ours_alone(os.fstat(file.fileno())) or not _is_ours_alone(path.parent.stat()):
+                return None
+            digest, _, bundle = file.read().decode().partition("\n")
     except (OSError, ValueError):
         return None
     return bundle if digest == _digest(bundle) else None
+
+
+def _is_ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _digest(bundle: str) -> str:

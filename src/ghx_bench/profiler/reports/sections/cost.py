@@ -1,11 +1,10 @@
 """Cost against success: what a mode spends, and what a success costs."""
 
-import altair as alt
-
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.columns import POOLED
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, axis_title, chart_of, legend, mode_color
+from ghx_bench.profiler.reports.render.charts import MOST_MARKS, Values, alt, axis_title, chart_of, legend, mode_color
+from ghx_bench.profiler.reports.render.escaping import visible
 from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import amount, estimate
 from ghx_bench.profiler.stats.observations import SUCCESS
@@ -20,13 +19,15 @@ def section(material: Material) -> Section:
     if not any(spread.high > 0 for spread in material.grids[_COST].values()):
         known = bool(material.grids[_COST])
         metric, why = _TOKENS, f"Cost is {'0' if known else UNKNOWN} in every row; active tokens stand in for it."
-    chart = spend_against_success(metric, material)
+    values = _spend_and_success(metric, material)
     elements: list[Element] = [Paragraph(why)] if why else []
-    if chart is None:
+    if not values:
         elements.append(Paragraph(f"{material.metrics.label(metric)}: {UNKNOWN} in every row."))
-    else:
+    elif len(material.observations) == 1:
         # The picture of one row is a dot, and starting the engine that draws it takes as long as the rest of a report.
-        elements.append(Paragraph(chart.description) if len(material.observations) == 1 else Figure(chart))
+        elements.append(Paragraph(visible(_describe(values, metric, material))))
+    else:
+        elements.append(Figure(_draw(values, metric, material)))
     elements.append(
         Table(
             caption="Cost per success: all spend, retries and failures included, over all successes",
@@ -41,12 +42,11 @@ def section(material: Material) -> Section:
     return Section(id="spending", title="Cost against success", elements=tuple(elements))
 
 
-def spend_against_success(metric: str, material: Material) -> Chart | None:
-    """Draw what a mode spends against how often it succeeds: small for each scenario, large for all together."""
+def _spend_and_success(metric: str, material: Material) -> Values:
+    """Return what a mode spends and how often it succeeds, in each scenario and in all together."""
     spend, success = material.grids[metric], material.grids[SUCCESS]
-    label, unit = material.metrics.label(metric), material.metrics.unit(metric)
     cells = sorted(spend.keys() & success.keys(), key=lambda cell: (cell[0] != POOLED, cell[0], str(cell[1])))
-    values: Values = [
+    return [
         {
             "scenario": scenario or "all scenarios",
             "mode": str(arm),
@@ -57,9 +57,11 @@ def spend_against_success(metric: str, material: Material) -> Chart | None:
         }
         for scenario, arm in cells[:MOST_MARKS]
     ]
-    if not values:
-        return None
-    title = f"Mean {label} against success"
+
+
+def _draw(values: Values, metric: str, material: Material) -> Chart:
+    """Draw spend against success: small for each scenario, large for all together."""
+    label, unit = material.metrics.label(metric), material.metrics.unit(metric)
     chart = (
         alt.Chart(alt.Data(values=values))
         .mark_point(filled=True)
@@ -80,9 +82,18 @@ def spend_against_success(metric: str, material: Material) -> Chart | None:
         )
         .properties(height=320)
     )
+    return chart_of("spend-success", _title(label), _describe(values, metric, material), chart)
+
+
+def _describe(values: Values, metric: str, material: Material) -> str:
+    unit = material.metrics.unit(metric)
     pooled = "; ".join(
         f"{value['mode']} {amount(value['spend'], unit)} at {100 * value['success']:.0f} %"
         for value in values
         if value["size"] == "all scenarios"
     )
-    return chart_of("spend-success", title, f"{title}. {pooled}.", chart)
+    return f"{_title(material.metrics.label(metric))}. {pooled}."
+
+
+def _title(label: str) -> str:
+    return f"Mean {label} against success"

@@ -4,11 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import altair as alt
-
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, legend
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, alt, chart_of, is_bounded, legend
 from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import (
     amount,
@@ -281,14 +279,14 @@ def forest(
     return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn)
 
 
-def _ground(axis: str, margin: float) -> Iterator[alt.Chart]:
+def _ground(axis: str, margin: float) -> "Iterator[alt.Chart]":
     """Yield what estimates are seen against: the margin, and no difference."""
     band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}])).mark_rect(opacity=0.12, color="#7a828c")
     yield band.encode(x=alt.X("from:Q", title=axis), x2="to:Q")
     yield alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x="zero:Q")
 
 
-def _estimates(values: Values, color: alt.Color, axis: str) -> Iterator[alt.Chart]:
+def _estimates(values: Values, color: "alt.Color", axis: str) -> "Iterator[alt.Chart]":
     """Yield intervals, where there are any, and the estimates that lie on the chart."""
     base = alt.Chart(alt.Data(values=values)).encode(
         y=_label_axis(), color=color, tooltip=[alt.Tooltip("words:N", title="verdict")]
@@ -337,7 +335,7 @@ def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, A
     }
 
 
-def _arrows(values: Values, color: alt.Color) -> alt.Chart:
+def _arrows(values: Values, color: "alt.Color") -> "alt.Chart":
     shape = alt.condition("datum.side < 0", alt.value("triangle-left"), alt.value("triangle-right"))
     return (
         alt.Chart(alt.Data(values=values))
@@ -346,5 +344,5 @@ def _arrows(values: Values, color: alt.Color) -> alt.Chart:
     )
 
 
-def _label_axis() -> alt.Y:
+def _label_axis() -> "alt.Y":
     return alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL))

@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 
-import altair as alt
-
 from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.columns import POOLED, Grid
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, Values, axis_title, chart_of, mode_color
+from ghx_bench.profiler.reports.render.charts import (
+    LONGEST_LABEL,
+    MOST_MARKS,
+    Values,
+    alt,
+    axis_title,
+    chart_of,
+    mode_color,
+)
 from ghx_bench.profiler.reports.report_document import Chart, Element, Figure, Note, Paragraph, Section
 from ghx_bench.profiler.reports.wording import amount
 from ghx_bench.profiler.stats.observations import SUCCESS

@@ -3,19 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 
-import altair as alt
-
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, chart_of, legend
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, MOST_MARKS, PALETTE, Values, alt, chart_of, legend
 from ghx_bench.profiler.reports.report_document import Chart, Figure, Paragraph, Section, Table
 
 
 def section(material: Material) -> Section:
     """Show what was no success, by cause."""
     failures, messages = material.tally.failures, material.tally.messages
-    chart = failures_by_cause(failures, material.arm_names)
-    if chart is None:
+    if not failures:
         return Section(id="failures", title="Failures", elements=(Paragraph("Every row is a success."),))
     table = Table(
         caption="Rows without success; the message is that of the first such row",
@@ -26,14 +23,14 @@ def section(material: Material) -> Section:
         ),
         is_text=True,
     )
-    elements = (table,) if len(material.observations) == 1 else (Figure(chart), table)
-    return Section(id="failures", title="Failures", elements=elements)
+    if len(material.observations) == 1:  # one bar says less than the table
+        return Section(id="failures", title="Failures", elements=(table,))
+    chart = failures_by_cause(failures, material.arm_names)
+    return Section(id="failures", title="Failures", elements=(Figure(chart), table))
 
 
-def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart | None:
+def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) -> Chart:
     """Draw how many rows of each mode were no success, by why."""
-    if not failures:
-        return None
     counted = sorted((str(arm), cause, count) for (arm, cause), count in failures.items())
     values: Values = [{"mode": mode, "cause": cause, "rows": count} for mode, cause, count in counted[:MOST_MARKS]]
     chart = (

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-import altair as alt
-
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, chart_of, is_bounded, mode_color
+from ghx_bench.profiler.reports.render.charts import LONGEST_LABEL, Values, alt, chart_of, is_bounded, mode_color
 from ghx_bench.profiler.reports.report_document import Chart, Figure, Note, Paragraph, Section, Table
 from ghx_bench.profiler.reports.wording import percent
 from ghx_bench.profiler.stats.result_records import Estimate, ModeSummary
@@ -84,7 +82,7 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
     return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280))
 
 
-def _dashes() -> alt.Legend:
+def _dashes() -> "alt.Legend":
     return alt.Legend(
         orient="top",
         title=None,
