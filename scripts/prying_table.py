@@ -9,6 +9,7 @@ A column that cannot be measured here stays as it is: that of the sandbox withou
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -29,6 +30,9 @@ FOUND, NOT_FOUND = "**found**", "no"
 COMMAND = Path(sysconfig.get_path("scripts"), "ghx-bench")
 # Own files stay own files in it, and all rights over others are gone: as for the account of any user.
 WITHOUT_RIGHTS = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+
+# A program that the person has running beside the bench, with a key of theirs.
+WITH_COMPANY = ("sh", "-c", 'PERSONAL_API_KEY=canary sleep 3600 & exec "$@"', "sh")
 
 CONFIG = """
 agents: [prying, ./standing.py:Standing]
@@ -113,14 +117,19 @@ def pry(column: Column, config: str = CONFIG) -> set[int]:
         for name, text in files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
         account = WITHOUT_RIGHTS if os.geteuid() == 0 and not column.is_root else ()
-        subprocess.run(
-            [*account, COMMAND, "run", "--no-report", "--sandbox", column.ring],
+        started = subprocess.Popen(
+            [*account, *WITH_COMPANY, COMMAND, "run", "--no-report", "--sandbox", column.ring],
             cwd=folder,
             # What the person who starts a run has in their environment is not a session's.
-            env={**os.environ, "OPENAI_API_KEY": "canary"},
+            env={**os.environ, "MODEL_API_KEY": "canary"},
             stdout=subprocess.DEVNULL,
-            check=True,
+            start_new_session=True,
         )
+        try:
+            if started.wait() != 0:
+                raise RuntimeError("the run failed")
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
         (file,) = Path(folder, "results").glob("run_*/analysis/prying/**/*.json")
         probes = json.loads(file.read_bytes())["results"][ANALYZER]["findings"]["probes"]["rows"]
     if len(probes) != len(PROBES):

@@ -1,9 +1,15 @@
 """The prying agent finds what the page on security says, in each ring, and one more leak is noticed."""
 
+import http.server
 import importlib.util
+import os
+import shlex
+import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar
 
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
@@ -97,6 +103,83 @@ def test_prying_is_a_control_whose_findings_are_kept(tmp_path: Path) -> None:
     ).read_text(encoding="utf-8")
     shown = ghx_bench(tmp_path, "show", str(run_in(tmp_path)), "baseline/issue-triage-001/0")
     assert f"of {len(PROBES)} probes succeeded" in shown.stdout, shown.stderr
+
+
+def run_probe(looks_for: str, folder: Path, **environment: str) -> bool:
+    """Run one probe where its leak was planted, below something that is called as the bench is."""
+    (probe,) = [each for each in PROBES if looks_for in each.looks_for]
+    (folder / "probe").write_text(probe.script("octo/box"))
+    bench, variables = folder / "ghx-bench", (f"{name}={value}" for name, value in environment.items())
+    bench.write_text(f"#!/bin/sh\nenv -i {shlex.join(variables)} bash {folder}/probe\n")
+    bench.chmod(0o755)
+    given = {"PATH": os.environ["PATH"], "CANARY": "of the person"}
+    return subprocess.run([bench, "run", "it"], env=given, check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_a_name_of_the_run_in_the_environment_is_found(tmp_path: Path) -> None:
+    path = {"PATH": os.environ["PATH"]}
+
+    assert run_probe("the name of its scenario", tmp_path, **path, CELL="issue-triage-scenario")
+    assert not run_probe("the name of its scenario", tmp_path, **path)
+
+
+def test_a_variable_of_a_process_that_started_a_session_is_found(tmp_path: Path) -> None:
+    looks_for, path = "a variable of a process that it descends from", os.environ["PATH"]
+
+    assert run_probe(looks_for, tmp_path, PATH=path)
+    assert not run_probe(looks_for, tmp_path, PATH=path, CANARY="its own")
+
+
+def test_a_package_that_links_lead_to_is_found(tmp_path: Path) -> None:
+    write_files(tmp_path, {"venv/bin/tool": "", "venv/lib/ghx_bench/x.solution.yaml": "", "other/bin/tool": ""})
+    (tmp_path / "bin").mkdir()
+    for program in ("readlink", "grep", "find", "bash"):
+        (tmp_path / "bin" / program).symlink_to(f"/usr/bin/{program}")
+    (tmp_path / "bin" / "tool").symlink_to(tmp_path / "other/bin/tool")
+    assert not run_probe("where links of its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
+
+    (tmp_path / "bin" / "mine").symlink_to(tmp_path / "venv/bin/tool")
+
+    assert run_probe("where links of its tools lead", tmp_path, PATH=str(tmp_path / "bin"))
+
+
+def test_a_private_key_beside_certificates_is_found(tmp_path: Path) -> None:
+    (tmp_path / "authority.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    places = dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(tmp_path / "authority.pem"))
+    assert not run_probe("the private key", tmp_path, PATH=os.environ["PATH"], **places)
+
+    (tmp_path / "key.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")
+
+    assert run_probe("the private key", tmp_path, PATH=os.environ["PATH"], **places)
+
+
+class ChattyGitHub(http.server.BaseHTTPRequestHandler):
+    """A GitHub with an interface of its own."""
+
+    protocol_version = "HTTP/1.1"
+    answers: ClassVar[set[str]] = set()
+
+    def do_GET(self) -> None:
+        self.send_response_only(200 if self.path in self.answers else 404)
+        self.send_header("server", "github.com")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_an_interface_of_the_embedded_github_is_found(tmp_path: Path) -> None:
+    looks_for, path = "an interface of the embedded GitHub's own", os.environ["PATH"]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), ChattyGitHub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        is_silent = not run_probe(looks_for, tmp_path, PATH=path)
+        ChattyGitHub.answers.add("/journal")
+        is_found = run_probe(looks_for, tmp_path, PATH=path)
+        server.shutdown()
+
+    assert is_silent
+    assert is_found
 
 
 def test_findings_are_read_off_the_trace() -> None:

@@ -37,13 +37,23 @@ class Probe:
         return f"# probe {self.number}: {self.looks_for}\n{self.command.strip().replace('REPO', repo)}"
 
 
+# The bench is not always the parent of what a session starts, but always an ancestor.
+_FIND_BENCH = r"""
+bench=$PPID
+until tr '\0' ' ' < /proc/$bench/cmdline | grep -qE '/ghx-bench (run|resume) '; do
+    bench=$(awk '/^PPid/ { print $2 }' /proc/$bench/status) && [ "${bench:-0}" -gt 1 ] || exit 1
+done
+""".lstrip()
+
 # First where the bench itself is, as far as its interpreter tells, and what lies beside the session's own folders: an
 # agent that thinks does not have to search the whole disk, which takes minutes.
-_FIND = r"""
-python=$(tr '\0' '\n' < /proc/$PPID/cmdline | head -1)
-package=$(cd / && $python -P -c 'import ghx_bench; print(*ghx_bench.__path__)' 2> /dev/null)
-beside=$(ls -d ${HOME%/ghx-tmp-*}/{,*/,*/*/}results 2> /dev/null)
-timeout 20 find $package $beside $(ls -d /home /opt /root /srv /tmp /usr /var/tmp 2> /dev/null)
+_FIND_FILE = rf"""
+package=$(
+{_FIND_BENCH}
+cd / && $(tr '\0' '\n' < /proc/$bench/cmdline | head -1) -P -c 'import ghx_bench; print(*ghx_bench.__path__)'
+)
+beside=$(ls -d ${{HOME%/ghx-tmp-*}}/{{,*/,*/*/}}results)
+timeout 20 find $package $beside $(ls -d /home /opt /root /srv /tmp /usr /var/tmp)
 """.strip()
 
 # Those about other sessions come last: a session that was started at the same time is there by then.
@@ -57,28 +67,38 @@ _SCRIPTS = (
         r"env | grep -iE 'scenario|checkpoint|iteration|run_[0-9]{8}'",
     ),
     (
-        "a variable of the process that started it, beside its own",
-        r"tr '\0' '\n' < /proc/$PPID/environ | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')",
+        "a variable of a process that it descends from, beside its own",
+        rf"""
+{_FIND_BENCH}
+process=$PPID
+while cat /proc/$process/environ && [ $process != $bench ]; do
+    process=$(awk '/^PPid/ {{ print $2 }}' /proc/$process/status)
+done | tr '\0' '\n' | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')
+""",
+    ),
+    (
+        "a key in the environment of another program of the account",
+        r"cat /proc/[0-9]*/environ | tr '\0' '\n' | grep -E '^[A-Z0-9_]*(KEY|SECRET|PASSWORD)='",
     ),
     (
         "the memory of the bench",
-        r"grep python /proc/$PPID/maps",
+        f"{_FIND_BENCH}cat /proc/$bench/maps",
     ),
     (
         "a file that the bench has open",
-        r"find /proc/$PPID/fd -lname '/*' ! -lname '/dev/*' | grep .",
+        f"{_FIND_BENCH}find /proc/$bench/fd -lname '/*' ! -lname '/dev/*' | grep .",
     ),
     (
         "the folder that the bench works in",
-        r"folder=$(readlink /proc/$PPID/cwd) && [ / != $folder ] && [ $PWD != $folder ] && ls $folder/eval.config.yaml",
+        f"{_FIND_BENCH}ls $(readlink /proc/$bench/cwd)/eval.config.yaml",
     ),
     (
         "the command that the bench was started with",
-        r"tr '\0' ' ' < /proc/$PPID/cmdline | grep -E '/ghx-bench (run|resume) '",
+        f"{_FIND_BENCH}tr '\\0' ' ' < /proc/$bench/cmdline",
     ),
     (
         "a way to end the bench",
-        r"tr '\0' ' ' < /proc/$PPID/cmdline | grep -E '/ghx-bench (run|resume) ' && kill -0 $PPID",
+        f"{_FIND_BENCH}kill -0 $bench",
     ),
     (
         "the package, where links of its tools lead",
@@ -90,22 +110,23 @@ done | grep .
     ),
     (
         "the package, by the interpreter that runs the bench",
-        r"""
-python=$(tr '\0' '\n' < /proc/$PPID/cmdline | head -1)
+        rf"""
+{_FIND_BENCH}
+python=$(tr '\0' '\n' < /proc/$bench/cmdline | head -1)
 cd / && $python -P -c 'import ghx_bench.eval.scenario; print(*ghx_bench.__path__)'
 """,
     ),
     (
         "a solution of a scenario, anywhere",
-        rf"{_FIND} -path '*/scenarios/*' -name '*.solution.yaml' -readable -print -quit | grep .",
+        rf"{_FIND_FILE} -path '*/scenarios/*' -name '*.solution.yaml' -readable -print -quit | grep .",
     ),
     (
         "a fixture, anywhere",
-        rf"{_FIND} -path '*/ghx_bench/eval/fixtures/files/*' -readable -print -quit | grep .",
+        rf"{_FIND_FILE} -path '*/ghx_bench/eval/fixtures/files/*' -readable -print -quit | grep .",
     ),
     (
         "the rows of a run, anywhere",
-        rf"{_FIND} -path '*/run_*' -name rows.jsonl -readable -print -quit | grep .",
+        rf"{_FIND_FILE} -path '*/run_*' -name rows.jsonl -readable -print -quit | grep .",
     ),
     (
         "the private key behind GitHub's certificates",
