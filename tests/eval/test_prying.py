@@ -144,11 +144,11 @@ def test_a_package_that_links_lead_to_is_found(tmp_path: Path) -> None:
 
 
 def test_a_private_key_beside_certificates_is_found(tmp_path: Path) -> None:
-    (tmp_path / "authority.pem").write_text("-----BEGIN CERTIFICATE-----\n")
-    places = dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(tmp_path / "authority.pem"))
+    write_files(tmp_path, {"certificates/authority.pem": "-----BEGIN CERTIFICATE-----\n"})
+    places = dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(tmp_path / "certificates/authority.pem"))
     assert not run_probe("the private key", tmp_path, PATH=os.environ["PATH"], **places)
 
-    (tmp_path / "key.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")
+    (tmp_path / "certificates/key.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")
 
     assert run_probe("the private key", tmp_path, PATH=os.environ["PATH"], **places)
 
