@@ -231,3 +231,43 @@ async def test_a_server_from_npm_works_in_a_sandbox() -> None:
 
     assert not answer.failed, answer.text
     assert "https://github.com/ghx-bench/fixtures/issues/" in answer.text
+
+
+OWN_AGENT = """
+from contextlib import asynccontextmanager
+
+from ghx_bench.agents import tool_belt
+from ghx_bench.profiler import Answer, TraceRecorder
+
+
+class Mine:
+    name = "mine"
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.recorder = TraceRecorder()
+        async with tool_belt(request, self.recorder) as self.belt:
+            yield self
+
+    async def prompt(self, text):
+        return Answer(text=(await self.belt.shell("cat /proc/sys/kernel/hostname; ls eval.config.yaml PROJECT")).text)
+
+    async def trace(self):
+        return self.recorder.trace()
+"""
+
+
+@needs_bubblewrap
+def test_what_an_agent_of_a_project_starts_is_in_the_sandbox_though_it_has_a_thread_of_its_own(tmp_path: Path) -> None:
+    config = f"{CONFIG.replace('[baseline, ghx, ghx-mcp]', '[baseline]')}sandbox: bwrap\n"
+    agent = OWN_AGENT.replace("PROJECT", str(tmp_path / "mine.py"))
+    write_files(tmp_path, {"eval.config.yaml": config, "mine.py": agent})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "./mine.py:Mine", "--no-report")
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.error is None, done.stderr
+    (file,) = (run_in(tmp_path) / "sessions").rglob("*.json")
+    (call,) = [each for each in json.loads(file.read_bytes())["events"] if each["type"] == "tool_call"]
+    assert call["output"].startswith("sandbox\n")
+    assert call["output"].count("No such file or directory") == 2
