@@ -24,7 +24,7 @@ help: ## List the targets
 demo: .venv/setup.done ## Set up and run the default scenarios in three modes, offline
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
 
-# The type checker takes as long as all the tests here, so both go on at once; what it found is shown at the end.
+# The type checker has one thread, so tests go on beside it, here and in `test`; what it found is shown at the end.
 check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests that start no program: about a minute
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -36,9 +36,10 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/basedpyright
-	$(BIN)/lint-imports
-	$(PYTEST) $(PYTEST_FLAGS)
+	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
+	$(BIN)/lint-imports --no-logo || status=1; \
+	$(PYTEST) $(PYTEST_FLAGS) || status=1; \
+	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals

@@ -39,14 +39,28 @@ def is_bounded(value: Mapping[str, Any]) -> bool:
     return value["low"] is not None and value["high"] is not None
 
 
-def chart_of(name: str, title: str, description: str, chart: "alt.Chart | alt.LayerChart | alt.FacetChart") -> Chart:
-    """Return a chart with its specification, as wide as there is room."""
+def chart_of(
+    name: str, title: str, description: str, chart: "alt.Chart | alt.LayerChart | alt.FacetChart", values: Values
+) -> Chart:
+    """Return a chart of these values with its specification, as wide as there is room.
+
+    Charts and layers without values show these; the library, which copies values at every step, never sees them.
+    """
     sized = chart.properties(width="container")
     # Checked against the schema in the tests; at run time that would only cost time.
     spec: dict[str, Any] = sized.to_dict(validate=False)
+    for part in (spec, *spec.get("layer", ())):
+        if part.get("data") == _NO_DATA:
+            del part["data"]
+    spec.pop("datasets", None)
+    spec["data"] = {"values": values}
     return Chart(
         name=name, title=title, description=visible(description), spec=cast("dict[str, Any]", _make_visible(spec))
     )
+
+
+_NO_DATA = {"name": "empty"}
+"""What the library writes for a chart without data."""
 
 
 def _make_visible(value: object) -> object:

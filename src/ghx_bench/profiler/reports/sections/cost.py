@@ -63,7 +63,7 @@ def _draw(values: Values, metric: str, material: Material) -> Chart:
     """Draw spend against success: small for each scenario, large for all together."""
     label, unit = material.metrics.label(metric), material.metrics.unit(metric)
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart()
         .mark_point(filled=True)
         .encode(
             x=alt.X(
@@ -82,7 +82,7 @@ def _draw(values: Values, metric: str, material: Material) -> Chart:
         )
         .properties(height=320)
     )
-    return chart_of("spend-success", _title(label), _describe(values, metric, material), chart)
+    return chart_of("spend-success", _title(label), _describe(values, metric, material), chart, values)
 
 
 def _describe(values: Values, metric: str, material: Material) -> str:

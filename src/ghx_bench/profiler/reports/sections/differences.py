@@ -270,13 +270,17 @@ def forest(
     words = [word for word in _VERDICTS if any(each.verdict == word for each in shown)]
     colors = alt.Scale(domain=words, range=[_VERDICTS[word] for word in words])
     color = alt.Color("verdict:N", scale=colors, legend=legend())
-    layers = [*_ground(axis, margin), *_estimates(values, color, axis), *([_arrows(arrows, color)] if arrows else ())]
+    layers = [
+        *_ground(axis, margin),
+        *_estimates(color, axis, has_intervals=any(map(is_bounded, values))),
+        *([_arrows(arrows, color)] if arrows else ()),
+    ]
     drawn = alt.layer(*layers).properties(height=26 * len(values))
     sentences = "; ".join(
         f"{label_of(each, metrics)} {reduction(each.reduction_pct, each.unit)}" for each in shown[:_MOST_SENTENCES]
     )
     more = " Arrows: reaches beyond the chart." if arrows else ""
-    return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn)
+    return chart_of(name, f"{title}.{more}" if arrows else title, f"{title}. {sentences}.{more}", drawn, values)
 
 
 def _ground(axis: str, margin: float) -> "Iterator[alt.Chart]":
@@ -286,12 +290,10 @@ def _ground(axis: str, margin: float) -> "Iterator[alt.Chart]":
     yield alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x="zero:Q")
 
 
-def _estimates(values: Values, color: "alt.Color", axis: str) -> "Iterator[alt.Chart]":
+def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterator[alt.Chart]":
     """Yield intervals, where there are any, and the estimates that lie on the chart."""
-    base = alt.Chart(alt.Data(values=values)).encode(
-        y=_label_axis(), color=color, tooltip=[alt.Tooltip("words:N", title="verdict")]
-    )
-    if any(is_bounded(value) for value in values):
+    base = alt.Chart().encode(y=_label_axis(), color=color, tooltip=[alt.Tooltip("words:N", title="verdict")])
+    if has_intervals:
         lines = base.transform_filter("datum.low != null && datum.high != null").mark_rule(strokeWidth=2)
         yield lines.encode(x=alt.X("low:Q", title=axis), x2="high:Q")
     seen = alt.condition("datum.isWithin", alt.value(1), alt.value(0))

@@ -66,7 +66,7 @@ def distribution(metric: str, material: Material) -> Chart | None:
     # A logarithmic axis has no place for 0.
     is_log = all(value["low"] > 0 for value in values)
     scale = alt.Scale(type="log", nice=False, padding=8) if is_log else alt.Scale(zero=True)
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = alt.Chart().encode(
         y=alt.Y("scenario:N", sort=None, title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL)),
         yOffset=alt.YOffset("mode:N", sort=list(material.arm_names)),
         color=mode_color(material.arm_names),
@@ -88,7 +88,7 @@ def distribution(metric: str, material: Material) -> Chart | None:
     height = 14 * max(len(values), 2) + 6 * len(scenarios)
     description = f"{title}. All scenarios: {pooled}."
     file_name = "".join(character if character.isascii() and character.isalnum() else "-" for character in metric)
-    return chart_of(f"distribution-{file_name}", title, description, layers.properties(height=height))
+    return chart_of(f"distribution-{file_name}", title, description, layers.properties(height=height), values)
 
 
 _SPREAD_FIELDS = (

@@ -34,7 +34,7 @@ def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) 
     counted = sorted((str(arm), cause, count) for (arm, cause), count in failures.items())
     values: Values = [{"mode": mode, "cause": cause, "rows": count} for mode, cause, count in counted[:MOST_MARKS]]
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart()
         .mark_bar()
         .encode(
             y=alt.Y("mode:N", sort=list(modes), title=None, axis=alt.Axis(labelLimit=LONGEST_LABEL)),
@@ -45,4 +45,6 @@ def failures_by_cause(failures: Counter[tuple[Arm, str]], modes: Sequence[str]) 
         .properties(height=34 * len({arm for arm, _ in failures}))
     )
     said = "; ".join(f"{value['mode']}: {value['rows']} {value['cause']}" for value in values[:12])
-    return chart_of("failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart)
+    return chart_of(
+        "failures", "Rows without success, by cause", f"Rows without success by cause. {said}.", chart, values
+    )

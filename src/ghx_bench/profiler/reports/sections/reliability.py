@@ -53,17 +53,17 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
     if not values:
         return None
     title = "How reliably each mode succeeds over k repetitions"
-    data, whole = alt.Data(values=values), alt.Scale(domain=[0, 1])
+    whole = alt.Scale(domain=[0, 1])
     color = mode_color(list(map(str, summaries)))
     x = alt.X("k:O", title="k repetitions", axis=alt.Axis(labelAngle=0))
     band = (
-        alt.Chart(data)
+        alt.Chart()
         .transform_filter("datum.curve == 'all k succeed: pass^k' && datum.low != null && datum.high != null")
         .mark_area(opacity=0.15)
         .encode(x=x, y=alt.Y("low:Q", scale=whole), y2="high:Q", color=color)
     )
     line = (
-        alt.Chart(data)
+        alt.Chart()
         .mark_line(point=alt.OverlayMarkDef(size=40))
         .encode(
             x=x,
@@ -79,7 +79,7 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
         if "pass^k" in value["curve"] and value["share"] is not None
     )
     layers = [band, line] if any(is_bounded(value) for value in values if "pass^k" in value["curve"]) else [line]
-    return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280))
+    return chart_of("pass-k", title, f"{title}. pass^k: {ends}.", alt.layer(*layers).properties(height=280), values)
 
 
 def _dashes() -> "alt.Legend":
