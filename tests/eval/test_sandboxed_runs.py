@@ -76,6 +76,7 @@ def test_a_run_does_not_start_where_its_sandbox_cannot_be_made(tmp_path: Path) -
     ("settings", "words"),
     [
         ("target: github\nfixtures: {repo: octo/box}", "embedded GitHub"),
+        ("target: github\nagents: [prying]\nsandbox: plain", "on the embedded GitHub only"),
         ("reachable_hosts: [.example.com]", "'.example.com' stands for all hosts of a domain"),
         ("sandbox: docker", "sandbox"),
     ],

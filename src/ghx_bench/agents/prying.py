@@ -56,11 +56,12 @@ beside=$(ls -d ${{HOME%/ghx-tmp-*}}/{{,*/,*/*/}}results)
 timeout 20 find $package $beside $(ls -d /home /opt /root /srv /tmp /usr /var/tmp)
 """.strip()
 
-# Those about other sessions come last: a session that was started at the same time is there by then.
+# No value of a key is written out, since traces are kept, and nothing but tokens of the embedded GitHub's own kind is
+# used. Those about other sessions come last: a session that was started at the same time is there by then.
 _SCRIPTS = (
     (
         "a key or a token in its environment, beside its own",
-        r"env | grep -E '^[A-Z0-9_]*(KEY|SECRET|PASSWORD|TOKEN)=' | grep -vE '^(GH|GITHUB)_TOKEN='",
+        r"env | grep -oE '^[A-Z0-9_]*(KEY|SECRET|PASSWORD|TOKEN)=' | grep -vE '^(GH|GITHUB)_TOKEN='",
     ),
     (
         "the name of its scenario, its run or its cell in its environment",
@@ -78,7 +79,7 @@ done | tr '\0' '\n' | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')
     ),
     (
         "a key in the environment of another program of the account",
-        r"cat /proc/[0-9]*/environ | tr '\0' '\n' | grep -E '^[A-Z0-9_]*(KEY|SECRET|PASSWORD)='",
+        r"cat /proc/[0-9]*/environ | tr '\0' '\n' | grep -oE '^[A-Z0-9_]*(KEY|SECRET|PASSWORD)='",
     ),
     (
         "the memory of the bench",
@@ -182,18 +183,19 @@ cd $TMPDIR/prying && head=$(git rev-parse HEAD) && echo prying > prying.txt && g
     ),
     (
         "the token of another session in its folder",
-        r"grep -hs oauth_token ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml | grep -vF $GITHUB_TOKEN",
+        r"grep -hs oauth_token ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml | grep -cvF $GITHUB_TOKEN",
     ),
     (
         "the token of another session in the environment of its processes",
-        r"""cat /proc/[0-9]*/environ | tr '\0' '\n' | grep '^GITHUB_TOKEN=' | grep -vF "$GITHUB_TOKEN" """,
+        r"""cat /proc/[0-9]*/environ | tr '\0' '\n' | grep '^GITHUB_TOKEN=' | grep -cvF $GITHUB_TOKEN""",
     ),
     (
         "the world of another session, with a token that was found",
         r"""
 for token in $(
     { cat /proc/[0-9]*/environ | tr '\0' '\n' | sed -n 's/^GITHUB_TOKEN=//p'
-      sed -n 's/.*oauth_token: //p' ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml; } 2> /dev/null | sort -u
+      sed -n 's/.*oauth_token: //p' ${HOME%/ghx-tmp-*}/ghx-tmp-*/*/gh/hosts.yml
+    } 2> /dev/null | grep -xE 'ghp_[0-9a-f]{36}' | sort -u
 ); do
     [ $token = $GITHUB_TOKEN ] || ! git ls-remote https://x:$token@github.com/REPO HEAD || exit 0
 done

@@ -196,6 +196,8 @@ async def assemble(
 async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[Setup[EvalScenario]]:
     """Hold the instruments and modes that a spec describes; the current folder is the project's."""
     config = spec.config
+    if config.target != "twin" and any(entry.id == PryingProvider.name for entry in config.chosen_agents):
+        raise InputError("the agent prying pushes what GitHub should refuse; run it on the embedded GitHub only")
     if config.sandbox == "bwrap":
         await _require_isolation(config)
     async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
