@@ -64,6 +64,12 @@ def test_a_session_finds_exactly_what_the_page_says(column: object) -> None:
     assert list(TABLE.compare(TOLD, {heading: TABLE.pry(column)})) == []
 
 
+@needs_bubblewrap
+@pytest.mark.parametrize("mode", ["ghx", "ghx-mcp"])
+def test_nothing_is_found_in_a_sandbox_where_the_package_itself_is_a_tool(mode: str) -> None:
+    assert TABLE.pry(SANDBOXED, TABLE.CONFIG.replace("[baseline]", f"[{mode}]")) == set()
+
+
 def test_the_page_promises_that_nothing_is_found_in_a_sandbox() -> None:
     assert TOLD["bwrap"] == set()
     assert TOLD["plain"] < TOLD["plain, as root"]

@@ -105,7 +105,7 @@ done | tr '\0' '\n' | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')
         "the package, where links of its tools lead",
         r"""
 for tool in $PATH/*; do readlink -f $tool; done | grep -vE '^/(usr|bin|sbin|lib|nix)/' | while read place; do
-    find ${place%/*/*} -maxdepth 6 -name '*.solution.yaml' -print -quit
+    find ${place%/*/*} -maxdepth 8 -name '*.solution.yaml' -print -quit
 done | grep .
 """,
     ),
