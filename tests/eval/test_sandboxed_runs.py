@@ -78,6 +78,7 @@ def test_a_run_does_not_start_where_its_sandbox_cannot_be_made(tmp_path: Path) -
         ("target: github\nfixtures: {repo: octo/box}", "embedded GitHub"),
         ("target: github\nagents: [prying]\nsandbox: plain", "on the embedded GitHub only"),
         ("reachable_hosts: [.example.com]", "'.example.com' stands for all hosts of a domain"),
+        ("visible_paths: [tools/lib]", "tools/lib; correct it"),
         ("sandbox: docker", "sandbox"),
     ],
 )

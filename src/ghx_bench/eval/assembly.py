@@ -199,7 +199,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
     if config.target != "twin" and any(entry.id == PryingProvider.name for entry in config.chosen_agents):
         raise InputError("the agent prying pushes what GitHub should refuse; run it on the embedded GitHub only")
     if config.sandbox == "bwrap":
-        await _require_isolation(config)
+        await _require_isolation(config, spec.project)
     async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
         lifecycle, take_turn = _choose_stage(spec, environ)
         providers = _make_agents(spec)
@@ -308,7 +308,7 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
     return twin, let_all_in
 
 
-async def _require_isolation(config: EvalConfig) -> None:
+async def _require_isolation(config: EvalConfig, project: Path) -> None:
     """Refuse a run whose sessions cannot be isolated as its configuration says."""
     if config.target != "twin":
         raise InputError("`sandbox: bwrap` is for runs on the embedded GitHub; use `sandbox: plain` on github.com")
@@ -317,6 +317,8 @@ async def _require_isolation(config: EvalConfig) -> None:
             f"reachable_hosts: {domains[0]!r} stands for all hosts of a domain, and `sandbox: bwrap` has a way to each "
             "host that is named; name the hosts"
         )
+    if absent := [each for each in config.visible_paths if not (project / each).exists()]:
+        raise InputError(f"visible_paths: there is no {absent[0]}; correct it, or leave it out")
     await anyio.to_thread.run_sync(require_sandbox)
 
 

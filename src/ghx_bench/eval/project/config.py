@@ -225,6 +225,11 @@ class EvalConfig(ProfileConfig):
         port = {} if self.provider.port is None else {"port": self.provider.port}
         return (AgentEntry(id=self.provider.id, options={**port, **self.provider.options}),)
 
+    def unused(self) -> tuple[str, ...]:
+        """Return which settings have no effect, whatever the run is for."""
+        is_lost = self.visible_paths and self.sandbox == "plain"
+        return (*super().unused(), *(["visible_paths is not used: it is for `sandbox: bwrap`"] if is_lost else []))
+
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
 

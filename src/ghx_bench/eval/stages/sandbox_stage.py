@@ -38,6 +38,7 @@ _PARTS_FOR_GHX = ("__init__.py", "_base", "capabilities", "cli", "documents", "m
 _FILES_OF_CLIENTS = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GHX_UNIX_SOCKET")
 _SHEBANG = re.compile(rb"#!\s*(\S+)")
 _NODE_MODULES = "node_modules"
+_OF_NODE = frozenset({"node", "npm", "npx"})
 _PORTS_OF_HOSTS = (443, 80)
 
 
@@ -194,16 +195,13 @@ def _installation_of(program: Path) -> Iterator[Path]:
         yield Path(*program.parts[: program.parts.index(_NODE_MODULES) + 1])
     prefix = program.parent.parent
     is_python = program.name.startswith("python")
-    if program.parent.name != "bin" or not (is_python or program.name in _WITH_LIBRARIES):
+    if program.parent.name != "bin" or not (is_python or program.name in _OF_NODE):
         return
     if (prefix / "pyvenv.cfg").is_file():
         yield prefix
     elif is_python or (prefix / "lib" / _NODE_MODULES).is_dir():
         # Of a whole home or the like, only the libraries.
         yield prefix / "lib"
-
-
-_WITH_LIBRARIES = frozenset({"node", "npm", "npx"})
 
 
 def _ports_in(environment: Mapping[str, str], mode: Mode) -> list[int]:
