@@ -6,6 +6,8 @@ import stat
 import sys
 from pathlib import Path
 
+import anyio
+import anyio.abc
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
@@ -210,6 +212,27 @@ async def test_git_finds_github_by_its_name_and_no_other_host() -> None:
     assert stage.facts["repo"] == "ghx-bench/fixtures"
     assert done.exit_code == 0, done.stderr
     assert "example.com:443 cannot be reached" in done.stderr or "403" in done.stderr
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_local_model_is_reached_where_its_port_is_named() -> None:
+    async def answer(client: anyio.abc.SocketStream) -> None:
+        async with client:
+            await client.send(b"a local model")
+
+    listening = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listening as listener, anyio.create_task_group() as serving, open_modes(environ=os.environ) as modes:
+        serving.start_soon(listener.serve, answer)
+        port, mode = listener.extra(anyio.abc.SocketAttribute.local_port), await modes.resolve("baseline")
+        command = f"cat < /dev/tcp/127.0.0.1/{port}"
+        named, _ = await look(mode, SandboxPlan(reachable_ports=(port,)), command)
+        unnamed, _ = await look(mode, SandboxPlan(), command)
+        serving.cancel_scope.cancel()
+
+    assert named.stdout == "a local model", named.stderr
+    assert unnamed.exit_code != 0
 
 
 @needs_bubblewrap

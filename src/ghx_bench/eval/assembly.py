@@ -336,6 +336,7 @@ def _sandboxes_for(spec: EvaluationSpec) -> Sandboxes:
             visible=tuple(spec.project / each for each in config.visible_paths),
             hidden=tuple((spec.project / each).resolve() for each in folders),
             reachable_hosts=config.reachable_hosts,
+            reachable_ports=config.reachable_ports,
         )
     )
 

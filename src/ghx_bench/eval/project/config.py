@@ -164,6 +164,12 @@ class EvalConfig(ProfileConfig):
         description="What keeps sessions on the embedded server from the rest of the machine: nothing but the account "
         "they run under (plain), or namespaces of their own, on Linux with bubblewrap (bwrap).",
     )
+    reachable_ports: tuple[Port, ...] = Field(
+        default=(),
+        description="Ports of this machine that sessions in a sandbox may reach, such as that of a local model; all "
+        "others are closed to them.",
+        examples=[[11434]],
+    )
     visible_paths: tuple[Folder, ...] = Field(
         default=(),
         description="Files and folders that sessions in a sandbox may read, beside the tools of their mode.",
@@ -227,8 +233,9 @@ class EvalConfig(ProfileConfig):
 
     def unused(self) -> tuple[str, ...]:
         """Return which settings have no effect, whatever the run is for."""
-        is_lost = self.visible_paths and self.sandbox == "plain"
-        return (*super().unused(), *(["visible_paths is not used: it is for `sandbox: bwrap`"] if is_lost else []))
+        given = {"visible_paths": self.visible_paths, "reachable_ports": self.reachable_ports}
+        lost = [name for name, value in given.items() if value and self.sandbox == "plain"]
+        return (*super().unused(), *(f"{name} is not used: it is for `sandbox: bwrap`" for name in lost))
 
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.

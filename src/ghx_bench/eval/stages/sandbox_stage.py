@@ -51,6 +51,8 @@ class SandboxPlan:
     hidden: tuple[Path, ...] = ()
     """Folders that sessions must not see, wherever they are."""
     reachable_hosts: tuple[str, ...] = ()
+    reachable_ports: tuple[int, ...] = ()
+    """Of this machine."""
 
 
 class Sandboxes:
@@ -78,7 +80,7 @@ class Sandboxes:
         )
         async with AsyncExitStack() as held:
             await held.enter_async_context(open_sandbox(mounts, self._hosts))
-            for port in _ports_in(environment, mode):
+            for port in dict.fromkeys((*_ports_in(environment, mode), *self._plan.reachable_ports)):
                 await held.enter_async_context(expose_port(port))
             for host, port in product(self._hosts, _PORTS_OF_HOSTS):
                 await held.enter_async_context(expose_host(host, port))
@@ -205,7 +207,7 @@ def _installation_of(program: Path) -> Iterator[Path]:
 
 
 def _ports_in(environment: Mapping[str, str], mode: Mode) -> list[int]:
-    """Return the ports of this machine that the session is to reach: its proxy's, and those of running MCP servers."""
+    """Return the ports of this machine that a session needs: its proxy's, and those of running MCP servers."""
     urls = [environment["HTTPS_PROXY"], *(server.url or "" for server in ToolSet.of(mode).mcp_servers.values())]
     places = [urlsplit(url) for url in urls]
-    return [*dict.fromkeys(each.port for each in places if each.hostname in {LOOPBACK, "localhost"} and each.port)]
+    return [each.port for each in places if each.hostname in {LOOPBACK, "localhost"} and each.port]
