@@ -30,6 +30,7 @@ from ghx_bench.eval import (
 from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.scenario.allowed_changes import KINDS
+from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -37,7 +38,7 @@ TEXT = PAGE.read_text()
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
 RECORDS = {
     each.__name__: each
-    for each in (EvalScenario, FixtureRequirements, Assertions, Checkpoint, FixtureManifest, FixtureResource)
+    for each in (EvalScenario, FixtureRequirements, Assertions, Checkpoint, Workspace, FixtureManifest, FixtureResource)
 }
 
 
@@ -143,7 +144,7 @@ def use(example: Any, folder: Path) -> str:
 
 
 def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None:
-    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("<!-- end")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
 
     assert {kind: set(re.findall(r"`(\w+)`", fields)) for kind, fields in rows} == {
@@ -154,7 +155,8 @@ def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None
 def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:
     used = [use(example, tmp_path) for example in examples()]
 
-    assert sorted(used) == ["checkpoints", "condition", "configuration", "extensions", "manifest", "scenario", "sets"]
+    once = {"checkpoints", "condition", "configuration", "manifest", "scenario", "sets"}
+    assert sorted(used) == sorted([*once, "extensions", "extensions"])
 
 
 CELL = re.compile(r"\| `(\{.*?\})` \| `(.*?)` \| (true|false) \|")
