@@ -125,7 +125,8 @@ def use(example: Any, folder: Path) -> str:
         load_eval_scenarios(folder)
         return "scenario"
     if "checkpoints" in example or "extensions" in example:
-        fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number", "pr_number": "i.number"}}
+        names = ("issue_number", "pr_number", "fork", "head_branch")
+        fixture = {"repo": "o/r", "requires": ["i"], "bindings": dict.fromkeys(names, "i.number")}
         part = {"assertions": example} if "checkpoints" in example else example
         base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
         assert list(scenario_errors(EvalScenario.model_validate({**base, **part}), Known())) == []

@@ -65,13 +65,13 @@ MISTAKES: dict[str, dict[str, list[str]]] = {
     },
     MERGE: {
         "does-not-merge": [_APPROVE],
-        "merges-with-a-merge-commit-of-another": [
+        "approves-another-too": [
             _APPROVE,
             _SQUASH,
             "gh pr review 8 --repo {{repo}} --approve",
         ],
         "deletes-the-branch": [_APPROVE, f"{_SQUASH} --delete-branch"],
-        "unprotects": [_APPROVE, _SQUASH, "gh issue comment 1 --repo {{repo}} --body Done."],
+        "says-more": [_APPROVE, _SQUASH, "gh issue comment 1 --repo {{repo}} --body Done."],
     },
 }
 
@@ -82,17 +82,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def results_of(folder: Path, *flags: str) -> dict[tuple[str, str], tuple[bool, list[str]]]:
-    """Run, and return of each scenario and mode whether it was right, and the checkpoints that were not met."""
+def results_of(folder: Path, *flags: str) -> dict[tuple[str, str], bool | None]:
+    """Run, and return of each scenario and mode whether it was right; every step of every solution must work."""
     done = ghx_bench(folder, "run", "--repetitions", "1", "--max-concurrency", "2", "--no-report", *flags)
     assert done.returncode == 0, done.stderr
-    return {
-        (row.scenario_id, row.mode): (
-            bool(row.success),
-            [each.id for each in row.checkpoint_details if not each.passed],
-        )
-        for row in rows_of(run_in(folder))
-    }
+    return {(row.scenario_id, row.mode): row.success for row in rows_of(run_in(folder))}
 
 
 @pytest.mark.process
@@ -109,7 +103,7 @@ def test_the_examples_have_no_problems(project: Path) -> None:
 def test_the_examples_are_done_by_the_reference_agent_in_every_mode(project: Path) -> None:
     found = results_of(project)
 
-    assert found == dict.fromkeys(((s, m) for s in MISTAKES for m in ("baseline", "ghx", "ghx-mcp")), (True, []))
+    assert found == dict.fromkeys(((s, m) for s in MISTAKES for m in ("baseline", "ghx", "ghx-mcp")), True)
 
 
 @pytest.mark.slow
@@ -124,5 +118,4 @@ def test_no_mistaken_agent_passes(id_: str, project: Path) -> None:
 
     found = results_of(project, "--scenario", id_)
 
-    assert found.keys() == {(id_, name) for name in mistakes}
-    assert [name for (_, name), (success, _) in found.items() if success] == []
+    assert found == dict.fromkeys(((id_, name) for name in mistakes), False)
