@@ -24,7 +24,7 @@ def workspace_errors(workspace: Workspace, known: Mapping[str, KnownRepository])
     names = {name.casefold(): name for name in known}
     for key, name in (("repo", workspace.repo), ("upstream", workspace.upstream)):
         if name is not None and name.casefold() not in names:
-            yield _unknown((key,), "repository", name, known)
+            yield _unknown((key,), f"there is no repository {shortened(name)}", name, known)
     if workspace.upstream is not None and workspace.upstream.casefold() == workspace.repo.casefold():
         reason = f"{workspace.repo} is `origin` already"
         yield Complaint(tokens=(*WORKSPACE_PLACE, "upstream"), reason=reason, suggestion="leave it out")
@@ -33,15 +33,16 @@ def workspace_errors(workspace: Workspace, known: Mapping[str, KnownRepository])
     repository = known[full_name]
     branch = workspace.branch or repository.default_branch
     if branch not in repository.branches:
-        yield _unknown(("branch",), f"branch in {full_name}", branch, repository.branches)
+        yield _unknown(("branch",), f"{full_name} has no branch {shortened(branch)}", branch, repository.branches)
         return
     files = repository.files(branch)
     for path, content in workspace.changes.items():
         if content is None and files is not None and path not in files:
-            yield _unknown(("changes", path), f"file on {branch} to remove,", path, files)
+            reason = f"{full_name} has no file {shortened(path)} on {branch} that could be removed"
+            yield _unknown(("changes", path), reason, path, files)
 
 
-def _unknown(keys: Tokens, kind: str, name: str, known: Collection[str]) -> Complaint:
+def _unknown(keys: Tokens, reason: str, name: str, known: Collection[str]) -> Complaint:
     names = sorted(known)
     hint = did_you_mean(name, names, otherwise=f"there is {listed(names)}" if names else "there is none")
-    return Complaint(tokens=(*WORKSPACE_PLACE, *keys), reason=f"there is no {kind} {shortened(name)}", suggestion=hint)
+    return Complaint(tokens=(*WORKSPACE_PLACE, *keys), reason=reason, suggestion=hint)
