@@ -132,7 +132,9 @@ async def test_nothing_in_a_checkout_tells_where_it_was_copied_from(lifecycle: T
         texts = [each.read_bytes() for each in (stage.directory / ".git").rglob("*") if each.is_file()]
         assert not any(tempfile.gettempdir().encode() in text for text in texts)
         assert not (stage.directory / ".git/objects/info/alternates").exists()
-        assert "clone: from https://github.com/" in said(stage, "git", "reflog", "--all")
+        logs = [each.read_text() for each in (stage.directory / ".git/logs").rglob("*") if each.is_file()]
+        assert any("clone: from https://github.com/" in log for log in logs)
+        assert all(" Bench Agent <agent@example.com> " in line for log in logs for line in log.splitlines())
 
 
 async def test_what_is_checked_out_is_clean_without_being_read_again(lifecycle: TwinLifecycle) -> None:

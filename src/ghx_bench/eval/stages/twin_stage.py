@@ -27,6 +27,7 @@ from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.twin.commands.kernel import user_signature
 from ghx_bench.twin.git import program
 from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.loopback import Server, served
@@ -140,21 +141,25 @@ class Clones:
         default_factory=dict[tuple[World, str, str | None, str | None], Path]
     )
 
-    def find(self, world: World, workspace: Workspace) -> Path:
+    def find(self, seeded: PlantedWorld, workspace: Workspace) -> Path:
         """Return the clone of a workspace, made now if this is the first to ask."""
+        world = seeded.world
         key = (world, workspace.repo, workspace.branch, workspace.upstream)
         if key not in self.made:
             names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
             records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
             sources = {name: world.git(record).path for name, record in records.items()}
+            # The log of a ref says who moved it: as far as anybody can see, the agent has cloned.
+            agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
+            identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
             place = self.folder / str(len(self.made))
-            clone(workspace, place, program.environment(), sources=sources)
+            clone(workspace, place, program.environment(identity), sources=sources)
             self.made[key] = place
         return self.made[key]
 
-    def check_out(self, world: World, workspace: Workspace, folder: Path) -> None:
+    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path) -> None:
         """Make an empty folder the checkout that a workspace describes."""
-        copy_clone(self.find(world, workspace), folder)
+        copy_clone(self.find(seeded, workspace), folder)
         check_out(workspace, folder, program.environment())
 
 
@@ -174,7 +179,7 @@ class _Running:
         if workspace := bound.known_extensions.workspace:
             if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
                 raise BindingError.about(f"scenario {scenario.id}", found)
-            self.clones.find(seeded.world, workspace)
+            self.clones.find(seeded, workspace)
 
     @asynccontextmanager
     async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
@@ -182,7 +187,7 @@ class _Running:
         with ExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
             if workspace := scenario.known_extensions.workspace:
-                await anyio.to_thread.run_sync(self.clones.check_out, seeded.world, workspace, folder / "work")
+                await anyio.to_thread.run_sync(self.clones.check_out, seeded, workspace, folder / "work")
             world = held.enter_context(seeded.world.fork())
             held.callback(self.server.remove, world)
             self.server.add(world)
