@@ -8,6 +8,7 @@ import pytest
 from eval_stage import MODE, agent_on, handles_of, scored
 
 from ghx_bench._base.errors import InputError
+from ghx_bench.capabilities.environment import client_from_environment
 from ghx_bench.capabilities.errors import GitHubError
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_eval_scenarios
@@ -64,6 +65,18 @@ async def test_a_session_can_start_in_a_checkout_of_a_seeds_repository(fixtures:
         assert stage.directory is not None
         assert (stage.directory / "src/widget.py").read_text().endswith("return 2 * degrees % 360\n")
         assert f"url = https://github.com/{REPO}.git\n" in (stage.directory / ".git/config").read_text()
+
+
+async def test_the_tokens_of_a_seed_open_nothing(fixtures: Path) -> None:
+    seed = fixtures / "acme.seed.yaml"
+    seed.write_text(seed.read_text().replace("login: octocat,", "login: octocat, tokens: [{token: t-octocat}],"))
+    ours, _ = scenarios()
+    lifecycle = TwinLifecycle(None, [ours], load_fixtures([fixtures]))
+    async with lifecycle.run(Path("run_1")), lifecycle.cell(sample_cell(scenario_id=ID), ours, MODE) as stage:
+        environment = {**stage.environment, "GITHUB_TOKEN": "t-octocat", "GH_TOKEN": "t-octocat"}
+        async with client_from_environment(environment) as client:
+            with pytest.raises(GitHubError, match="Bad credentials"):
+                await client.get("/user")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class _Checker:
         self._variables: dict[str, frozenset[str]] = {}
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
-        self._worlds: dict[Path, SeenWorld] = {}
+        self._worlds: dict[str, SeenWorld] = {}
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
         """Read a file, found in these folders; it is a `kind`, or what its name and content say."""
@@ -173,7 +173,7 @@ class _Checker:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
             if fixture.world is not None:
                 try:
-                    self._worlds[document.path] = look_into_world(document, fixture)
+                    self._worlds[os.path.realpath(document.path)] = look_into_world(document, fixture)
                 except DocumentError as error:
                     self._result.errors += error.problems
             if document.path.stem != fixture.name:

@@ -67,14 +67,15 @@ class ProjectContents:
         return cls([config], is_certain=is_there and config.target == "twin")
 
     def fixtures(
-        self, documents: Iterable[Document], manifests: Iterable[FixtureManifest], worlds: Mapping[Path, SeenWorld]
+        self, documents: Iterable[Document], manifests: Iterable[FixtureManifest], worlds: Mapping[str, SeenWorld]
     ) -> KnownFixtures:
         """Return the fixtures there are: these, those in the folders, and those that come with the package.
 
-        `worlds` are those that were looked into already, by the files of their fixtures.
+        `worlds` are those that were looked into already, by the real paths of their fixtures.
         """
         repo = next((each.fixtures.repo for each in self._configs if each.fixtures.repo), DEFAULT_REPO)
-        folders = [BUILT_IN_FIXTURES, *(each for config in self._configs for each in config.fixtures.folders)]
+        # The package's last: a fixture of the same name in a project stands in for one of these.
+        folders = [*(each for config in self._configs for each in config.fixtures.folders), BUILT_IN_FIXTURES]
         found: dict[str, list[JsonValue]] = {}
         drafts: dict[str, FixtureDocument] = {}
         seen: dict[str, Repositories] = {}
@@ -83,7 +84,8 @@ class ProjectContents:
                 continue
             try:
                 fixture = read_fixture(document)
-                world = (worlds.get(document.path) or look_into_world(document, fixture)) if fixture.world else None
+                place = os.path.realpath(document.path)
+                world = (worlds.get(place) or look_into_world(document, fixture)) if fixture.world else None
             except DocumentError:
                 name = document.value.get("name") if isinstance(document.value, dict) else None
                 found.setdefault(str(name or document.path.stem), []).append(None)

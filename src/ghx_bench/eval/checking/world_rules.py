@@ -32,21 +32,21 @@ class SeenWorld(NamedTuple):
 def look_into_world(document: Document, fixture: FixtureDocument) -> SeenWorld:
     """Plant the world of a fixture, and return what is in it; raise `DocumentError` with everything wrong with it."""
     # Imported here: most projects have no such fixture, and the embedded GitHub takes longer to load than to check.
-    from ghx_bench.eval.fixtures.seed_worlds import describe_world, known_repositories, world_errors  # noqa: PLC0415
-    from ghx_bench.twin.seed.worlds import open_world  # noqa: PLC0415 - see above
+    from ghx_bench.eval.fixtures import seed_worlds  # noqa: PLC0415 - see above
 
     assert fixture.world is not None  # noqa: S101 - asked of worlds only
     try:
-        world = open_world(document.path.parent / fixture.world.seed)
+        world = seed_worlds.open_seed(document.path.parent / fixture.world.seed)
     except DocumentError:
         raise
     except InputError as error:
         raise DocumentError([problem(document, "/world/seed", str(error))]) from error
     with world:
-        if problems := problems_of(document, world_errors(fixture, world)):
+        if problems := problems_of(document, seed_worlds.world_errors(fixture, world)):
             raise DocumentError(problems)
-        seen = {name: _remember(each) for name, each in known_repositories(world, viewer=fixture.world.agent).items()}
-        return SeenWorld(describe_world(fixture, world).to_wire(), seen)
+        visible = seed_worlds.known_repositories(world, viewer=fixture.world.agent)
+        seen = {name: _remember(each) for name, each in visible.items()}
+        return SeenWorld(seed_worlds.describe_world(fixture, world).to_wire(), seen)
 
 
 def _remember(repository: KnownRepository) -> KnownRepository:
@@ -86,10 +86,9 @@ def _usual_world(repo: str, fixtures: Mapping[str, FixtureDocument]) -> dict[str
     """Return what there will be in the embedded world with these fixtures."""
     from ghx_bench.eval.fixtures.embedded import EMBEDDED_FILES  # noqa: PLC0415 - as in `look_into_world`
 
-    found: dict[str, dict[str, frozenset[str]]] = {repo: {_DEFAULT_BRANCH: frozenset(EMBEDDED_FILES)}}
+    forks = {fork_name(repo, LOGINS[actor]) for fixture in fixtures.values() for actor in fixture.forks}
+    found = {name: {_DEFAULT_BRANCH: frozenset(EMBEDDED_FILES)} for name in (repo, *forks)}
     for fixture in fixtures.values():
-        for actor in fixture.forks:
-            found.setdefault(fork_name(repo, LOGINS[actor]), dict(found[repo]))
         for branch in fixture.branches:
             place = repo if branch.fork is None else fork_name(repo, LOGINS[branch.fork])
             name = branch_on_github(branch.name, DEFAULT_SEEDING)
