@@ -149,7 +149,7 @@ class Clones:
             names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
             records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
             sources = {name: world.git(record).path for name, record in records.items()}
-            # The log of a ref says who moved it: as far as anybody can see, the agent has cloned.
+            # The log of a ref says who moved it, and would name the user of this machine.
             agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
             identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
             place = self.folder / str(len(self.made))
