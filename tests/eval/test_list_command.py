@@ -134,6 +134,9 @@ def test_fixtures_are_listed_alike_by_both_commands(project: Path, capsys: pytes
         "issues": 1,
         "pulls": 0,
         "branches": 0,
+        "forks": 0,
+        "runs": 0,
+        "world": False,
         "builtIn": False,
         "file": "fixtures/mine.yaml",
     }

@@ -38,7 +38,11 @@ def ingredients_of(
     for name in required_fixtures(scenarios):
         # A scenario may name one that is not there; it is refused where the world is seeded.
         if name in fixtures.names:
-            found[f"fixture {name}"] = digest(fixtures.get(name).model_dump(mode="json"))
+            entry = fixtures.entry(name)
+            found[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
+            if entry.document.world is not None:
+                seed = entry.document.world.seed
+                found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
     for scenario in scenarios:
         if (solution := solutions.get(scenario.id)) is not None:
             found[f"solution of {scenario.id}"] = digest(solution.model_dump(mode="json"))

@@ -50,6 +50,7 @@ from ghx_bench.eval.scenario.placeholders import (
     PlacedText,
     Use,
     fixed_texts_of,
+    is_before_session,
     names_in,
     near_misses_in,
     texts_of,
@@ -231,10 +232,11 @@ def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) 
         if not name.startswith(CHECKPOINTS):
             if name not in there:
                 yield unbound(name, tokens, there, has_fixture=scenario.fixture is not None)
-        elif tokens == PROMPT:
+        elif is_before_session(tokens):
+            where = "prompt" if tokens == PROMPT else "workspace"
             yield Complaint(
                 tokens=tokens,
-                reason=f"the prompt cannot contain {{{{{name}}}}}",
+                reason=f"the {where} cannot contain {{{{{name}}}}}",
                 suggestion="checkpoints are made after the session",
             )
 

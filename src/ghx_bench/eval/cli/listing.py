@@ -25,6 +25,7 @@ Entry = Mapping[str, Any]
 LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
 
 _MOST_IDS = 3
+_PARTS = ("issues", "pulls", "branches", "forks", "runs")
 
 _EVERY = Narrowing()
 _HERE = Listing()
@@ -156,7 +157,10 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
         {
             "name": name,
             "description": library.get(name).description,
-            **{kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches")},
+            **{
+                kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches", "forks", "runs")
+            },
+            "world": library.get(name).world is not None,
             **_place(library.entry(name).path, built_in=BUILT_IN_FIXTURES),
         }
         for name in library.names
@@ -216,8 +220,10 @@ def _mode_row(each: Entry) -> list[str]:
 
 
 def _count_parts(each: Entry) -> str:
-    names = (("issues", "issue", "issues"), ("pulls", "pull", "pulls"), ("branches", "branch", "branches"))
-    return ", ".join(f"{each[key]} {one if each[key] == 1 else many}" for key, one, many in names if each[key])
+    if each["world"]:
+        return "a world"
+    names = {"branches": "branch", **{kind: kind[:-1] for kind in _PARTS if kind != "branches"}}
+    return ", ".join(f"{each[kind]} {names[kind] if each[kind] == 1 else kind}" for kind in _PARTS if each[kind])
 
 
 def _place(path: Path | None, *, built_in: Path | None = None) -> Entry:
