@@ -11,7 +11,7 @@ import anyio
 
 from ghx_bench.twin.server.rates import Rates
 from ghx_bench.twin.state.records import Token, User
-from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
+from ghx_bench.twin.viewer import ANONYMOUS, EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
 
 
@@ -75,12 +75,18 @@ class Hosting:
     def __init__(self) -> None:
         self._grants: dict[str, dict[int, _Grant]] = {}  # by token, then by the id() of the world
         self._hosted: dict[int, Hosted] = {}
+        self._default: World | None = None
         self._lock = threading.Lock()
 
-    def add(self, world: World) -> None:
-        """Serve a world to the tokens it holds itself; one that another world here holds as well opens neither."""
+    def add(self, world: World, *, is_default: bool = False) -> None:
+        """Serve a world to the tokens it holds itself; one that another world here holds as well opens neither.
+
+        The default world is the one that requests without a token are for, where nothing else says which is meant.
+        """
         tokens = world.database.all(Token)
         with self._lock:
+            if is_default:
+                self._default = world
             self._hosted.setdefault(id(world), Hosted(world=world))
             for token in tokens:
                 grant = _Grant(token.user_id, frozenset(token.scopes))
@@ -92,6 +98,8 @@ class Hosting:
         Requests that began before may still use it: the returned `open_requests` counts them.
         """
         with self._lock:
+            if self._default is world:
+                self._default = None
             for token, grants in list(self._grants.items()):
                 if grants.pop(id(world), None) is not None and not grants:
                     del self._grants[token]
@@ -129,3 +137,12 @@ class Hosting:
             hosted.open_requests.end()
             return None
         return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
+
+    def begin_anonymous_request(self, world: World | None) -> Access | None:
+        """Return access to what is public in a world, or in the default one, as `begin_request` does."""
+        with self._lock:
+            hosted = self._hosted.get(id(world or self._default))
+            if hosted is None or hosted.world.is_closed:
+                return None
+            hosted.open_requests.begin()
+        return Access(hosted=hosted, viewer=ANONYMOUS)

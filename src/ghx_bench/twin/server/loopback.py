@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -22,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.app import TwinApp
+from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.proxy import Proxy
@@ -189,9 +190,12 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def add(self, world: World) -> None:
-        """Serve a world; the tokens it holds select it from now on."""
-        self.hosting.add(world)
+    def add(self, world: World, *, is_default: bool = False) -> None:
+        """Serve a world; the tokens it holds select it from now on, and with `is_default` also no token at all.
+
+        Through the proxy of a client it is known anyway which world is meant.
+        """
+        self.hosting.add(world, is_default=is_default)
 
     def remove(self, world: World) -> None:
         """Stop serving a world; when this returns it can be closed, since no request uses it any more.
@@ -254,7 +258,7 @@ class Server:
             journal=world.journal,
             context=certificates.context,
             loop=self._running.loop,
-            make_protocol=self._running.make_protocol,
+            make_protocol=partial(self._running.make_protocol, world),
         )
         self._proxies.setdefault(id(world), []).append(proxy)
         return proxy
@@ -292,9 +296,10 @@ class _Running:
         self._thread = threading.Thread(target=self._run, args=(sockets,), name="ghx-twin", daemon=True)
         self._thread.start()
 
-    def make_protocol(self) -> asyncio.Protocol:
-        """Return what speaks HTTP on a new connection; ending the server ends it too."""
-        return HttpToolsProtocol(self._server.config, self._server.server_state, app_state={})
+    def make_protocol(self, world: World) -> asyncio.Protocol:
+        """Return what speaks HTTP on a new connection to a world; ending the server ends it too."""
+        state = {WORLD_OF_CONNECTION: world}
+        return BoundedProtocol(self._server.config, self._server.server_state, app_state=state)
 
     def stop(self) -> None:
         """End the server, and wait until it has ended."""
