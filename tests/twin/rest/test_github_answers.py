@@ -397,6 +397,27 @@ TEXTS = {
     ),
 }
 
+REPOSITORIES = {
+    f"a repository named x{suffix}": Row(
+        known_by=DUMMY, ask="POST /user/repos", body={"name": f"x{suffix}"}, status=201, answer={"name": name}
+    )
+    for suffix, name in {
+        ".git": "x", ".git.git": "x", ".zip": "x.zip", ".jpeg.git": "x.jpeg", ".git.jpeg": "x.git.jpeg",
+        "y;*z!": "xy-z-",
+    }.items()
+} | {
+    "a repository with a name that is too long": refused(
+        "POST /user/repos",
+        {"name": "z" * 101},
+        "Repository creation failed.",
+        errors=[{"code": "custom", "field": "name", "message": "name cannot be more than 100 characters"}],
+    ),
+    "a repository with the longest name": Row(
+        known_by=DUMMY, ask="POST /user/repos", body={"name": "z" * 100}, status=201
+    ),
+}  # fmt: skip
+
+
 LOOKS = {
     "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=501),
     "a comment on a whole file is on its first line": Row(
@@ -439,7 +460,7 @@ STRANGERS = {
     )
 }  # fmt: skip
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS | STRANGERS
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS | STRANGERS | REPOSITORIES
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -452,6 +473,16 @@ def test_the_twin_answers_as_github_does(world: Seeded, name: str) -> None:
     if row.answer is not None:
         expected = fill(world, row.answer)
         assert part_of(reply.json(), expected) == expected, row.known_by
+
+
+def test_a_person_has_one_fork_and_an_organization_any_number_under_other_names(world: Seeded) -> None:
+    """Known by the test suite of dummy_central, which also runs against GitHub."""
+
+    def forked(body: Any) -> str:
+        return world.client().post("/repos/acme/widgets/forks", body).json()["full_name"]
+
+    assert [forked({}), forked({})] == ["ann/widgets", "ann/widgets"]
+    assert [forked({"organization": "acme"}), forked({"organization": "acme"})] == ["acme/widgets-1", "acme/widgets-2"]
 
 
 def test_the_type_of_an_issue_is_set_and_taken_away_as_gh_does(world: Seeded) -> None:
