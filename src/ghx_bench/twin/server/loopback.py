@@ -10,6 +10,7 @@ import resource
 import socket
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -61,19 +62,22 @@ class BoundedProtocol(HttpToolsProtocol):
     """A connection that gives way to a new one when there are too many and nothing happens on it.
 
     Without that, a client that opens a thousand connections and sends nothing uses up the descriptors of the process,
-    and every other session fails. Connections have no owner before their first request, so there is no limit for each.
+    and every other session fails. Who has most connections gives way first, so that nobody loses the ones they keep for
+    later to somebody else's thousand.
     """
 
     most_connections: int = most_connections()
     active_at: float = 0.0
     """When the client was last heard of, in the time of the event loop."""
+    owner: object = None
+    """The world that the connection is for, else the credentials of its first request; None before that."""
     _head_bytes: int = 0
     _is_in_body: bool = False
 
     def connection_made(self, transport: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - so is uvicorn's
         """Take a connection, and close the one that waits longest if there are too many."""
         super().connection_made(transport)  # pyright: ignore[reportArgumentType] - as above
-        self.active_at = self.loop.time()
+        self.active_at, self.owner = self.loop.time(), self.app_state.get(WORLD_OF_CONNECTION)
         connections = cast("set[BoundedProtocol]", self.connections)
         if len(connections) > self.most_connections:
             # In the middle of a burst, a client that has just connected gets the time to send its request.
@@ -83,8 +87,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 each for each in connections if each is not self and each.waits_for_client and each.active_at <= latest
             ]
             if waiting:
+                shares = Counter(each.owner for each in connections)
                 # Aborted: closing would wait until a client that reads nothing has read everything.
-                min(waiting, key=lambda each: each.active_at).transport.abort()
+                min(waiting, key=lambda each: (-shares[each.owner], each.active_at)).transport.abort()
 
     @property
     def waits_for_client(self) -> bool:
@@ -104,6 +109,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Take note that a head is whole."""
         self._head_bytes, self._is_in_body = 0, True
+        if self.owner is None:
+            self.owner = next((value for name, value in self.headers if name == b"authorization"), None)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
