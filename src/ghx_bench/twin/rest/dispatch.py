@@ -37,6 +37,11 @@ _BY_ID = re.compile(r"/repositories/(\d{1,18})(/.*)?")
 _ARCHIVE = re.compile(r"/repos/[^/]+/[^/]+/(?:tarball|zipball)")
 _VERSIONS = frozenset({"", "2022-11-28", "2026-03-10"})
 MOST_FIELDS = 1000  # in a query string
+_LONG_BODY = 64 * 1024
+# What may be as large as a repository: trees, blobs, histories and their differences, and searches over everything.
+# Not `contents`, which shows at most 1 MB of a file: a thread costs as much as reading a small one.
+_LONG = re.compile(r"/search/|/(?:git/trees|git/blobs|compare|commits|languages|files|merges?)(?:/|$)")
+_LONG_MEDIA = re.compile(r"diff|patch|raw")
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
 _MOVED, _REPEAT = 301, 307
@@ -101,6 +106,11 @@ def answer(
     if not viewer.is_anonymous:
         reply.headers.setdefault("X-Accepted-OAuth-Scopes", operation.scope)
     return reply
+
+
+def may_take_long(path: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """Return whether an answer may take longer than other worlds of a server can wait: by what it reads of git."""
+    return bool(len(body) > _LONG_BODY or _LONG.search(path) or _LONG_MEDIA.search(headers.get("accept", "")))
 
 
 def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> str:

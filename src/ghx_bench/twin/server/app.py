@@ -7,12 +7,12 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import anyio
+import anyio.lowlevel
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -39,6 +39,7 @@ _BESIDE_THE_API = frozenset({"web", "raw", "none"})
 _OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+PIECE = 1024 * 1024  # of a long answer
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
 _API_HEADERS = {
     "server": "github.com",
@@ -69,6 +70,8 @@ class TwinApp:
             return
         request = Request(scope, receive)
         token = token_of(request.headers.get("authorization"))
+        if token:
+            await self.hosting.wait_for_world(token)
         access = self.hosting.begin_request(token) if token else self._begin_anonymously(request)
         exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
         try:
@@ -137,7 +140,10 @@ class _Exchange:
         # Not as a `Response`, which takes as long to make as a tenth of a read.
         raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": raw})
-        await send({"type": "http.response.body", "body": content})
+        for start in range(0, len(content) - PIECE, PIECE):  # others have their turn between the pieces
+            await send({"type": "http.response.body", "body": content[start : start + PIECE], "more_body": True})
+            await anyio.lowlevel.checkpoint()
+        await send({"type": "http.response.body", "body": content[max(0, -(-len(content) // PIECE) - 1) * PIECE :]})
 
     def end(self) -> None:
         """Journal a request whose client left before it had its answer, and allow its world to be closed."""
@@ -205,7 +211,7 @@ async def _answer_api(exchange: _Exchange) -> Reply:
         return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
     body = await request.body()
     if request.door.host_kind in _BESIDE_THE_API:
-        return await _answer_or_fail(exchange, body, lambda: pages.answer(request, access))
+        return await _answer_or_fail(exchange, body, lambda: _answer_page(request, access))
     if exchange.surface == "graphql":
         return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
     return await _answer_or_fail(exchange, body, lambda: _answer_rest(request, access, body))
@@ -241,6 +247,7 @@ async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str
         case "graphql":
             return await graphql.operation_of(body)
         case "rest":
+            await access.hosted.wait_for_thread()
             return dispatch.operation_of(access.hosted.world, access.viewer, request.method, request.path)
 
 
@@ -258,23 +265,47 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
     if request.method != "POST":
         return error_reply(404, "Not Found")
     world, execute = access.hosted.world, await graphql.executor()
-    # A read runs to its end without awaiting and needs no lock, as in REST. Whether a document mutates is known only
-    # once it is parsed, but none does without the keyword, unless an escape of JSON or UTF-16 hides it.
-    async with access.hosted.write_lock if _MAY_MUTATE.search(body) else nullcontext():
+    # Whether a document mutates is known only once it is parsed, but none does without the keyword, unless an escape of
+    # JSON or UTF-16 hides it.
+    # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
+    left = access.hosted.rates.foresee(access.viewer, "graphql", time.time())
+
+    def call() -> Reply:
         before = world.database.last_change()
-        # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
-        left = access.hosted.rates.foresee(access.viewer, "graphql", time.time())
         reply = execute(world, access.viewer, body, request.door.urls, left)
         reply.changed = world.database.last_change() != before
-    return reply
+        return reply
+
+    is_long = await graphql.may_take_long(body)
+    return await _call(access, call, is_long=is_long, is_alone=_MAY_MUTATE.search(body) is not None)
 
 
 async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
-    # A read runs to its end without awaiting, so it needs no lock; a write waits for a push, which awaits git.
-    if request.method in _READING:
-        return _make_conditional(request, access, _call_rest(request, access, body))
-    async with access.hosted.write_lock:
-        return _call_rest(request, access, body)
+    is_read = request.method in _READING
+
+    def call() -> Reply:
+        reply = _call_rest(request, access, body)
+        return _make_conditional(request, access, reply) if is_read else reply
+
+    is_long = dispatch.may_take_long(request.path, request.headers, body)
+    return await _call(access, call, is_long=is_long, is_alone=not is_read)
+
+
+async def _answer_page(request: Request, access: Access) -> Reply:
+    return await _call(access, lambda: pages.answer(request, access), is_long=True, is_alone=False)
+
+
+async def _call(access: Access, call: Callable[[], Reply], *, is_long: bool, is_alone: bool) -> Reply:
+    """Have a request answered: by itself if it may write or takes long, and then in a thread.
+
+    A short read runs to its end without awaiting, so it needs no lock; a write waits for a push, which awaits git.
+    """
+    hosted = access.hosted
+    if not is_long and not is_alone:
+        await hosted.wait_for_thread()
+        return call()
+    async with hosted.write_lock:
+        return await hosted.run_in_thread(call) if is_long else call()
 
 
 def _call_rest(request: Request, access: Access, body: bytes) -> Reply:

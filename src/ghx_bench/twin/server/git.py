@@ -47,6 +47,8 @@ def operation_of(request: Request) -> str:
 async def answer(request: Request, access: Access | None) -> Reply:
     """Return the reply to one request of git."""
     asked = _parse_request(request)
+    if access is not None:
+        await access.hosted.wait_for_thread()
     # Git asks without credentials first, and with them after the challenge.
     if access is None or (access.viewer.is_anonymous and not _is_public(access, asked)):
         return _refuse(401, "Authentication required", asked, _CHALLENGE)

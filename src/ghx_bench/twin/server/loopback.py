@@ -127,7 +127,7 @@ class Server:
     """
 
     def __init__(self, *, port: int = 0) -> None:
-        self.hosting = Hosting()
+        self.hosting = Hosting(uses_threads=True)
         self.app = TwinApp(self.hosting)
         self._port = port
         self._directory: ScratchFolder | None = None
