@@ -132,6 +132,8 @@ class Evaluation:
             started_in=self.spec.project,
             ingredients=ingredients_of(
                 self.spec.config,
+                project=self.spec.project,
+                agents=dict(zip(self.setup.instruments.providers, _agent_entries(self.spec.config), strict=True)),
                 scenarios=self.spec.scenarios,
                 fixtures=self.spec.fixtures,
                 solutions=self.spec.solutions,
@@ -225,11 +227,16 @@ def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
     return None if choice.set is None else catalogue.written_sets
 
 
+def _agent_entries(config: EvalConfig) -> list[AgentEntry]:
+    """Return the agents of a run, in the order in which they are made."""
+    return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
+
+
 def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    for entry in (each for chosen in spec.config.chosen_agents for each in split_replay(chosen)):
+    for entry in _agent_entries(spec.config):
         provider = _make_agent(entry, spec)
         name = entry.name or provider.name
         _check_name(name, entry)

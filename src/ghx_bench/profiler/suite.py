@@ -172,7 +172,12 @@ async def run_planned(
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id)
-    provenance = _provenance_of(record, plan, instruments, ingredients or {}, circumstances or {})
+    code = {
+        f"agent {name}: {what}": value
+        for name in matrix.agents
+        for what, value in code_of(instruments.providers[name], started_in)
+    }
+    provenance = _provenance_of(record, config, {**code, **(ingredients or {})}, circumstances or {})
     place = None if started_in is None else str(started_in)
     record = record.model_copy(update={"started_in": place, "provenance": (provenance,)})
     if resume is None:
@@ -258,26 +263,17 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
 
 
 def _provenance_of(
-    record: RunRecord,
-    plan: SuitePlan[Any],
-    instruments: Instruments[Any],
-    ingredients: Mapping[str, str],
-    circumstances: Mapping[str, JsonValue],
+    record: RunRecord, config: ProfileConfig, ingredients: Mapping[str, str], circumstances: Mapping[str, JsonValue]
 ) -> ProvenanceRecord:
     """Return what a run is made with, as far as its own record does not say it."""
-    code = {
-        f"agent {name}: {what}": value
-        for name in plan.matrix.agents
-        for what, value in code_of(instruments.providers[name])
-    }
     here: dict[str, JsonValue] = {
         "versions": dict(record.versions),
         "host": dict(record.host),
-        "maxConcurrency": plan.config.execution.max_concurrency,
+        "maxConcurrency": config.execution.max_concurrency,
     }
     return make_provenance(
         record.created_at,
-        {"ghx-bench": record.versions["ghxBench"], **code, **ingredients},
+        {"ghx-bench": record.versions["ghxBench"], **ingredients},
         {**here, **circumstances},
     )
 

@@ -237,13 +237,13 @@ class Database:
         changed = {name: value for name, value in values.items() if getattr(current, name) != value}
         if not changed:
             return current
-        format_time = {c.name: c for c in columns(type(record))}
-        after = {name: format_time[name].write(value) for name, value in changed.items()}
+        stored = {c.name: c for c in columns(type(record))}
+        after = {name: stored[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
         statement = f'UPDATE "{record.table}" SET {fields} WHERE id = ?'  # noqa: S608 - the same
         self._write(record.table, statement, (*after.values(), record.id))
         for name, value in after.items():
-            self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
+            self._remember(record.table, record.id, name, (stored[name].write(getattr(current, name)), value))
         return replace(current, **changed)
 
     def delete(self, record: Record) -> None:
