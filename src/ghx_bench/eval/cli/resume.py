@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, Number, WholeNumber, show_tracebacks
+from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, Number, Switch, WholeNumber, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
@@ -29,6 +29,7 @@ def resume(
     max_tokens: WholeNumber | None = None,
     max_model_calls: WholeNumber | None = None,
     max_turns: WholeNumber | None = None,
+    yes: Switch = False,
     accept_changes: bool = False,
     fail_on: list[str] | None = None,
     report: bool = True,
@@ -56,6 +57,8 @@ def resume(
         Model calls that the whole run may make.
     max_turns
         Turns that the agents of the whole run may take.
+    yes
+        Run agents whose model calls are paid for without a limit of --max-usd.
     accept_changes
         Go on though agents, tools, servers, fixtures, scenarios or solutions are not what they were; the run keeps a
         record of both, and rows say which they were made with.
@@ -92,6 +95,7 @@ def resume(
             record,
             finished,
             {**changes, "fail_on": fail_on},
+            is_agreed=yes,
             accept_changes=accept_changes,
             log_json=log_json,
             with_report=report,
@@ -116,6 +120,7 @@ def _resume_evaluation(
     finished: SuiteResult | None,
     changes: dict[str, Any],
     *,
+    is_agreed: bool,
     accept_changes: bool,
     log_json: str | None,
     with_report: bool,
@@ -141,6 +146,7 @@ def _resume_evaluation(
         return run_evaluation(
             catalogue,
             resume=run,
+            is_agreed=is_agreed,
             accept_changes=accept_changes,
             log_json=log_json,
             with_report=with_report,
