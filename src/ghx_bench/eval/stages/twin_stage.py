@@ -89,9 +89,10 @@ class TwinLifecycle:
         seeded = running.worlds[world_of(scenario, self._library)]
         bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
         async with running.fork(seeded, bound.scenario) as (world, folder):
-            environment = running.server.client_environment(
+            client = running.server.client_environment(
                 world, seeded.agent, directory=folder / "home", reachable_hosts=self._reachable_hosts
-            ).variables
+            )
+            environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
             yield Stage(
                 scenario=bound.scenario,
