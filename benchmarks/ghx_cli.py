@@ -13,7 +13,6 @@ import os
 import statistics
 import subprocess
 import sysconfig
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ import anyio
 
 from _figures import Budget, Figure, show
 from _mcp_answers import answer_sizes, answer_times_ms
+from _processes import workplace
 from ghx_bench.twin.seed.worlds import open_world, person
 from ghx_bench.twin.server.loopback import Server
 
@@ -96,10 +96,10 @@ def measure(rounds: int) -> tuple[dict[str, Runs], dict[str, list[float]], dict[
     """Let the commands and the MCP server take turns on one GitHub; return runs, times and sizes of MCP's answers."""
     measured = {name: Runs() for name in PROCESSES}
     waits: dict[str, list[float]] = {}
-    with open_world(WORLD) as world, Server() as server, tempfile.TemporaryDirectory() as bytecode:
+    with open_world(WORLD) as world, Server() as server, workplace() as bytecode:
         server.add(world)
         environment = server.client_environment(world, person(world, "octo")).over(os.environ)
-        environment["PYTHONPYCACHEPREFIX"] = bytecode
+        environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for commands in PROCESSES.values():
             run(commands, environment)

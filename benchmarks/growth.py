@@ -1,8 +1,9 @@
 """How the cost of one thing grows with how much there is: a page, a fork, a row of a report, a cell of a run.
 
 Each line is one thing, measured at several sizes, with the exponent of the power law that fits best: 0 is a cost that
-size does not change, 1 one that doubles with the size, and below 0 it falls, as where a fixed start is shared by more.
-Rows and cells are told as processor time divided by their number; pages and forks as medians of the wall clock.
+size does not change, 1 one that doubles with the size. Rows and cells are told as processor time divided by their
+number, without what a small report or run takes: a fixed start that more and more share would hide that the rest
+grows. Pages and forks are told as medians of the wall clock.
 """
 
 import argparse
@@ -29,9 +30,11 @@ from ghx_bench.twin.server.loopback import Server
 from ghx_bench.twin.server.tokens import kept_token
 from ghx_bench.twin.world import World
 
-PER_PAGE = 30
+PER_PAGE = 10  # all pages are full, also those of the smallest repository
 CONCURRENCY = 10
-THREEFOLD = Budget(value=math.log(3) / math.log(100), words="at most 0.24: 100 x the issues, 3 x the time")
+SMALL_REPORT = 100  # rows: as many charts and comparisons as with more of them
+THREEFOLD = Budget(value=math.log(3) / math.log(100), words="at most 0.24: 100 x as many, 3 x the time")
+TENFOLD = Budget(value=math.log(10) / math.log(1000), words="at most 0.33: 1,000 x as many, 10 x the time")
 LINEAR = Budget(value=0.1, words="at most 0.1: the whole is linear")
 
 
@@ -62,6 +65,13 @@ class Growth:
 
 def by_size(sizes: Sequence[int], cost_ms: Callable[[int], float]) -> dict[int, float]:
     return {size: cost_ms(size) for size in sizes}
+
+
+def by_size_beyond(first: int, sizes: Sequence[int], total_ms: Callable[[int], float]) -> dict[int, float]:
+    """Return the cost of each beyond the first ones, which bear the start."""
+    total_ms(first)  # what is made once for all that follow is no matter of size
+    start = total_ms(first)
+    return {size: (total_ms(size) - start) / (size - first) for size in sizes}
 
 
 def measure_pages(sizes: Sequence[int], times: int) -> list[Growth]:
@@ -97,30 +107,39 @@ def measure_forks(issues: Sequence[int], repositories: Sequence[int], times: int
             return statistics.median(twin.time_fork(world) for _ in range(times)) * 1000
 
     return [
-        Growth(what="fork, 5 repositories", by="issues", costs_ms=by_size(issues, lambda size: fork_ms(5, size))),
         Growth(
-            what="fork, 10 issues", by="repositories", costs_ms=by_size(repositories, lambda size: fork_ms(size, 10))
+            what="fork, 5 repositories",
+            by="issues",
+            costs_ms=by_size(issues, lambda size: fork_ms(5, size)),
+            budget=TENFOLD,
+        ),
+        Growth(
+            what="fork, 10 issues",
+            by="repositories",
+            costs_ms=by_size(repositories, lambda size: fork_ms(size, 10)),
+            budget=THREEFOLD,
         ),
     ]
 
 
 def measure_rows(sizes: Sequence[int], folder: Path) -> Growth:
-    def row_ms(count: int) -> float:
+    def report_ms(count: int) -> float:
         path = report.write_rows(folder, count)
         command = [sys.executable, report.__file__, "--report", path, folder / f"growth-{count}"]
-        return time_program(command).cpu_s * 1000 / count
+        return time_program(command).cpu_s * 1000
 
-    return Growth(what="row of a report", by="rows", costs_ms=by_size(sizes, row_ms), budget=LINEAR)
+    return Growth(
+        what="row of a report", by="rows", costs_ms=by_size_beyond(SMALL_REPORT, sizes, report_ms), budget=LINEAR
+    )
 
 
 def measure_cells(sizes: Sequence[int], folder: Path) -> Growth:
-    def cell_ms(count: int) -> float:
+    def run_ms(count: int) -> float:
         began = time.process_time()
         anyio.run(cells.measure, count, 1, CONCURRENCY, 0, Path(tempfile.mkdtemp(dir=folder)))
-        return (time.process_time() - began) * 1000 / count
+        return (time.process_time() - began) * 1000
 
-    cell_ms(sizes[0])  # what is loaded by the first run of a process is no matter of size
-    return Growth(what="cell of a run", by="cells", costs_ms=by_size(sizes, cell_ms), budget=LINEAR)
+    return Growth(what="cell of a run", by="cells", costs_ms=by_size_beyond(1, sizes, run_ms), budget=LINEAR)
 
 
 def show(growths: Sequence[Growth], *, as_json: bool) -> None:
@@ -136,7 +155,7 @@ def show(growths: Sequence[Growth], *, as_json: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=30_000, help="rows of the largest report, from 1,000 on")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of the largest report, from 1,000 on")
     parser.add_argument("--times", type=int, default=50, help="pages and forks of each size")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--quick", action="store_true", help="little of everything; to see that it runs")
@@ -146,14 +165,14 @@ def main() -> None:
     with workplace() as folder:
         if given.quick:
             growths = [
-                *measure_pages([100, 200], 3),
+                *measure_pages([10, 100], 3),
                 *measure_forks([10, 100], [1, 5], 3),
-                measure_rows([100, 200], folder),
+                measure_rows([200, 400], folder),
                 measure_cells([10, 30], folder),
             ]
         else:
             growths = [
-                *measure_pages([100, 1_000, 10_000], given.times),
+                *measure_pages([10, 100, 1_000, 10_000], given.times),
                 *measure_forks([10, 100, 1_000, 10_000], [1, 10, 50], given.times),
                 measure_rows(sorted({1_000, min(10_000, given.rows), given.rows}), folder),
                 measure_cells([10, 100, 1_000], folder),

@@ -6,7 +6,8 @@
    query that the real `gh pr view` sends, which `emulate` has no answer for.
 4. A REST read by each door of the twin: port, unix socket, and the proxy that has GitHub's own names.
 
-Both servers run in processes of their own and take turns. The budgets are goals, not gates.
+Both servers run in processes of their own, and each figure is taken of one and then of the other; cold starts and doors
+are measured in turns. The budgets are goals, not gates.
 """
 
 import argparse

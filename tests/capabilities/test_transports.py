@@ -2,7 +2,10 @@
 
 import gzip
 import socket
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from scripted_server import scripted_server
@@ -162,3 +165,40 @@ async def test_a_small_answer_does_not_unfold_to_any_size(
         await exchange(make, answer)
 
     assert caught.value.error_code == ErrorCode.TOO_LARGE
+
+
+@contextmanager
+def named(monkeypatch: pytest.MonkeyPatch, port: int, *, addresses: int) -> Generator[str]:
+    """Yield a name with so many addresses, at each of which a server listens that takes no more connections."""
+    look_up = socket.getaddrinfo
+    with ExitStack() as stack:
+        for number in range(1, addresses + 1):
+            listening = stack.enter_context(socket.create_server((f"127.0.0.{number}", port), backlog=0))
+            port = listening.getsockname()[1]
+            for _ in range(2):  # one more than the backlog: from here on the system answers nothing
+                waiting = stack.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(listening.getsockname())
+
+        def find(host: str | bytes, *given: object, **options: object) -> object:
+            hosts = (
+                [f"127.0.0.{number}" for number in range(1, addresses + 1)]
+                if host in {"many.test", b"many.test"}
+                else [host]
+            )
+            return [found for each in hosts for found in look_up(each, *given, **options)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", find)
+        yield f"http://many.test:{port}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere not all of 127.0.0.0/8 is this machine")
+async def test_all_addresses_of_a_name_share_one_deadline(
+    make: Callable[[], Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with named(monkeypatch, 0, addresses=4) as url:
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await send(make(), Request(method="GET", url=url, headers={}), patience_s=1)
+
+    assert time.monotonic() - began < 3

@@ -202,15 +202,29 @@ INPUTS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["/pr_number: expected an integer, got the string 'number {{flag}}'"],
     ),
     "a placeholder with digits around it": ({"pr_number": "1{{flag}}"}, []),
-    "what only binding tells": ({"unresolvedOnly": "{{flag}}", "first": "{{flag}}"}, []),
+    "a placeholder for a number": ({"first": "{{flag}}"}, []),
+    "a placeholder for a number where a flag is asked for": (
+        {"unresolvedOnly": "{{flag}}"},
+        ["/unresolvedOnly: expected true or false, got {{flag}}, which is a number"],
+    ),
+    "a placeholder for a number where a text is asked for": (
+        {"name": "{{flag}}"},
+        ["/name: expected a string, got {{flag}}, which is a number"],
+    ),
+    "a placeholder for a text where a number is asked for": (
+        {"pr_number": "{{repo}}"},
+        ["/pr_number: expected an integer, got {{repo}}, which is a text"],
+    ),
+    "what only binding tells": ({"first": "{{sha}}", "name": "{{sha}}"}, []),
 }
 
 
 @pytest.mark.parametrize("case", INPUTS)
 def test_what_is_written_out_in_an_input_has_to_be_of_the_right_kind(case: str, mine: Project) -> None:
     given, said = INPUTS[case]
-    fixture = {"requires": ["pr_with_changes"], "bindings": {"flag": "pr_with_changes.number"}}
-    mine.change(SCENARIO, lambda it: it.update(prompt="{{flag}}", extensions={}))
+    bindings = {"flag": "pr_with_changes.number", "sha": "pr_with_changes.metadata.originalSha"}
+    fixture = {"requires": ["pr_with_changes"], "bindings": bindings}
+    mine.change(SCENARIO, lambda it: it.update(prompt="{{flag}} {{sha}}", extensions={}))
     mine.change(SCENARIO, lambda it: it["fixture"].update(fixture))
     task = {"id": "c", "description": "d", "task": "pr.threads.list", "condition": {"type": "non_empty"}}
     whole = {"owner": "{{owner}}", "name": "x", **({} if "pr_number" in given else {"prNumber": 1}), **given}
@@ -481,6 +495,15 @@ def test_a_tool_may_be_started_by_what_is_on_the_path_of_its_mode(mine: Project)
         helper.write_text(first)
         helper.chmod(0o755)
         assert mine.said("--strict") == []
+
+
+def test_a_mode_without_shell_and_servers_has_no_tools(mine: Project) -> None:
+    mine.write("modes/bare.yaml", "name: bare\nextends: baseline\nshell: false\n")
+
+    assert mine.said() == [
+        "modes/bare.yaml: /shell: mode 'bare' has neither a shell nor an MCP server, so that its agents have no tools; "
+        "leave out `shell: false`, or give it `mcp_servers`"
+    ]
 
 
 def test_a_mode_that_no_configuration_names_is_checked_too(mine: Project) -> None:

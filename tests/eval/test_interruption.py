@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench_command import left_in, run_in, start
+from bench_command import ghx_bench, left_in, rows_of, run_in, start
 
 FLAGS = ("--agent", "nop", "--mode", "baseline", "--scenario-set", "quick", "--repetitions", "50", "--log-json", "log")
 
@@ -83,9 +83,39 @@ class Session:
 """
 
 
-def test_a_run_whose_agent_blocks_can_be_interrupted(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text(BLOCKING)
-    process = start(tmp_path, "run", "--agent", "agent.py", *FLAGS[2:])
+PROFILE = """
+
+from ghx_bench.profiler import BaseScenario, Instruments, Mode, Profile, Score
+
+
+class Scorer:
+    async def score(self, evidence):
+        return Score(success=evidence.answer is not None)
+
+
+profile = Profile(
+    scenarios=[BaseScenario(id="a-001", name="a", description="a", prompt="p", timeout_ms=TIMEOUT)],
+    modes=[Mode(name="only")],
+    instruments=Instruments(provider=Agent(), scorer=Scorer()),
+)
+"""
+
+
+def test_a_profile_whose_agent_blocks_keeps_its_deadline(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(BLOCKING + PROFILE.replace("TIMEOUT", "300"))
+
+    done = ghx_bench(tmp_path, "profile", "agent.py", "--repetitions", "1", "--skip-warmup")
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.completion_reason == "timeout", done.stderr
+    assert "its event loop stood still" in str(row.error)
+
+
+@pytest.mark.parametrize("command", ["run", "profile"])
+def test_a_run_whose_agent_blocks_can_be_interrupted(tmp_path: Path, command: str) -> None:
+    (tmp_path / "agent.py").write_text(BLOCKING + PROFILE.replace("TIMEOUT", "600_000"))
+    flags = {"run": ("--agent", "agent.py", *FLAGS[2:]), "profile": ("agent.py",)}
+    process = start(tmp_path, command, *flags[command])
     while process.poll() is None and not (tmp_path / "prompted").exists():
         time.sleep(0.002)  # looks again; the moment itself is what is waited for
     process.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 """`--target github` against a second twin that plays github.com, with two identities."""
 
 import json
+import shutil
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ from ghx_bench.twin.world import World
 pytestmark = pytest.mark.slow
 
 REPO = "acme/playground"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "worlds"
 LABEL = "bench-fixture"
 
 CONFIG = f"""
@@ -470,3 +472,33 @@ async def test_fixtures_that_were_made_by_hand_are_used_as_they_are(github: GitH
         for _ in range(2):
             async with lifecycle.cell(FIRST, scenario, BASELINE) as stage:
                 assert stage.scenario.prompt == f"Merge #1 in {REPO}."
+
+
+def test_a_session_starts_in_a_real_clone_of_a_fork(github: GitHub, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    config = CONFIG.replace("[issue-triage-001, merge-it-001]", "[pr-from-fork-001]")
+    # Not `gh`: what leads git to this server changes the addresses of remotes as well, which `gh` goes by.
+    config = config.replace("AUTHOR_TOKEN}", "AUTHOR_TOKEN, folders: [fixtures]}").replace("baseline", "ghx")
+    write_files(tmp_path, {"eval.config.yaml": config})
+    with github.world.fork() as before:
+        done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+        after = diff(before, github.world)
+
+    told = printed(done)["modes"]
+    assert {name: mode["successes"] for name, mode in told.items()} == {"ghx": 2}, done.stderr
+    made = {each.name for each in after if (each.kind, each.change) == ("repositories", "created")}
+    assert made == {f"{AGENT}/playground"}
+    assert not [each for each in after if each.kind == "refs" and "refs/heads/bench/" in each.name], "all are removed"
+
+
+def test_what_only_the_twin_has_is_refused_on_github(
+    at_home: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    scenario = tmp_path / "scenarios" / "workflow-rerun-failed-001.yaml"
+    scenario.write_text(scenario.read_text().replace("  targets: [twin]\n", ""))
+    config = CONFIG.replace("[issue-triage-001, merge-it-001]", "[workflow-rerun-failed-001]")
+    write_files(tmp_path, {"eval.config.yaml": config.replace("AUTHOR_TOKEN}", "AUTHOR_TOKEN, folders: [fixtures]}")})
+
+    assert run(["run"]) == 2
+    assert "fixture 'pr_with_failed_run' has workflow runs, and only the embedded GitHub" in capsys.readouterr().err

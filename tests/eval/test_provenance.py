@@ -10,6 +10,7 @@ from typing import Any
 
 import calculator_mcp
 import pytest
+from answering_agent import ANSWERING_AGENT
 from bench_command import environment, ghx_bench, rows_of, run_in, write_files
 from labelling_project import PROJECT
 
@@ -18,41 +19,26 @@ from ghx_bench.eval.fixtures import library
 CONFIG = """
 agents:
   - reference
-  - {id: ./mine.py:Mine, name: mine, options: {slip: 0.0}}
+  - {id: ./agents/mine.py:Answering, options: {words: done}}
 modes:
   - name: tagger
     extends: baseline
     tools: [./bin/tag]
     environment: {TAG: performance}
-    mcp_servers: {calculator: {command: PYTHON, args: [./calculator.py]}}
+    mcp_servers: {calculator: {command: PYTHON, args: [./servers/calculator.py]}}
 scenarios: {ids: [mine-001]}
 scorers: scorers.py
 execution: {repetitions: 1, warmup: false}
 """
-MINE = """
-from contextlib import asynccontextmanager
-from ghx_bench.profiler import Answer, TraceRecorder
+MINE = f"""
 from habits import WORDS
+from lib.thoughts import THOUGHTS
 
 
-class Mine:
-    name = "mine"
+def look_up():
+    import later
 
-    def __init__(self, slip):
-        self.slip = slip
-
-    @asynccontextmanager
-    async def session(self, request):
-        yield Session()
-
-
-class Session:
-    async def prompt(self, text):
-        return Answer(text=WORDS)
-
-    async def trace(self):
-        return TraceRecorder().trace()
-"""
+{ANSWERING_AGENT}"""
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +49,17 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         **PROJECT,
         "eval.config.yaml": CONFIG.replace("PYTHON", sys.executable),
-        "mine.py": MINE,
-        "habits.py": "WORDS = 'done'\n",
+        "agents/mine.py": MINE,
+        "agents/habits.py": "WORDS = 'done'\n",
+        "agents/later.py": "LATER = 1\n",
+        "agents/lib/thoughts.py": "THOUGHTS = 'none'\n",
+        "agents/unused.py": "UNUSED = 1\n",
+        "servers/calculator.py": "import sums\n" + Path(calculator_mcp.__file__).read_text(),
+        "servers/sums.py": "import decimals\n",
+        "servers/decimals.py": "DECIMALS = 2\n",
     }
     write_files(folder, files)
     (folder / "bin" / "tag").chmod(0o755)
-    shutil.copy(calculator_mcp.__file__, folder / "calculator.py")
     (folder / "fixtures").mkdir()
     shutil.copy(library.BUILT_IN / "issue_for_triage.yaml", folder / "fixtures")
     done = ghx_bench(folder, "run", "--no-report")
@@ -101,11 +92,18 @@ def replace(file: str, old: str, new: str) -> Callable[[Path], None]:
 
 
 CHANGES = {
-    "agent mine: mine.py": replace("mine.py", "Answer(text=WORDS)", "Answer(text=WORDS * 2)"),
-    "agent mine: habits.py": replace("habits.py", "done", "all done"),
+    "agent answering: mine.py": replace("agents/mine.py", "Answer(text=self.words)", "Answer(text=self.words * 2)"),
+    "agent answering: habits.py": replace("agents/habits.py", "done", "all done"),
+    "agent answering: later.py": replace("agents/later.py", "1", "2"),
+    "agent answering: lib/thoughts.py": replace("agents/lib/thoughts.py", "none", "few"),
+    "agent answering: option words": lambda folder: replace(
+        str((run_in(folder) / "run.json").relative_to(folder)), '"words": "done"', '"words": "finished"'
+    )(folder),
     "mode tagger: tool tag": replace("bin/tag", "exec gh", "exec  gh"),
-    "mode tagger: server calculator: calculator.py": replace("calculator.py", "return a + b", "return b + a"),
-    "mode tagger: server calculator": replace("calculator.py", "1.2.3", "1.2.4"),
+    "mode tagger: server calculator: calculator.py": replace("servers/calculator.py", "return a + b", "return b + a"),
+    "mode tagger: server calculator: calculator.py: sums.py": replace("servers/sums.py", "decimals", "decimals  # all"),
+    "mode tagger: server calculator: calculator.py: decimals.py": replace("servers/decimals.py", "2", "3"),
+    "mode tagger: server calculator": replace("servers/calculator.py", "1.2.3", "1.2.4"),
     "fixture issue_for_triage": replace("fixtures/issue_for_triage.yaml", "half a minute", "a minute"),
     "solution of mine-001": replace("scenarios/mine-001.solution.yaml", "tag {{repo}}", "tag  {{repo}}"),
     "scorers scorers.py": replace("scorers.py", "looked at", "looked into"),
@@ -129,26 +127,27 @@ def test_an_option_in_the_record_is_what_the_run_goes_on_with(project: Path) -> 
     # The settings of a run are those in its record; what the configuration says by now is another run.
     (provenance,) = record_in(project)["provenance"]
 
-    assert provenance["ingredients"]["agent mine: option slip"] == "0.0"
+    assert provenance["ingredients"]["agent answering: option words"] == "done"
+    assert not any("unused" in name for name in provenance["ingredients"])
     assert provenance["ingredients"]["target"] == "twin"
     assert provenance["ingredients"].keys() >= {*CHANGES} - {"scenarios: mine-001 (prompt)"}
     assert {row.provenance_id for row in rows_of(run_in(project))} == {provenance["id"]}
 
 
 def test_an_accepted_change_is_recorded_and_rows_say_what_they_were_made_with(project: Path) -> None:
-    replace("habits.py", "done", "all done")(project)
+    replace("agents/habits.py", "done", "all done")(project)
 
     done = ghx_bench(project, "resume", str(run_in(project)), "--accept-changes", "--no-report")
 
     assert done.returncode == 0, done.stderr
     before, after = record_in(project)["provenance"]
     changed = {key for key in after["ingredients"] if after["ingredients"][key] != before["ingredients"].get(key)}
-    assert changed == {"agent mine: habits.py"}
+    assert changed == {"agent answering: habits.py"}
     assert [row.provenance_id for row in rows_of(run_in(project))] == [before["id"], after["id"]]
 
 
 def test_the_commit_of_the_project_is_kept_and_may_change(project: Path) -> None:
-    for words in (("init", "-q"), ("add", "mine.py"), ("commit", "-qm", "Add an agent")):
+    for words in (("init", "-q"), ("add", "agents/mine.py"), ("commit", "-qm", "Add an agent")):
         identity = ("-c", "user.name=me", "-c", "user.email=me@example.test")
         subprocess.run(["git", *identity, *words], cwd=project, env=environment(project), check=True)
 

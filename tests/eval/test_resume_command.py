@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from answering_agent import ANSWERING_AGENT
 from bench_command import ghx_bench, left_in, rows_of, run_in, start, wait_for_rows, write_files
 from labelling_project import PROJECT
 from report_runs import a_row, write_run
@@ -42,7 +43,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path) -> None:
 AGENTS = """
 agents:
   - reference
-  - id: ./lazy.py:Lazy
+  - id: ./lazy.py:Answering
     name: lazy
     options: {words: nothing}
 models: [one, two]
@@ -50,36 +51,10 @@ modes: [baseline, ghx]
 scenarios: {ids: [issue-triage-001]}
 execution: {repetitions: 2, warmup: false}
 """
-LAZY = """
-from contextlib import asynccontextmanager
-from ghx_bench.profiler import Answer, TraceRecorder
-
-
-class Lazy:
-    name = "lazy"
-
-    def __init__(self, words):
-        self.words = words
-
-    @asynccontextmanager
-    async def session(self, request):
-        yield LazySession(self.words)
-
-
-class LazySession:
-    def __init__(self, words):
-        self.words, self.recorder = words, TraceRecorder()
-
-    async def prompt(self, text):
-        return Answer(text=self.words)
-
-    async def trace(self):
-        return self.recorder.trace()
-"""
 
 
 def test_a_killed_run_of_two_agents_two_models_and_two_modes_has_every_cell_once_in_the_end(tmp_path: Path) -> None:
-    write_files(tmp_path, {"eval.config.yaml": AGENTS, "lazy.py": LAZY})
+    write_files(tmp_path, {"eval.config.yaml": AGENTS, "lazy.py": ANSWERING_AGENT})
     process = start(tmp_path, "run")
     wait_for_rows(tmp_path, process, 3)
     os.killpg(process.pid, signal.SIGKILL)

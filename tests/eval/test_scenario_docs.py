@@ -30,6 +30,7 @@ from ghx_bench.eval import (
 from ghx_bench.eval.checking.scenario_rules import scenario_errors
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.scenario.allowed_changes import KINDS
+from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.profiler import ScenarioSets
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
@@ -37,7 +38,7 @@ TEXT = PAGE.read_text()
 CONDITION: TypeAdapter[Any] = TypeAdapter(CheckpointCondition)
 RECORDS = {
     each.__name__: each
-    for each in (EvalScenario, FixtureRequirements, Assertions, Checkpoint, FixtureManifest, FixtureResource)
+    for each in (EvalScenario, FixtureRequirements, Assertions, Checkpoint, Workspace, FixtureManifest, FixtureResource)
 }
 
 
@@ -124,7 +125,8 @@ def use(example: Any, folder: Path) -> str:
         load_eval_scenarios(folder)
         return "scenario"
     if "checkpoints" in example or "extensions" in example:
-        fixture = {"repo": "o/r", "requires": ["i"], "bindings": {"issue_number": "i.number", "pr_number": "i.number"}}
+        names = ("issue_number", "pr_number", "fork", "head_branch")
+        fixture = {"repo": "o/r", "requires": ["i"], "bindings": dict.fromkeys(names, "i.number")}
         part = {"assertions": example} if "checkpoints" in example else example
         base = next(each for each in examples() if "prompt" in each) | {"prompt": "p", "fixture": fixture}
         assert list(scenario_errors(EvalScenario.model_validate({**base, **part}), Known())) == []
@@ -143,7 +145,7 @@ def use(example: Any, folder: Path) -> str:
 
 
 def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None:
-    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").partition("<!-- kinds of allowedChanges -->")[2].partition("<!-- end")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
 
     assert {kind: set(re.findall(r"`(\w+)`", fields)) for kind, fields in rows} == {
@@ -154,7 +156,8 @@ def test_the_kinds_of_allowed_changes_are_those_that_patterns_can_name() -> None
 def test_every_example_is_what_the_page_says(tmp_path: Path) -> None:
     used = [use(example, tmp_path) for example in examples()]
 
-    assert sorted(used) == ["checkpoints", "condition", "configuration", "extensions", "manifest", "scenario", "sets"]
+    once = {"checkpoints", "condition", "configuration", "manifest", "scenario", "sets"}
+    assert sorted(used) == sorted([*once, "extensions", "extensions"])
 
 
 CELL = re.compile(r"\| `(\{.*?\})` \| `(.*?)` \| (true|false) \|")

@@ -86,8 +86,18 @@ def test_the_keys_are_those_of_the_record(name: SchemaName, model: type[BaseMode
 
 
 def test_a_scenario_takes_no_other_keys_anywhere() -> None:
-    for part in objects_in(json_schema("scenario")):
+    schema = json_schema("scenario")
+    schema["properties"]["extensions"].pop("properties")  # what else is in there is the user's
+    for part in objects_in(schema):
         assert part["additionalProperties"] is False
+
+
+def test_editors_know_what_the_bench_reads_in_extensions() -> None:
+    schema = json_schema("scenario")
+    extensions = schema["properties"]["extensions"]
+
+    assert {"allowedChanges", "targets", "workspace"} <= extensions["properties"].keys()
+    assert schema["$defs"]["Workspace"]["properties"].keys() == {"repo", "branch", "upstream", "changes"}
 
 
 def test_every_condition_has_to_say_its_type() -> None:

@@ -238,7 +238,7 @@ class PryingProvider:
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["PryingSession"]:
         """Open a session with its shell."""
-        recorder = TraceRecorder()
+        recorder = TraceRecorder(source="script")
         async with tool_belt(request, recorder, with_servers=False) as belt:
             yield PryingSession(request, recorder, belt)
 

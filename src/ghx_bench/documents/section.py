@@ -16,6 +16,13 @@ Name = Annotated[
     str, Strict(), StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"), Field(examples=["name-001"])
 ]
 """A name that can also name a file."""
+FilePath = Annotated[
+    str,
+    Strict(),
+    StringConstraints(pattern=r"^\.?[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*(?:/\.?[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)*$"),
+    Field(examples=["src/prices.py"]),
+]
+"""The path of a file in a repository; none that leads out of it."""
 
 
 def refuse_duplicates(names: Sequence[str]) -> None:

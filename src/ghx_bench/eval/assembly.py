@@ -39,7 +39,7 @@ from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
-from ghx_bench.profiler.analyzers import inline_analyzers
+from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
@@ -141,6 +141,8 @@ class Evaluation:
             started_in=self.spec.project,
             ingredients=ingredients_of(
                 self.spec.config,
+                project=self.spec.project,
+                agents=dict(zip(self.setup.instruments.providers, _agent_entries(self.spec.config), strict=True)),
                 scenarios=self.spec.scenarios,
                 fixtures=self.spec.fixtures,
                 solutions=self.spec.solutions,
@@ -211,7 +213,12 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(*inline_analyzers(resolve_github_command), ExpectationAnalyzer(), *_analyzers_of(providers)),
+            analyzers=(
+                *inline_analyzers(resolve_github_command),
+                MeteringAnalyzer(),
+                ExpectationAnalyzer(),
+                *_analyzers_of(providers),
+            ),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
@@ -243,11 +250,16 @@ def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
     return None if choice.set is None else catalogue.written_sets
 
 
+def _agent_entries(config: EvalConfig) -> list[AgentEntry]:
+    """Return the agents of a run, in the order in which they are made."""
+    return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
+
+
 def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    for entry in (each for chosen in spec.config.chosen_agents for each in split_replay(chosen)):
+    for entry in _agent_entries(spec.config):
         provider = _make_agent(entry, spec)
         name = entry.name or provider.name
         _check_name(name, entry)

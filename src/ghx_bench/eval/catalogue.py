@@ -13,6 +13,7 @@ from ghx_bench.agents.solution import SUFFIX, SolutionFile, load_solution_file
 from ghx_bench.documents import DocumentError, Problem, problems_of, read_document
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_warnings
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures
+from ghx_bench.eval.fixtures.seeding import ONLY_ON_TWIN
 from ghx_bench.eval.loader import LoadedScenario, UnknownScenariosError, load_scenario_files, narrow
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.custom_scorers import scorer_names
@@ -170,6 +171,7 @@ class Catalogue:
     def _check_fixtures(self) -> None:
         """Refuse fixtures that have no file; on github.com a manifest may have others, which were made by hand."""
         if self._config.target != "twin":
+            self._refuse_twin_only()
             return
         problems = [
             Problem(
@@ -184,6 +186,16 @@ class Catalogue:
         ]
         if problems:
             raise DocumentError(problems)
+
+    def _refuse_twin_only(self) -> None:
+        known = self.library.documents
+        for each in self._loaded.values():
+            for index, name in enumerate(each.scenario.fixture.requires if each.scenario.fixture else ()):
+                if name in known and (why := known[name].twin_only):
+                    reason = f"fixture {name!r} {why}, {ONLY_ON_TWIN}"
+                    raise DocumentError(
+                        [Problem(file=str(each.path), pointer=f"/fixture/requires/{index}", reason=reason)]
+                    )
 
     def _where_fixtures_are(self) -> str:
         folders = [str(each) for each in self._config.fixtures.folders]

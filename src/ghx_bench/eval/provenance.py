@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,11 +11,12 @@ from pydantic import JsonValue
 from ghx_bench.agents.solution import SolutionFile
 from ghx_bench.agents.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
-from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
+from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.evidence import Mode
-from ghx_bench.profiler.store.provenance import digest, digest_file
+from ghx_bench.profiler.store.provenance import digest, digest_file, digests_of_script
 
 _INSTALLED = ("/usr", "/bin", "/opt", sys.prefix, sys.base_prefix)
 _LONGEST_GIT_S = 10.0
@@ -24,6 +25,8 @@ _LONGEST_GIT_S = 10.0
 def ingredients_of(
     config: EvalConfig,
     *,
+    project: Path,
+    agents: Mapping[str, AgentEntry],
     scenarios: Sequence[EvalScenario],
     fixtures: FixtureLibrary,
     solutions: Mapping[str, SolutionFile],
@@ -32,33 +35,54 @@ def ingredients_of(
 ) -> dict[str, str]:
     """Return the ingredients by name, each with its value, its version or a digest."""
     found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
-    for entry in config.chosen_agents:
+    for name, entry in agents.items():
         for option, value in entry.options.items():
-            found[f"agent {entry.name or entry.id}: option {option}"] = str(value)
+            found[f"agent {name}: option {option}"] = str(value)
     for name in required_fixtures(scenarios):
         # A scenario may name one that is not there; it is refused where the world is seeded.
         if name in fixtures.names:
-            found[f"fixture {name}"] = digest(fixtures.get(name).model_dump(mode="json"))
+            entry = fixtures.entry(name)
+            found[f"fixture {name}"] = digest(entry.document.model_dump(mode="json"))
+            if entry.document.world is not None:
+                seed = entry.document.world.seed
+                found[f"fixture {name}: seed {seed}"] = digest_file(entry.path.parent / seed)
     for scenario in scenarios:
         if (solution := solutions.get(scenario.id)) is not None:
             found[f"solution of {scenario.id}"] = digest(solution.model_dump(mode="json"))
     if config.scorers is not None and config.scorers.is_file():
         found[f"scorers {config.scorers}"] = digest_file(config.scorers)
     for name, mode in modes.items():
-        whole = definitions.whole(name)
-        files = chain(
-            ((f"tool {Path(tool).name}", Path(tool)) for tool in whole.tools),
-            (each for server, given in whole.mcp_servers.items() for each in _files_of(server, given)),
-        )
-        found |= {f"mode {name}: {what}": digest_file(path) for what, path in files if _is_own(path)}
-        found |= {f"mode {name}: {what}": version for what, version in _versions_of(mode)}
+        parts = chain(_digests_of_mode(definitions.whole(name), project), _versions_of(mode))
+        found |= {f"mode {name}: {what}": value for what, value in parts}
     return found
 
 
-def _files_of(name: str, server: McpServer) -> Iterator[tuple[str, Path]]:
-    """Yield the files and folders that a server is started from."""
-    for word in server.words:
-        yield f"server {name}: {Path(word).name}", Path(word)
+def _digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
+    """Yield the files of the user's that the tools and servers of a mode are, and what those import that are Python."""
+    named = chain(
+        ((f"tool {Path(tool).name}", Path(tool)) for tool in mode.tools),
+        (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
+    )
+    for what, file in named:
+        if not _is_own(file):
+            continue
+        for path, value in digests_of_script(file, project) if _is_python(file) else [(file.name, digest_file(file))]:
+            yield (what if path == file.name else f"{what}: {path}"), value
+
+
+def _files_of(name: str, server: McpServer, project: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files and folders that a server is started from; `-m MODULE` starts one of the project's."""
+    for before, word in pairwise(("", *server.words)):
+        place = Path(word)
+        if before == "-m":
+            module = project.joinpath(*word.split("."))
+            place = module / "__main__.py" if module.is_dir() else module.with_name(f"{module.name}.py")
+        yield f"server {name}: {place.name}", place
+
+
+def _is_python(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return file.suffix == ".py" or (opened.read(2) == b"#!" and b"python" in opened.readline())
 
 
 def _is_own(path: Path) -> bool:

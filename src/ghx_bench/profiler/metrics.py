@@ -84,12 +84,16 @@ class Timing(ForeignModel):
 
     wall_ms: Number | None = None
     segments: tuple[TimingSegment, ...] = ()
+    from_first_request_ms: Annotated[Number | None, OMITTABLE] = None
+    """From the first request to the model on, where a meter saw it: without the start of the agent and its servers."""
 
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `latency_wall_ms`, and `latency_<label>_ms` for each label, summed over its segments."""
         by_label: dict[str, Number] = {}
         for segment in self.segments:
             by_label[segment.label] = by_label.get(segment.label, 0) + segment.duration_ms
+        if self.from_first_request_ms is not None:
+            by_label["from_first_request"] = self.from_first_request_ms
         return (
             CustomMetric("latency_wall_ms", self.wall_ms, "ms"),
             *(CustomMetric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
@@ -104,6 +108,8 @@ class ToolCallRecord(ForeignModel):
     success: bool | None = None
     duration_ms: Number | None = None
     error: Annotated[str | None, OMITTABLE] = None
+    unfinished: Annotated[bool, OMITTABLE] = False
+    """Whether it was still going on when the session ended."""
 
 
 class ToolCallSummary(ForeignModel):

@@ -40,11 +40,15 @@ class SuiteResult:
     directory: Path
     total: int
     measured: int
+    left: int = 0
+    """How many cells were not started, or not finished, because the run has spent what it may."""
+    stopped_by: str | None = None
+    """Which limit of its budget the run has reached, in words."""
 
     @property
     def failed(self) -> int:
         """How many cells could not be measured."""
-        return self.total - self.measured
+        return self.total - self.measured - self.left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +176,12 @@ async def run_planned(
     if sends_spec(executor):
         _require_sendable(plan, open_elsewhere)
     record = _record_of(plan, instruments=instruments, run_id=run_id)
-    provenance = _provenance_of(record, plan, instruments, ingredients or {}, circumstances or {})
+    code = {
+        f"agent {name}: {what}": value
+        for name in matrix.agents
+        for what, value in code_of(instruments.providers[name], started_in)
+    }
+    provenance = _provenance_of(record, config, {**code, **(ingredients or {})}, circumstances or {})
     place = None if started_in is None else str(started_in)
     record = record.model_copy(update={"started_in": place, "provenance": (provenance,)})
     if resume is None:
@@ -192,8 +201,14 @@ async def run_planned(
             store=store,
         )
         await head.run()
+        left = len(matrix) - len(store.done)
         return SuiteResult(
-            run_id=store.record.run_id, directory=store.directory.path, total=len(matrix), measured=store.measured
+            run_id=store.record.run_id,
+            directory=store.directory.path,
+            total=len(matrix),
+            measured=store.measured,
+            left=left if head.stopped_by is not None else 0,
+            stopped_by=head.stopped_by if left else None,
         )
 
 
@@ -233,6 +248,7 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
         provenance_id=store.record.provenance[-1].id if store.record.provenance else None,
         retries=plan.config.execution.retries,
         keeps_sessions=plan.config.output.session_export,
+        opening_s=plan.config.execution.open_timeout_s,
         priced_model=plan.matrix.models[0],
     )
 
@@ -258,26 +274,17 @@ def _record_of(plan: SuitePlan[Any], *, instruments: Instruments[Any], run_id: s
 
 
 def _provenance_of(
-    record: RunRecord,
-    plan: SuitePlan[Any],
-    instruments: Instruments[Any],
-    ingredients: Mapping[str, str],
-    circumstances: Mapping[str, JsonValue],
+    record: RunRecord, config: ProfileConfig, ingredients: Mapping[str, str], circumstances: Mapping[str, JsonValue]
 ) -> ProvenanceRecord:
     """Return what a run is made with, as far as its own record does not say it."""
-    code = {
-        f"agent {name}: {what}": value
-        for name in plan.matrix.agents
-        for what, value in code_of(instruments.providers[name])
-    }
     here: dict[str, JsonValue] = {
         "versions": dict(record.versions),
         "host": dict(record.host),
-        "maxConcurrency": plan.config.execution.max_concurrency,
+        "maxConcurrency": config.execution.max_concurrency,
     }
     return make_provenance(
         record.created_at,
-        {"ghx-bench": record.versions["ghxBench"], **code, **ingredients},
+        {"ghx-bench": record.versions["ghxBench"], **ingredients},
         {**here, **circumstances},
     )
 

@@ -78,7 +78,7 @@ def github_twin(github_world: "World", github_server: "Server") -> "Generator[Gi
     from ghx_bench.twin.seed.worlds import person  # noqa: PLC0415 - the same
 
     user = person(github_world, None)
-    github_server.add(github_world)
+    github_server.add(github_world, is_default=True)
     environment = _client(github_world, github_server, user)
     yield GitHubTwin(
         url=github_server.url,

@@ -7,10 +7,12 @@ from ghx_bench.twin.state.records import User
 EVERY_SCOPE = frozenset({"repo", "read:org", "workflow", "gist", "delete_repo", "admin:org", "user"})
 """What a token carries unless told otherwise: all but projects, which the twin does not have."""
 
+_NO_ACCOUNT = 0  # no account has this id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """A user behind a token; what they may do is the smaller of their role and the token's scopes."""
+    """A user behind a token, or nobody in particular; what they may do is the smaller of their role and the scopes."""
 
     user: User
     scopes: frozenset[str] = EVERY_SCOPE
@@ -20,6 +22,11 @@ class Viewer:
     def id(self) -> int:
         """Return the id of the user."""
         return self.user.id
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Return whether the request came without a token: then what is public can be read, and nothing else."""
+        return self.user.id == _NO_ACCOUNT
 
     def has_scope(self, scope: str) -> bool:
         """Return whether the token has a scope, itself or inside a wider one."""
@@ -35,3 +42,6 @@ _WIDER = {
     "read:user": frozenset({"user"}),
     "read:project": frozenset({"project"}),
 }
+
+ANONYMOUS = Viewer(user=User(id=_NO_ACCOUNT, login="", created_at="", updated_at=""), scopes=frozenset())
+"""Who asks without a token."""

@@ -173,11 +173,11 @@ def test_pushing_the_head_of_a_pull_request_into_its_base_merges_it(git: GhClien
     assert pull.merged_at is not None
 
 
-def test_a_token_in_the_address_opens_the_repository_and_a_wrong_one_is_401(git: GhClient) -> None:
+def test_a_token_in_the_address_opens_a_private_repository_and_a_wrong_one_is_401(git: GhClient) -> None:
     host = git.twin.url.removeprefix("http://")
 
     def listed(token: str) -> Done:
-        return git.execute("git", "ls-remote", f"http://x:{token}@{host}/acme/widgets", GIT_CONFIG_GLOBAL="/dev/null")
+        return git.execute("git", "ls-remote", f"http://x:{token}@{host}/acme/secret", GIT_CONFIG_GLOBAL="/dev/null")
 
     refused = listed("nobody")
     assert listed(git.twin.token).code == 0

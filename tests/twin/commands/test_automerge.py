@@ -39,6 +39,8 @@ def test_a_promised_merge_happens_when_the_last_obstacle_is_gone(shop: Shop) -> 
     merged = shop.fresh(pull)
     assert merged.merged_by_id == shop.people["bob"].id
     assert merged.auto_merge is not None  # what was promised can still be read
+    with shop.world.acting(None) as act:
+        assert merges.disable_auto_merge(act, merged).auto_merge is not None
     commit = shop.world.git(shop.repository).commit(shop.tip("main"))
     assert commit is not None
     assert commit.message.startswith("Later")

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from rest_world import Reply, Seeded
+from rest_world import Client, Reply, Seeded
 
 from ghx_bench.twin import diff
 from ghx_bench.twin.graphql.execution import execute
 from ghx_bench.twin.rest.dispatch import answer
 from ghx_bench.twin.urls import GITHUB_URLS
-from ghx_bench.twin.viewer import Viewer
+from ghx_bench.twin.viewer import ANONYMOUS, Viewer
 
 TRANSCRIPTS = "public transcripts of agents"
 NOTES = "public notes of commands run on GitHub in August and September 2026"
@@ -27,7 +27,7 @@ class Row:
     known_by: str
     ask: str  # method and path; `R` stands for /repos/acme/widgets
     body: Any = None
-    user: str = "ann"
+    user: str | None = "ann"  # None: without a token
     status: int
     answer: Any = None  # a part of the answer: keys that are not named are not compared
 
@@ -35,7 +35,8 @@ class Row:
 def asked(world: Seeded, row: Row) -> Reply:
     method, _, path = fill(world, row.ask).partition(" ")
     path = path.replace("R", "/repos/acme/widgets", 1) if path.startswith("R") else path
-    return world.client(row.user).ask(method, path, fill(world, row.body))
+    stranger = Client(world.world, ANONYMOUS.user, ANONYMOUS.scopes)
+    return (world.client(row.user) if row.user else stranger).ask(method, path, fill(world, row.body))
 
 
 def fill(world: Seeded, value: Any) -> Any:
@@ -396,6 +397,27 @@ TEXTS = {
     ),
 }
 
+REPOSITORIES = {
+    f"a repository named x{suffix}": Row(
+        known_by=DUMMY, ask="POST /user/repos", body={"name": f"x{suffix}"}, status=201, answer={"name": name}
+    )
+    for suffix, name in {
+        ".git": "x", ".git.git": "x", ".zip": "x.zip", ".jpeg.git": "x.jpeg", ".git.jpeg": "x.git.jpeg",
+        "y;*z!": "xy-z-",
+    }.items()
+} | {
+    "a repository with a name that is too long": refused(
+        "POST /user/repos",
+        {"name": "z" * 101},
+        "Repository creation failed.",
+        errors=[{"code": "custom", "field": "name", "message": "name cannot be more than 100 characters"}],
+    ),
+    "a repository with the longest name": Row(
+        known_by=DUMMY, ask="POST /user/repos", body={"name": "z" * 100}, status=201
+    ),
+}  # fmt: skip
+
+
 LOOKS = {
     "an archive of the default branch is there on GitHub": Row(known_by=DESCRIPTION, ask="GET R/zipball", status=501),
     "a comment on a whole file is on its first line": Row(
@@ -413,7 +435,32 @@ LOOKS = {
     ),
 }
 
-ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS
+NO_TOKEN = {"message": "Requires authentication"}
+STRANGERS = {
+    name: Row(known_by=known_by, ask=ask, body=body, user=None, status=status, answer=answer)
+    for name, known_by, ask, body, status, answer in (
+        ("the API's root", DESCRIPTION, "GET /", None, 200, None),
+        ("a public repository", DUMMY, "GET R", None, 200, {"full_name": "acme/widgets", "permissions": "(missing)"}),
+        ("a blob of a public repository", DUMMY, "GET R/git/blobs/{blob}", None, 200, None),
+        ("an issue of a public repository", DESCRIPTION, "GET R/issues/{issue}", None, 200, None),
+        ("a search of public issues", DESCRIPTION, "GET /search/issues?q=repo:acme/widgets", None, 200, None),
+        ("a private repository", DESCRIPTION, "GET /repos/ann/secret", None, 404, {"message": "Not Found"}),
+        ("the account behind no token", DESCRIPTION, "GET /user", None, 401, NO_TOKEN),
+        ("a repository for nobody", DUMMY, "POST /user/repos", {"name": "x"}, 401, NO_TOKEN),
+        ("an issue by nobody", DESCRIPTION, "POST R/issues", {"title": "x"}, 401, NO_TOKEN),
+        ("a private repository's issue by nobody", DESCRIPTION, "POST /repos/ann/secret/issues", {}, 404, None),
+        ("the protection of a branch", DESCRIPTION, "GET R/branches/main/protection", None, 401, NO_TOKEN),
+        (
+            "a fork for nobody", DUMMY, "POST R/forks", None, 401, {"message": "You must be logged in to do that."},
+        ),
+        (
+            "a search of code", "public reports of users", "GET /search/code?q=x", None, 401,
+            {**NO_TOKEN, "errors": [{"message": "Must be authenticated to access the code search API", "field": "q"}]},
+        ),
+    )
+}  # fmt: skip
+
+ROWS = CHECK_RUNS | INTEGERS | TYPES | TREES | REVIEWS | OTHERS | GIT | TEXTS | LOOKS | STRANGERS | REPOSITORIES
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -426,6 +473,16 @@ def test_the_twin_answers_as_github_does(world: Seeded, name: str) -> None:
     if row.answer is not None:
         expected = fill(world, row.answer)
         assert part_of(reply.json(), expected) == expected, row.known_by
+
+
+def test_a_person_has_one_fork_and_an_organization_any_number_under_other_names(world: Seeded) -> None:
+    """Known by the test suite of dummy_central, which also runs against GitHub."""
+
+    def forked(body: Any) -> str:
+        return world.client().post("/repos/acme/widgets/forks", body).json()["full_name"]
+
+    assert [forked({}), forked({})] == ["ann/widgets", "ann/widgets"]
+    assert [forked({"organization": "acme"}), forked({"organization": "acme"})] == ["acme/widgets-1", "acme/widgets-2"]
 
 
 def test_the_type_of_an_issue_is_set_and_taken_away_as_gh_does(world: Seeded) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from asgi_client import AsgiClient
 
-from ghx_bench.twin.commands import comments, issues, labels, repositories, users
+from ghx_bench.twin.commands import (
+    comments,
+    contents,
+    issues,
+    labels,
+    milestones,
+    repositories,
+    users,
+    workflow_runs,
+    workflows,
+)
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.state import database
 from ghx_bench.twin.state.records import User
@@ -27,6 +37,10 @@ LISTS = (
     f"{HOME}/issues/1/comments",
     f"{HOME}/issues/1/events",
     f"{HOME}/labels",
+    f"{HOME}/milestones",
+    f"{HOME}/milestones?state=all&sort=completeness&direction=desc",
+    f"{HOME}/actions/runs",
+    f"{HOME}/actions/runs?status=success&actor=ann&event=push&page=2",
     f"{HOME}/pulls?state=all",
     f"{HOME}/pulls/comments",
     "/issues?filter=all",
@@ -37,6 +51,11 @@ CONNECTIONS = (
     "issues(last: 5, orderBy: {field: UPDATED_AT, direction: ASC}) { nodes { title comments { totalCount } } }",
     "issue(number: 1) { comments(first: 5) { totalCount nodes { body } } }",
     "labels(first: 5) { totalCount nodes { name } }",
+    'labels(first: 5, query: "label", orderBy: {field: NAME, direction: DESC}) { totalCount nodes { name } }',
+    "milestones(first: 5, states: OPEN, orderBy: {field: DUE_DATE, direction: ASC}) { totalCount nodes { title } }",
+    'milestones(last: 5, query: "soon") { nodes { title } }',
+    'mentionableUsers(first: 5, query: "user") { totalCount nodes { login } }',
+    "owner { ... on User { issues(first: 5) { totalCount nodes { title } } } }",
 )
 
 
@@ -47,8 +66,13 @@ def long_world(length: int) -> World:
         home = repositories.create(act, owner=ann, name="home")
         first = issues.create(act, home, title="first")
         bug = labels.create(act, home, name="bug-like")
+        sha = contents.put(act, home, path="a", content=b"a", message="Begin").commit.sha
+        workflow = workflows.create_or_update(act, home, name="CI")
         for number in range(length):
-            users.create_user(act, login=f"user-{number}")
+            user = users.create_user(act, login=f"user-{number}")
+            act.database.update(issues.create(act, home, title=f"by user {number}"), author_id=user.id)
+            milestones.create(act, home, title=f"Soon {number}")
+            workflow_runs.create(act, workflow, sha=sha, conclusion="success")
             labels.create(act, home, name=f"label {number}")
             made = issues.create(act, home, title=f"issue {number}")
             issues.set_labels(act, made, [bug])
@@ -122,4 +146,4 @@ def test_an_older_file_gets_the_indexes_of_long_lists(tmp_path: Any) -> None:
     with World.create(tmp_path / "kept") as world:
         again = world.database._connection.execute("SELECT name FROM sqlite_master")
         assert {name for (name,) in again} >= {*made, "changes_of"}
-        assert len(made) == 4
+        assert len(made) == 5

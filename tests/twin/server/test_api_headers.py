@@ -8,6 +8,8 @@ from served_world import Served
 
 from ghx_bench.twin.rest.operations import OPERATIONS
 from ghx_bench.twin.server.rates import Rates
+from ghx_bench.twin.state.records import User
+from ghx_bench.twin.viewer import Viewer
 
 
 @pytest.mark.parametrize(
@@ -104,13 +106,16 @@ def test_users_have_allowances_of_their_own(served: Served) -> None:
 
 def test_an_allowance_is_full_again_after_its_window_and_never_runs_out_by_itself() -> None:
     rates = Rates()
+    one, other = (
+        Viewer(user=User(id=number, login=f"user-{number}", created_at="", updated_at="")) for number in (1, 2)
+    )
 
     for _ in range(50):
-        last = rates.count(1, "search", 59)
+        last = rates.count(one, "search", 59)
 
     assert (last.used, last.remaining, last.reset) == (29, 1, 60)
-    assert rates.count(1, "search", 60).used == 1
-    assert rates.allowance(2, "search", 60).used == 0
+    assert rates.count(one, "search", 60).used == 1
+    assert rates.allowance(other, "search", 60).used == 0
 
 
 @pytest.mark.parametrize("name", sorted({operation.name for operation in OPERATIONS if "{" not in operation.template}))

@@ -1,12 +1,18 @@
 """Connections that nothing happens on give way, and a head without end is not read."""
 
+import contextlib
 import resource
 import socket
+import ssl
 import threading
+from http.client import HTTPSConnection
+from urllib.parse import urlsplit
 
 import pytest
 from raw_http import RawClient, parse, read_all
+from served_world import Served
 
+from ghx_bench.twin.server import proxy
 from ghx_bench.twin.server.loopback import MOST_HEAD_BYTES, BoundedProtocol, most_connections
 
 
@@ -44,6 +50,51 @@ def test_connections_on_which_nothing_happens_do_not_keep_others_out(
 
     assert len(open_still) <= 2 * few_connections
     assert idle[-1] in open_still
+
+
+def test_who_has_most_connections_gives_way_before_who_keeps_one_for_later(
+    few_connections: int, raw: RawClient, served: Served
+) -> None:
+    def keep_open(token: str) -> socket.socket:
+        connection = raw.connect()
+        connection.sendall(
+            f"HEAD /rate_limit HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {token}\r\n\r\n".encode()
+        )
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        return connection
+
+    kept = keep_open(served.token("bob"))  # the oldest of all
+    greedy = [keep_open(raw.token) for _ in range(4 * few_connections)]
+
+    assert not is_closed_by_server(kept)
+    assert sum(map(is_closed_by_server, greedy)) >= 2 * few_connections - 1
+
+
+def test_connections_through_a_proxy_count_and_give_way_too(
+    few_connections: int, raw: RawClient, served: Served
+) -> None:
+    client = served.server.client_environment(served.world, "ann")
+    place = urlsplit(client.variables["HTTPS_PROXY"])
+    trust = ssl.create_default_context(cafile=client.variables["SSL_CERT_FILE"])
+    with contextlib.ExitStack() as stack:
+        for _ in range(4 * few_connections):
+            tunnel = HTTPSConnection(str(place.hostname), place.port, context=trust, timeout=300)
+            stack.callback(tunnel.close)
+            tunnel.set_tunnel("api.github.com", 443)
+            tunnel.connect()
+
+        assert raw.ask(b"GET /user HTTP/1.1").status == 200
+
+
+def test_a_proxy_keeps_few_connections_that_lead_nowhere(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy, "MOST_UNANSWERED", 8)
+    place = urlsplit(served.server.client_environment(served.world, "ann").variables["HTTPS_PROXY"])
+    with contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection((str(place.hostname), place.port))) for _ in range(32)]
+        idle[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert idle[-1].recv(100).startswith(b"HTTP/1.1 400")  # so the others were accepted before
+
+        assert sum(map(is_closed_by_server, idle[:-1])) == 32 - 8
 
 
 def test_a_request_that_is_being_answered_gives_way_to_nobody(few_connections: int, raw: RawClient) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ghx_bench.twin.state.connection import NotAWorldError, empty_in_memory
 from ghx_bench.twin.state.database import Database
-from ghx_bench.twin.state.record_cache import RecordCache
-from ghx_bench.twin.state.records import Label, Protection, User
+from ghx_bench.twin.state.record_cache import RecordCache, weigh
+from ghx_bench.twin.state.records import Comment, Label, Protection, User
 
 START = "2026-01-01T00:00:00Z"
 
@@ -350,6 +350,18 @@ def test_a_file_that_holds_no_world_is_refused(tmp_path: Path) -> None:
             Database.in_file(file)
 
 
+def test_records_are_weighed_with_their_long_texts(database: Database) -> None:
+    with database.transaction(None) as now:
+        author = add_user(database, "ann")
+        for _ in range(3):
+            values = {"author_id": author.id, "created_at": now, "updated_at": now}
+            database.insert(Comment, issue_id=1, body="x" * 10_000, **values)
+
+    assert weigh(database.all(User)) == 1
+    assert weigh(database.all(Comment)) == 3 + 29
+    assert weigh([]) == 0
+
+
 def test_the_cache_drops_everything_before_it_holds_too_many_records() -> None:
     cache = RecordCache(25)
     for key in "abc":
@@ -370,7 +382,7 @@ def test_a_list_of_cached_records_is_the_caller_s_own(database: Database) -> Non
 
 @pytest.mark.parametrize("most", [0, 3, 10_000])
 def test_records_read_again_are_what_was_written_last(most: int) -> None:
-    database = Database(empty_in_memory(), most_cached_records=most)
+    database = Database(empty_in_memory(), most_cached_kb=most)
     with database.transaction(None):
         octo = add_user(database, "octo")
         assert database.count(User, login="octo") == 1

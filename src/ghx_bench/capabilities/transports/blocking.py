@@ -72,12 +72,25 @@ class BlockingTransport:
     def _connect(self, host: str, port: int, deadline: "_Deadline") -> socket.socket:
         try:
             if self.socket_path is None:
-                return socket.create_connection((host, port), timeout=deadline.left_s())
+                return _connect_tcp(host, port, deadline)
             return _connect_unix(self.socket_path, deadline.left_s())
         except OSError as error:
             if _is_too_slow(error):
                 raise
             raise describe_refusal(self.socket_path or f"{host}:{port}", error) from None
+
+
+def _connect_tcp(host: str, port: int, deadline: "_Deadline") -> socket.socket:
+    failure: OSError | None = None
+    # One by one: given a name, `create_connection` would be as patient with each of its addresses as with the first.
+    for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        try:
+            return socket.create_connection((str(address[0]), port), timeout=deadline.left_s())
+        except OSError as error:
+            if _is_too_slow(error):
+                raise
+            failure = error
+    raise failure or OSError(f"{host} has no address")
 
 
 def _connect_unix(path: str, patience_s: float) -> socket.socket:

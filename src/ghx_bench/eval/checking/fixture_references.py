@@ -8,8 +8,15 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import did_you_mean, nearest, shortened
 from ghx_bench._base.templates import steps_of
 from ghx_bench.documents import Complaint
+from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
+from ghx_bench.eval.fixtures.library import mixed_world
+from ghx_bench.eval.fixtures.placeholder_values import DEFAULT_REPO
 from ghx_bench.eval.scenario.binding import values_at
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements
+from ghx_bench.eval.scenario.workspace_references import KnownRepository
+
+Repositories = Mapping[str, KnownRepository]
+"""What a world has, by the full names of its repositories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +29,10 @@ class KnownFixtures:
 
     resources: Mapping[str, Sequence[JsonValue]]
     is_certain: bool
+    documents: Mapping[str, FixtureDocument] = field(default_factory=dict[str, FixtureDocument])
+    worlds: Mapping[str, Repositories] = field(default_factory=dict[str, Repositories])
+    """What is in the worlds of those fixtures that are one."""
+    repo: str = DEFAULT_REPO
     _ways: dict[str, Sequence[Complaint]] = field(default_factory=dict[str, Sequence[Complaint]], repr=False)
 
     def dead_ends(self, path: str) -> Sequence[Complaint]:
@@ -41,6 +52,9 @@ def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Com
     for index, name in enumerate(requires):
         if name not in known.resources:
             yield _unknown_fixture(name, ("fixture", "requires", index), known)
+    yield from _twin_only_errors(scenario, requires, known)
+    if mistake := mixed_world(requires, known.documents):
+        yield mistake
     for variable, path in scenario.fixture.bindings.items():
         name = steps_of(path)[0]
         if name in known.resources:
@@ -48,6 +62,17 @@ def fixture_errors(scenario: EvalScenario, known: KnownFixtures) -> Iterator[Com
                 yield replace(each, tokens=("fixture", "bindings", variable))
         elif name not in requires:
             yield _unknown_fixture(name, ("fixture", "bindings", variable), known)
+
+
+def _twin_only_errors(scenario: EvalScenario, requires: Sequence[str], known: KnownFixtures) -> Iterator[Complaint]:
+    """Yield the fixtures that only the embedded GitHub can have, where a scenario does not say so of itself."""
+    if "github" not in scenario.known_extensions.targets:
+        return
+    for index, name in enumerate(requires):
+        if name in known.documents and (why := known.documents[name].twin_only):
+            reason = f"fixture {shortened(name)} {why}, which only the embedded GitHub can have"
+            hint = "say where the scenario can be run: extensions: {targets: [twin]}"
+            yield Complaint(tokens=("fixture", "requires", index), reason=reason, suggestion=hint)
 
 
 def is_explained_by_another_error(fixture: str, needs: FixtureRequirements, known: KnownFixtures | None) -> bool:

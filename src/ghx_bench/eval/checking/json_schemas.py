@@ -13,6 +13,7 @@ from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.sets import SCHEMA_KEY
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.eval.scenario.extensions import ScenarioExtensions
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.scenario import ScenarioSets
 
@@ -51,6 +52,9 @@ def _scenario() -> Schema:
     parts["FixtureRequirements"]["properties"]["bindings"]["additionalProperties"] = False  # but for its pattern
     parts["ContainsItem"]["oneOf"] = [{"required": ["value"]}, {"required": ["where"]}]
     parts["Checkpoint"]["properties"]["task"]["enum"] = list(CAPABILITY_IDS)
+    extensions = _schema_of(ScenarioExtensions)
+    parts |= extensions.pop("$defs")
+    schema["properties"]["extensions"]["properties"] = extensions["properties"]
     fixture = schema["properties"]["fixture"]
     fixture["$ref"] = next(each["$ref"] for each in fixture.pop("anyOf") if "$ref" in each)  # omitted rather than null
     fixture.pop("default")
@@ -64,7 +68,7 @@ def _sets() -> Schema:
 
 def _fixture() -> Schema:
     schema = _schema_of(FixtureDocument)
-    schema["anyOf"] = [{"required": ["issues"]}, {"required": ["pulls"]}]
+    schema["anyOf"] = [{"required": ["issues"]}, {"required": ["pulls"]}, {"required": ["world"]}]
     return schema
 
 

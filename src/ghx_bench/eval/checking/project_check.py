@@ -23,6 +23,7 @@ from ghx_bench.eval.checking.mode_rules import mode_errors, mode_file_errors
 from ghx_bench.eval.checking.project_contents import LocatedConfig, ProjectContents, built_in_ids, scenario_ids, sets_in
 from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeated_id, scenario_warnings
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
+from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
 from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
 from ghx_bench.eval.project.custom_scorers import scorer_names
@@ -89,6 +90,7 @@ class _Checker:
         self._variables: dict[str, frozenset[str]] = {}
         self._sets: dict[str, Sequence[str]] = {}
         self._configs: list[LocatedConfig] = []
+        self._worlds: dict[str, SeenWorld] = {}
 
     def read(self, path: Path, folders: Collection[str], *, is_named: bool, kind: Kind | None = None) -> None:
         """Read a file, found in these folders; it is a `kind`, or what its name and content say."""
@@ -123,10 +125,12 @@ class _Checker:
             each for _, each in self._validate_each("manifest", partial(validate_document, model=FixtureManifest))
         ]
         self._check_fixtures()
+        for _ in self._validate_each("seed", self._read_seed):
+            pass
         # Where a configuration is wrong, what it would have brought is not known, and nothing is called missing.
         is_known = len(self._configs) == sum(each.kind == "configuration" for each in self._result.files)
         around = ProjectContents.around(self._configs, beside) if is_known else None
-        fixtures = around.fixtures(self._documents.get("fixture", ()), manifests) if around else None
+        fixtures = around.fixtures(self._documents.get("fixture", ()), manifests, self._worlds) if around else None
         known = Known(scorers=scorers, fixtures=fixtures)
         solved = {scenario_id_of(each.path) for each in self._documents.get("solution", ())}
         for document, scenario in self._validate_each("scenario", partial(read_scenario, known=known)):
@@ -167,9 +171,19 @@ class _Checker:
             first = seen.setdefault(fixture.name, document.path)
             if first != document.path:
                 self._result.errors.append(repeated_name(document, fixture.name, first))
+            if fixture.world is not None:
+                try:
+                    self._worlds[os.path.realpath(document.path)] = look_into_world(document, fixture)
+                except DocumentError as error:
+                    self._result.errors += error.problems
             if document.path.stem != fixture.name:
                 reason = f"the file is called {document.path.name!r} and the fixture {fixture.name!r}"
                 self._result.warnings.append(problem(document, "/name", reason, "call both the same"))
+
+    def _read_seed(self, document: Document) -> object:
+        from ghx_bench.twin.seed.document import WorldSeed  # noqa: PLC0415 - few projects have one
+
+        return validate_document(document, WorldSeed)
 
     def _check_configurations(self, beside: Path | None) -> Callable[[], frozenset[str]]:
         """Check the configurations; return how to find the scorers that scenarios may name because of them."""
@@ -211,7 +225,8 @@ class _Checker:
         if first != document.path:
             self._result.errors.append(repeated_id(document, scenario.id, first))
         if known.fixtures is not None:
-            found = problems_of(document, fixture_errors(scenario, known.fixtures))
+            mistakes = [*fixture_errors(scenario, known.fixtures), *workspace_mistakes(scenario, known.fixtures)]
+            found = problems_of(document, mistakes)
             (self._result.errors if known.fixtures.is_certain else self._result.warnings).extend(found)
         self._result.warnings += problems_of(document, scenario_warnings(scenario, known))
         if document.path.stem != scenario.id:
@@ -257,9 +272,9 @@ def _unrecognised_file(document: Document) -> Problem:
     if record:
         return problem(document, "", f"this is {record}, not a file that people write", "leave it out")
     hint = (
-        "a scenario has 'prompt' and 'assertions', a fixture 'name' and 'issues' or 'pulls', a manifest 'seedId' and "
-        "'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are lists of scenario "
-        "ids by name"
+        "a scenario has 'prompt' and 'assertions', a fixture 'name' and 'issues', 'pulls' or 'world', a manifest "
+        "'seedId' and 'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are "
+        "lists of scenario ids by name"
     )
     return problem(document, "", "it is not clear what this file is", hint)
 

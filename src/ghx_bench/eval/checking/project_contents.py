@@ -10,9 +10,12 @@ from pydantic import JsonValue
 
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench.documents import Document, read_document, validate_document
-from ghx_bench.eval.checking.fixture_references import KnownFixtures
+from ghx_bench.eval.checking.fixture_references import KnownFixtures, Repositories
+from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world
+from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
 from ghx_bench.eval.fixtures.library import read_fixture
+from ghx_bench.eval.fixtures.placeholder_values import DEFAULT_REPO
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.modes.definitions import Definitions, load_mode_definition
 from ghx_bench.eval.project.config import EvalConfig, project_config, with_own_folders
@@ -21,8 +24,6 @@ from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, documents_in, sce
 from ghx_bench.eval.project.sets import read_sets, sets_file
 from ghx_bench.eval.scenario.manifest import FixtureManifest
 from ghx_bench.profiler.selection import DEFAULT_SET
-
-_SOME_REPO = "owner/repo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +66,39 @@ class ProjectContents:
             return None
         return cls([config], is_certain=is_there and config.target == "twin")
 
-    def fixtures(self, documents: Iterable[Document], manifests: Iterable[FixtureManifest]) -> KnownFixtures:
-        """Return the fixtures there are: these, those in the folders, and those that come with the package."""
-        folders = [BUILT_IN_FIXTURES, *(each for config in self._configs for each in config.fixtures.folders)]
+    def fixtures(
+        self, documents: Iterable[Document], manifests: Iterable[FixtureManifest], worlds: Mapping[str, SeenWorld]
+    ) -> KnownFixtures:
+        """Return the fixtures there are: these, those in the folders, and those that come with the package.
+
+        `worlds` are those that were looked into already, by the real paths of their fixtures.
+        """
+        repo = next((each.fixtures.repo for each in self._configs if each.fixtures.repo), DEFAULT_REPO)
+        # The package's last: a fixture of the same name in a project stands in for one of these.
+        folders = [*(each for config in self._configs for each in config.fixtures.folders), BUILT_IN_FIXTURES]
         found: dict[str, list[JsonValue]] = {}
-        for name, sample in _find_fixtures(
-            [*documents, *_read_readable(file for each in folders for file in documents_in(each))]
-        ):
-            found.setdefault(name, []).append(sample)
+        drafts: dict[str, FixtureDocument] = {}
+        seen: dict[str, Repositories] = {}
+        for document in [*documents, *_read_readable(file for each in folders for file in documents_in(each))]:
+            if not is_fixture_like(document.value):
+                continue
+            try:
+                fixture = read_fixture(document)
+                place = os.path.realpath(document.path)
+                world = (worlds.get(place) or look_into_world(document, fixture)) if fixture.world else None
+            except DocumentError:
+                name = document.value.get("name") if isinstance(document.value, dict) else None
+                found.setdefault(str(name or document.path.stem), []).append(None)
+                continue
+            sample = sample_resource(fixture, repo).to_wire() if world is None else world.resource
+            found.setdefault(fixture.name, []).append(sample)
+            drafts.setdefault(fixture.name, fixture)
+            if world is not None:
+                seen.setdefault(fixture.name, world.repositories)
         for manifest in (*manifests, *self._manifests()):
             for name, resource in manifest.fixtures.items():
                 found.setdefault(name, []).append(resource.to_wire())
-        return KnownFixtures(resources=found, is_certain=self._is_certain)
+        return KnownFixtures(resources=found, is_certain=self._is_certain, documents=drafts, worlds=seen, repo=repo)
 
     @cached_property
     def modes(self) -> frozenset[str]:
@@ -141,17 +163,3 @@ def _read_readable(files: Iterable[Path]) -> Iterator[Document]:
             yield read_document(file)
         except DocumentError:
             continue
-
-
-def _find_fixtures(documents: Iterable[Document]) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the names of fixtures, with what a manifest would tell of each; None for those that are wrong."""
-    for document in documents:
-        if not is_fixture_like(document.value):
-            continue
-        try:
-            fixture = read_fixture(document)
-        except DocumentError:
-            name = document.value.get("name") if isinstance(document.value, dict) else None
-            yield str(name or document.path.stem), None
-        else:
-            yield fixture.name, sample_resource(fixture, _SOME_REPO).to_wire()

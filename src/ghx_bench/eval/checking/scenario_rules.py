@@ -29,9 +29,11 @@ from ghx_bench.eval.project.custom_scorers import custom_conditions_in, scorer_n
 from ghx_bench.eval.project.folders import CONFIG_FILE
 from ghx_bench.eval.scenario.allowed_changes import pattern_errors
 from ghx_bench.eval.scenario.binding import (
+    FIXTURE_REPO,
     OWNER,
     REPO,
     REPO_NAME,
+    RUN_ID,
     changing_task,
     misspelt,
     not_replaced_here,
@@ -50,6 +52,7 @@ from ghx_bench.eval.scenario.placeholders import (
     PlacedText,
     Use,
     fixed_texts_of,
+    is_before_session,
     names_in,
     near_misses_in,
     texts_of,
@@ -58,6 +61,9 @@ from ghx_bench.eval.scenario.placeholders import (
 
 _BEGINS = "{{"
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_FIELD = 2  # steps of a path to a field of a fixture
+_SAMPLES: Mapping[str, JsonValue] = {"number": 7, "type": "text", "repo": "text", "branch": "text"}
+"""The fields that every fixture has, each with a value of its kind; 1 would do as a flag too."""
 
 
 def input_errors(task: str, name: str, value: JsonValue, tokens: Tokens) -> Iterator[Complaint]:
@@ -149,12 +155,14 @@ def scenario_errors(scenario: EvalScenario, known: Known) -> Iterator[Complaint]
     """Yield what keeps a scenario from ever being measured rightly."""
     texts = list(texts_of(scenario))
     uses = uses_in(texts)
+    samples = _sample_variables(scenario)
     yield from _check_repository(scenario, known)
     yield from _check_variables(scenario, uses, known)
     yield from _check_spellings(scenario, texts[1:], known)  # the first is the prompt, in which it may be meant
     for index, checkpoint in enumerate(scenario.assertions.checkpoints):
         place = (*CHECKPOINT_LIST, index)
         yield from _check_task(checkpoint, place, known)
+        yield from _check_placeholders(checkpoint, place, samples)
         yield from _check_scorers(checkpoint, place, known)
         for tokens, text, is_key in fixed_texts_of(checkpoint):
             for written, _ in in_braces(text):
@@ -231,10 +239,11 @@ def _check_variables(scenario: EvalScenario, uses: Iterable[Use], known: Known) 
         if not name.startswith(CHECKPOINTS):
             if name not in there:
                 yield unbound(name, tokens, there, has_fixture=scenario.fixture is not None)
-        elif tokens == PROMPT:
+        elif is_before_session(tokens):
+            where = "prompt" if tokens == PROMPT else "workspace"
             yield Complaint(
                 tokens=tokens,
-                reason=f"the prompt cannot contain {{{{{name}}}}}",
+                reason=f"the {where} cannot contain {{{{{name}}}}}",
                 suggestion="checkpoints are made after the session",
             )
 
@@ -263,6 +272,32 @@ def _check_task(checkpoint: Checkpoint, place: Tokens, known: Known) -> Iterator
             yield Complaint(tokens=tokens, reason=reason, suggestion="keep one of them", at_key=True)
         else:
             yield from input_errors(task, name, value, tokens)
+
+
+def _sample_variables(scenario: EvalScenario) -> Mapping[str, JsonValue]:
+    """Return a value of each variable of which it is certain whether it is a number or a text."""
+    bindings = scenario.fixture.bindings if scenario.fixture else {}
+    bound = {name: _SAMPLES.get(steps_of(path)[-1]) for name, path in bindings.items() if len(steps_of(path)) == _FIELD}
+    return {
+        **{name: "text" for name in (RUN_ID, FIXTURE_REPO, REPO, OWNER, REPO_NAME) if name not in bindings},
+        **{name: value for name, value in bound.items() if value is not None},
+    }
+
+
+def _check_placeholders(checkpoint: Checkpoint, place: Tokens, samples: Mapping[str, JsonValue]) -> Iterator[Complaint]:
+    """Yield inputs that are a placeholder alone, for a text where a number is asked for or the other way round."""
+    for key, value in checkpoint.input.items():
+        names = names_in(value) if isinstance(value, str) and _PLACEHOLDER.fullmatch(value.strip()) else ()
+        signature = SIGNATURES.get(checkpoint.task)
+        name = signature.name_of(key) if signature else None
+        sample = samples.get(names[0]) if len(names) == 1 else None
+        if name is None or sample is None:
+            continue
+        for each in input_errors(checkpoint.task, name, sample, (*place, "input", key)):
+            expected, is_about_type, _ = each.reason.partition(", got ")
+            if is_about_type:
+                kind = "a text" if isinstance(sample, str) else "a number"
+                yield replace(each, reason=f"{expected}, got {value}, which is {kind}", suggestion=None)
 
 
 def _unknown_capability(name: str, tokens: Tokens, capabilities: Collection[str]) -> Complaint:

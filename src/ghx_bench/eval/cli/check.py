@@ -22,6 +22,7 @@ _PLURALS = {
     "fixture": "fixtures",
     "manifest": "manifests",
     "mode": "modes",
+    "seed": "seeds",
     "solution": "solutions",
     "configuration": "configurations",
     "other file": "other files",
@@ -37,7 +38,7 @@ def check(
     strict: Switch = False,
     as_json: AsJson = False,
 ) -> int:
-    """Say everything that is wrong with scenarios, solutions, sets, fixtures, manifests, modes and configurations.
+    """Say everything that is wrong with scenarios, solutions, sets, fixtures, seeds, modes and configurations.
 
     Parameters
     ----------

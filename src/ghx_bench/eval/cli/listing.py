@@ -25,6 +25,7 @@ Entry = Mapping[str, Any]
 LISTS = ("scenarios", "sets", "modes", "agents", "fixtures")
 
 _MOST_IDS = 3
+_PARTS = ("issues", "pulls", "branches", "forks", "runs")
 
 _EVERY = Narrowing()
 _HERE = Listing()
@@ -100,12 +101,13 @@ def list_modes(*, listing: Listing = _HERE) -> int:
                 "tools": list(whole.tools),
                 "mcpServers": list(whole.mcp_servers),
                 "shell": whole.shell is not False,
+                "web": whole.web is True,
                 "instructions": whole.instructions,
                 "chosen": name in config.modes,
                 **_place(places.get(name)),
             }
         )
-    header = ("name", "extends", "tools", "MCP servers", "shell", "chosen", "from")
+    header = ("name", "extends", "tools", "MCP servers", "shell", "web", "chosen", "from")
     return _print(
         entries, in_columns(header, [[*_mode_row(each), origin] for each, origin in _with_origins(entries)]), listing
     )
@@ -156,7 +158,10 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
         {
             "name": name,
             "description": library.get(name).description,
-            **{kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches")},
+            **{
+                kind: len(getattr(library.get(name), kind)) for kind in ("issues", "pulls", "branches", "forks", "runs")
+            },
+            "world": library.get(name).world is not None,
             **_place(library.entry(name).path, built_in=BUILT_IN_FIXTURES),
         }
         for name in library.names
@@ -211,13 +216,16 @@ def _mode_row(each: Entry) -> list[str]:
         ", ".join(Path(tool).name for tool in each["tools"]),
         ", ".join(each["mcpServers"]),
         "yes" if each["shell"] else "no",
+        "yes" if each["web"] else "no",
         _yes(each["chosen"]),
     ]
 
 
 def _count_parts(each: Entry) -> str:
-    names = (("issues", "issue", "issues"), ("pulls", "pull", "pulls"), ("branches", "branch", "branches"))
-    return ", ".join(f"{each[key]} {one if each[key] == 1 else many}" for key, one, many in names if each[key])
+    if each["world"]:
+        return "a world"
+    names = {"branches": "branch", **{kind: kind[:-1] for kind in _PARTS if kind != "branches"}}
+    return ", ".join(f"{each[kind]} {names[kind] if each[kind] == 1 else kind}" for kind in _PARTS if each[kind])
 
 
 def _place(path: Path | None, *, built_in: Path | None = None) -> Entry:

@@ -47,13 +47,21 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
         "Make, look at, put back and take away what scenarios need on GitHub.",
         {
             "list": ("listing:list_fixtures", "List the fixtures there are."),
+            "show": ("source:show_fixture", "Print the file of a fixture."),
             "seed": ("fixture:seed", "Let fixtures be there, and write down where."),
             "status": ("fixture:status", "Say what has become of fixtures."),
             "reset": ("fixture:reset", "Put fixtures back to what they were."),
             "cleanup": ("fixture:cleanup", "Close and remove all that is a fixture's."),
         },
     ),
-    "new": ("Write first drafts of files.", {"scenario": ("new:new_scenario", "Write the first draft of a scenario.")}),
+    "scenario": ("Look at scenarios.", {"show": ("source:show_scenario", "Print the file of a scenario.")}),
+    "new": (
+        "Write first drafts of files.",
+        {
+            "scenario": ("new:new_scenario", "Write the first draft of a scenario."),
+            "fixture": ("new:new_fixture", "Write a fixture that begins as a copy of another."),
+        },
+    ),
 }
 """Commands that have commands: what they are for, and those by name."""
 

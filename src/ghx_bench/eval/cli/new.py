@@ -5,12 +5,15 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from ghx_bench._base.errors import InputError
+
 
 def new_scenario(
     id: str,  # noqa: A002 - the name on the command line
     /,
     *,
     category: Literal["pr", "issue", "workflow", "release", "repo"] | None = None,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
     directory: Annotated[Path, Parameter(name="--dir", show_default=True)] = Path("scenarios"),
     format: Annotated[Literal["yaml", "json"], Parameter(show_default=True)] = "yaml",  # noqa: A002 - the same
 ) -> int:
@@ -22,14 +25,51 @@ def new_scenario(
         The id: lower-case words and three digits, as in `pr-review-001`.
     category
         The part of GitHub it is about; told by the first word of the id unless given.
+    from_
+        A scenario to begin with, of the project or of the package: it is copied, and so is its solution.
     directory
         The folder to write it to.
     format
-        YAML has comments that explain each part; JSON has none.
+        YAML has comments that explain each part; JSON has none. A copy keeps the format of its original.
     """
-    from ghx_bench.eval.project.starter import write_starter
+    from ghx_bench.eval.cli.source import find_scenario
+    from ghx_bench.eval.project.starter import copy_scenario, write_starter
 
-    path = write_starter(id, directory, category=category, format_=format)
-    said = f"{path} written, and its solution beside it; edit them, then run: ghx-bench check {directory}"
-    print(said)
+    if from_ is None:
+        path, has_solution = write_starter(id, directory, category=category, format_=format), True
+    elif category is None:
+        path, *others = copy_scenario(find_scenario(from_, None), from_, id, directory)
+        has_solution = bool(others)
+    else:
+        raise InputError("a copy has the category of its original; leave --category out, or --from")
+    and_solution = ", and its solution beside it; edit them" if has_solution else "; edit it"
+    print(f"{path} written{and_solution}, then run: ghx-bench check {directory}")
+    return 0
+
+
+def new_fixture(
+    name: str,
+    /,
+    *,
+    from_: Annotated[str, Parameter(name="--from")],
+    directory: Annotated[Path, Parameter(name="--dir", show_default=True)] = Path("fixtures"),
+) -> int:
+    """Write a fixture that begins as a copy of another, with the seed of its world if it has one.
+
+    Parameters
+    ----------
+    name
+        Its name: lower-case words, joined by underscores, as in `pr_with_changes`.
+    from_
+        The fixture to begin with, of the project or of the package.
+    directory
+        The folder to write it to; name it in `fixtures.folders` of the configuration.
+    """
+    from ghx_bench.eval.cli.source import find_fixture
+    from ghx_bench.eval.project.starter import copy_fixture
+
+    entry = find_fixture(from_, None)
+    seed = None if entry.document.world is None else entry.path.parent / entry.document.world.seed
+    path, *_ = copy_fixture(entry.path, from_, name, directory, seed=seed)
+    print(f"{path} written; edit it, then run: ghx-bench check {directory}")
     return 0

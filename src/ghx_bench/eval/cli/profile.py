@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import redirect_stdout
-from dataclasses import asdict
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -17,8 +17,10 @@ from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, MeasuringFlags, Swi
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.config import ProfileFile
+    from ghx_bench.profiler.events import Observer
     from ghx_bench.profiler.profile import Profile
     from ghx_bench.profiler.store.record import RunRecord
+    from ghx_bench.profiler.suite import SuiteResult
 
 _AS_CONFIGURED = MeasuringFlags()
 _MOST_NAMED = 3
@@ -125,11 +127,26 @@ def run_profile(
 
     place = reference_beside(reference, Path.cwd())  # whole, since the run may be resumed in another folder
     kept = config.model_copy(update={"profile": place})
-    return measure_and_show(
-        lambda observers: profile.run(kept, observers=observers, resume=resume, accept_changes=accept_changes),
-        log_json=log_json,
-        as_json=as_json,
-    )
+
+    async def measure(observers: Sequence[Observer]) -> SuiteResult:
+        async with _agents_in_threads(profile) as threaded:
+            return await threaded.run(kept, observers=observers, resume=resume, accept_changes=accept_changes)
+
+    return measure_and_show(measure, log_json=log_json, as_json=as_json)
+
+
+@asynccontextmanager
+async def _agents_in_threads(profile: Profile[Any]) -> AsyncGenerator[Profile[Any]]:
+    """Yield a profile whose agents cannot block the bench, as `run` has them; ours do not block."""
+    from ghx_bench.agents.agent_threads import ThreadedProvider
+
+    async with AsyncExitStack() as threads:
+        providers = dict(profile.instruments.providers)
+        for name, provider in providers.items():
+            if not type(provider).__module__.startswith("ghx_bench."):
+                providers[name] = threaded = ThreadedProvider(provider)
+                threads.push_async_callback(threaded.aclose)
+        yield replace(profile, instruments=replace(profile.instruments, providers=providers))
 
 
 def _settings(file: Path | None, profile: Profile[Any]) -> ProfileFile:

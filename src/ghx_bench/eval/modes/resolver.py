@@ -97,6 +97,7 @@ class Modes:
             raise MissingToolError(f"mode {whole.name!r}: {error}") from None
         tools = ToolSet(
             shell=whole.shell is not False,
+            web=whole.web is True,
             tools=tuple(Path(tool).name for tool in whole.tools),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
         )
@@ -115,17 +116,23 @@ class Modes:
         self, mode: str, tools: ToolSet, environment: Mapping[str, str], redaction: Redaction
     ) -> dict[str, JsonValue]:
         """Ask programs for their versions and servers who they are, all at once, since all are processes that start."""
-        facts: dict[str, JsonValue] = {}
+        # The programs that make the mode, and git, which every mode has.
+        versions: dict[str, str | None] = dict.fromkeys((*tools.tools, "git"))
         identities: dict[str, JsonValue] = dict.fromkeys(tools.mcp_servers)
 
-        async def ask(name: str, server: McpServer) -> None:
+        async def ask_program(tool: str) -> None:
+            versions[tool] = await self._version(tool, Path(environment["PATH"]))
+
+        async def ask_server(name: str, server: McpServer) -> None:
             identities[name] = await self._identity(mode, name, server, environment, redaction)
 
         with ungrouped():
             async with anyio.create_task_group() as asking:
+                for tool in versions:
+                    asking.start_soon(ask_program, tool)
                 for name, server in tools.mcp_servers.items():
-                    asking.start_soon(ask, name, server)
-                facts = {"tools": await self._describe_tools(tools, Path(environment["PATH"]))}
+                    asking.start_soon(ask_server, name, server)
+        facts: dict[str, JsonValue] = {"tools": [{"name": tool, "version": found} for tool, found in versions.items()]}
         return {**facts, "mcp_servers": identities} if identities else facts
 
     def _fill_environment(self, whole: ModeDefinition) -> dict[str, str]:
@@ -163,13 +170,6 @@ class Modes:
         return server.model_copy(
             update={"command": str(found), "environment": {**given, **server.environment}},
         )
-
-    async def _describe_tools(self, tools: ToolSet, programs: Path) -> list[JsonValue]:
-        """Name the programs that make the mode, with their versions, and git, which every mode has."""
-        return [
-            {"name": tool, "version": await self._version(tool, programs)}
-            for tool in dict.fromkeys((*tools.tools, "git"))
-        ]
 
     async def _version(self, tool: str, programs: Path) -> str | None:
         if tool == GHX:

@@ -13,13 +13,16 @@ from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.folders import CONFIG_NAME, FIXTURES_FOLDER, SCENARIOS_FOLDER, SETS_NAME, is_scenario_name
 from ghx_bench.eval.project.sets import SCHEMA_KEY
 
-Kind = Literal["configuration", "fixture", "manifest", "mode", "sets", "scenario", "solution"]
+Kind = Literal["configuration", "fixture", "manifest", "mode", "seed", "sets", "scenario", "solution"]
+
+SEED_SUFFIX = ".seed"
+"""How the names of seeds end, before `.yaml` or `.json`."""
 
 _SCENARIO_KEYS = frozenset(
     {"prompt", "assertions", "timeoutMs", "timeout_ms", "difficulty", "allowedRetries", "fixture"}
 )
 _MANIFEST_KEYS = frozenset({"seedId", "seed_id", "createdAt", "created_at"})
-_FIXTURE_KEYS = frozenset({"branches", "issues", "pulls"})
+_FIXTURE_KEYS = frozenset({"branches", "issues", "pulls", "world"})
 _CONFIG_KEYS = frozenset(EvalConfig.model_fields) | {SCHEMA_KEY}
 _MODE_KEYS = frozenset(ModeDefinition.model_fields) | {SCHEMA_KEY}
 _TELLING_MODE_KEYS = frozenset({"extends", "tools", "mcp_servers", "instructions"})
@@ -46,7 +49,7 @@ def kind_of(value: JsonValue, path: Path, folders: Collection[str], *, is_named:
     One that was named is taken for what it resembles; one that was found, only for what it surely is.
     """
     by_name = kind_by_name(path, folders)
-    if not isinstance(value, dict) or by_name in {"sets", "configuration", "solution"}:
+    if not isinstance(value, dict) or by_name in {"sets", "configuration", "solution", "seed"}:
         return by_name
     if record_in(value) is not None:
         return None
@@ -100,6 +103,8 @@ def kind_by_name(path: Path, folders: Collection[str]) -> Kind | None:
         return "configuration"
     if path.name.endswith(SUFFIX):
         return "solution"
+    if path.stem.endswith(SEED_SUFFIX):
+        return "seed"
     if FIXTURES_FOLDER in folders:
         return None
     in_folder = SCENARIOS_FOLDER in folders and is_scenario_name(path)

@@ -21,6 +21,7 @@ TASKS = Path(__file__).parents[1] / "starters"
 
 _ID: TypeAdapter[str] = TypeAdapter(ScenarioId)
 _TIMEOUT_MS = 180_000
+_FIXTURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _REMARKS = {
     "prompt": "What the agent is told. {{variables}} are replaced before each iteration.",
@@ -45,14 +46,49 @@ def write_starter(id_: str, folder: Path, *, category: Category | None = None, f
 
     Never over another file. Returns where the scenario is.
     """
-    _check_id(id_)
     path, solution = folder / f"{id_}.{format_}", folder / f"{id_}{SUFFIX}"
-    for other in (folder / f"{id_}{suffix}" for suffix in SUFFIXES):
-        if other.exists() and other != path:
-            raise InputError(f"{other}: there is a scenario with this id already; choose another id or folder")
+    _check_id(id_, path)
     about = category or _category_of(id_)
     _write({path: starter_text(id_, category=about, format_=format_), solution: solution_text(about)}, folder)
     return path
+
+
+def copy_scenario(source: Path, old: str, id_: str, folder: Path) -> list[Path]:
+    """Write a copy of a scenario under another id, with its solution if it has one; return the files.
+
+    Never over another file.
+    """
+    path, solution = folder / f"{id_}{source.suffix}", source.with_name(f"{old}{SUFFIX}")
+    _check_id(id_, path)
+    texts = {path: _renamed(source, "id", old, id_)}
+    if solution.is_file():
+        texts[folder / f"{id_}{SUFFIX}"] = solution.read_text(encoding="utf-8")
+    _write(texts, folder)
+    return list(texts)
+
+
+def copy_fixture(source: Path, old: str, name: str, folder: Path, *, seed: Path | None) -> list[Path]:
+    """Write a copy of a fixture under another name, with the seed of its world; return the files.
+
+    Never over another file.
+    """
+    if not _FIXTURE_NAME.fullmatch(name):
+        hint = "write lower-case words, joined by underscores: 'pr_with_changes'"
+        raise InputError(f"{shortened(name)} cannot be the name of a fixture; {hint}")
+    texts = {folder / f"{name}{source.suffix}": _renamed(source, "name", old, name)}
+    if seed is not None:
+        if not seed.is_file():
+            raise InputError(f"{seed}: there is no such file, which fixture {old} names as its seed")
+        texts[folder / seed.name] = seed.read_text(encoding="utf-8")
+    _write(texts, folder)
+    return list(texts)
+
+
+def _renamed(source: Path, key: str, old: str, new: str) -> str:
+    """Return the text of a file with another id or name: the first that it has, comments and all left as they are."""
+    text = source.read_text(encoding="utf-8")
+    pattern = rf"""^(\s*\{{?\s*["']?{key}["']?\s*:\s*["']?){re.escape(old)}\b"""
+    return re.sub(pattern, lambda match: match[1] + new, text, count=1, flags=re.MULTILINE)
 
 
 def starter_text(id_: str, *, category: Category, format_: Format) -> str:
@@ -80,12 +116,16 @@ def _write(texts: dict[Path, str], folder: Path) -> None:
             raise OperationError(f"{path}: the file cannot be written: {error.strerror or error}") from error
 
 
-def _check_id(id_: str) -> None:
+def _check_id(id_: str, path: Path) -> None:
+    """Refuse what cannot be the id of a scenario in this file, and one that a file beside it has."""
     try:
         _ID.validate_python(id_)
     except ValidationError:
         refusal = f"{shortened(id_)} cannot be the id of a scenario"
         raise InputError(f"{refusal}; write lower-case words and three digits: 'pr-review-001'") from None
+    for other in (path.with_name(f"{id_}{suffix}") for suffix in SUFFIXES):
+        if other.exists() and other != path:
+            raise InputError(f"{other}: there is a scenario with this id already; choose another id or folder")
 
 
 def _category_of(id_: str) -> Category:

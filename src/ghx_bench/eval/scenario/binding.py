@@ -11,13 +11,16 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.documents import Complaint, DocumentError, Problem
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, EvalScenario, FixtureRequirements, Origin
+from ghx_bench.eval.scenario.extensions import WORKSPACE, names_in_workspace
 from ghx_bench.eval.scenario.manifest import FixtureManifest, is_repository
 from ghx_bench.eval.scenario.placeholders import (
     CHECKPOINT_LIST,
     CHECKPOINTS,
     PROMPT,
+    WORKSPACE_PLACE,
     fill_checkpoint,
     has_references,
+    is_before_session,
     is_name,
     names_used_by,
 )
@@ -158,7 +161,7 @@ class BindingError(DocumentError):
 def bind_fixture_variables(
     scenario: EvalScenario, manifest: FixtureManifest | None, extra: Mapping[str, JsonValue] | None = None
 ) -> EvalScenario:
-    """Return the scenario with its `{{variables}}` replaced, in the prompt, in `fixture.repo` and in checkpoints.
+    """Return the scenario with its `{{variables}}` replaced, in the prompt, `fixture`, the workspace and checkpoints.
 
     Values come from `extra`, else from the bindings' paths into the manifest. There are besides: `{{fixture_repo}}`,
     the manifest's repository; `{{repo}}`, that of `fixture.repo`; `{{owner}}` and `{{repo_name}}`, the two halves of
@@ -211,6 +214,8 @@ class _Binder:
         if scenario.fixture is not None:
             changes["fixture"] = self._bind_fixture(scenario.fixture)
         changes["prompt"] = fill_text(scenario.prompt, self._values_for(PROMPT))
+        if workspace := dict(names_in_workspace(scenario.extensions)):
+            changes["extensions"] = self._bind_workspace(scenario.extensions or {}, workspace)
         checkpoints = tuple(self._bind_checkpoint(*each) for each in enumerate(scenario.assertions.checkpoints))
         changes["assertions"] = scenario.assertions.model_copy(update={"checkpoints": checkpoints})
         return scenario.model_copy(update=changes)
@@ -227,6 +232,15 @@ class _Binder:
         self._add(REPO, repo)
         self._take_apart(repo, ("fixture", "repo"))
         return fixture.model_copy(update={"repo": repo})
+
+    def _bind_workspace(self, extensions: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
+        bound: dict[str, JsonValue] = {}
+        for key, text in names.items():
+            place = (*WORKSPACE_PLACE, key)
+            found = bound[key] = fill_text(text, self._values_for(place))
+            if key != "branch" and not is_repository(found) and not any(each.tokens == place for each in self.findings):
+                self._refuse(place, f"{shortened(found)} is not the name of a repository", "it has the form owner/repo")
+        return {**extensions, WORKSPACE: {**cast("JsonObject", extensions[WORKSPACE]), **bound}}
 
     def _look_up(self, fixture: FixtureRequirements, manifest: FixtureManifest) -> None:
         for index, name in enumerate(fixture.requires):
@@ -275,7 +289,7 @@ class _Binder:
                 pass  # braces of another language; where they are not meant, checking has warned of it
             elif not name.startswith(CHECKPOINTS):
                 self._miss(name, tokens)
-            elif tokens == PROMPT:
+            elif is_before_session(tokens):
                 reason = f"{placeholder(name)} cannot be known yet"
                 self._refuse(tokens, reason, "checkpoints are made after the session")
             raise KeyError(name)

@@ -11,7 +11,13 @@ from ghx_bench.documents import Complaint
 from ghx_bench.eval.scenario.binding import BindingError
 from ghx_bench.eval.scenario.condition_base import Slot
 from ghx_bench.eval.scenario.eval_scenario import Checkpoint, Origin
-from ghx_bench.eval.scenario.placeholders import CHECKPOINTS, PROMPT, Use, fill_checkpoint, has_references
+from ghx_bench.eval.scenario.placeholders import (
+    CHECKPOINTS,
+    Use,
+    fill_checkpoint,
+    has_references,
+    is_before_session,
+)
 
 _LONGEST_CIRCLE = 8
 
@@ -90,7 +96,7 @@ def check_references(checkpoints: Sequence[Checkpoint], uses: Iterable[Use]) -> 
     references = [
         (checkpoints[cast("int", use.tokens[2])].id, use, reference_of(use.name, order))
         for use in uses
-        if use.tokens != PROMPT and use.name.startswith(CHECKPOINTS)
+        if not is_before_session(use.tokens) and use.name.startswith(CHECKPOINTS)
     ]
     targets: dict[str, set[str]] = {}
     for source, _, reference in references:

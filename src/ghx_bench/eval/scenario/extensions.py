@@ -1,6 +1,6 @@
 """The keys of a scenario's `extensions` that the bench defines; all others are the user's, and are passed on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, cast, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
@@ -8,6 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from ghx_bench._base.problems import did_you_mean, in_words, shortened
 from ghx_bench.documents import RefusedError
+from ghx_bench.documents.section import FilePath, Section, Text
 
 Target = Literal["twin", "github"]
 TARGETS: tuple[Target, ...] = get_args(Target)
@@ -52,6 +53,44 @@ def _check_switch(value: object) -> object:
     return value
 
 
+def _check_changes(value: object) -> object:
+    for path in cast("dict[object, object]", value) if isinstance(value, dict) else ():
+        if isinstance(path, str) and path.split("/")[0].casefold() == ".git":
+            hint = "name files of the repository; git's own are made by the bench"
+            raise RefusedError(f"{shortened(path)} is git's own", at=(path,), at_key=True, suggestion=hint)
+    return cast("object", value)
+
+
+class Workspace(Section):
+    """A checkout that the session starts in, instead of an empty folder."""
+
+    repo: Text = Field(
+        description="The repository that is checked out, as owner/repo; it is the remote `origin`.",
+        examples=["{{repo}}"],
+    )
+    branch: Text | None = Field(
+        default=None, description="The branch that is checked out; the repository's default branch unless given."
+    )
+    upstream: Text | None = Field(
+        default=None, description="The repository that is the remote `upstream`, as owner/repo; none unless given."
+    )
+    changes: Annotated[dict[FilePath, str | None], BeforeValidator(_check_changes)] = Field(
+        default={}, description="What is not committed: the content of files by path; null removes one."
+    )
+
+
+WORKSPACE = "workspace"
+WORKSPACE_NAMES = ("repo", "branch", "upstream")
+"""The keys of a workspace in which placeholders are replaced."""
+
+
+def names_in_workspace(extensions: Mapping[str, JsonValue] | None) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a workspace with the texts that may have placeholders, whatever else is wrong with it."""
+    workspace = (extensions or {}).get(WORKSPACE)
+    found = workspace if isinstance(workspace, dict) else {}
+    yield from ((key, text) for key in WORKSPACE_NAMES if isinstance(text := found.get(key), str))
+
+
 class ScenarioExtensions(BaseModel):
     """What the bench reads in a scenario's `extensions`; a key that is null counts as left out."""
 
@@ -66,6 +105,9 @@ class ScenarioExtensions(BaseModel):
     independent: Annotated[bool, BeforeValidator(_check_switch)] = Field(
         default=False,
         description="Whether the task names what it is about, so that other fixtures in the repository do not matter.",
+    )
+    workspace: Workspace | None = Field(
+        default=None, description="The checkout that the session starts in; an empty folder unless given."
     )
     rubric: JsonValue = Field(default=None, description="What a judge is given, where the evaluation has one.")
 

@@ -29,7 +29,9 @@ class FixtureResource(ForeignModel):
     """One GitHub resource that scenarios work on; what a seeder adds beside these keys is kept and can be bound."""
 
     type: Text = Field(description="What it is.", examples=["pr"])
-    number: StrictInt = Field(description="The number of the issue or pull request.", examples=[7])
+    number: Annotated[StrictInt | None, OMITTABLE] = Field(
+        default=None, description="The number of the issue or pull request; a whole world may have none.", examples=[7]
+    )
     repo: RepositoryName = Field(description="The repository it is in, as owner/repo.")
     branch: Annotated[Text | None, OMITTABLE] = Field(default=None, description="The branch that belongs to it.")
     labels: Annotated[tuple[Text, ...] | None, OMITTABLE] = Field(

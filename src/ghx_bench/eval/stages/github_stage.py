@@ -22,7 +22,9 @@ from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.project.config import FixtureChoice
 from ghx_bench.eval.scenario.binding import RUN_ID, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, FixtureRequirements, required_fixtures
+from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.manifest import FixtureManifest, load_fixture_manifest, write_fixture_manifest
+from ghx_bench.eval.stages.checkout import check_out, clone
 from ghx_bench.eval.stages.github_environment import LiveHub, hub_from_environment, live_environment, with_host
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.profiler.cell import Cell
@@ -117,6 +119,8 @@ class LiveLifecycle:
             bound = bind(scenario, manifest, {RUN_ID: running.run_id})
             environment = live_environment(folder, self._hub, login=running.login)
             keep_path(Path(environment["HOME"]), mode)
+            if workspace := bound.scenario.known_extensions.workspace:
+                await anyio.to_thread.run_sync(self._check_out, workspace, folder / "work", environment)
             yield Stage(
                 scenario=bound.scenario,
                 environment=environment,
@@ -129,6 +133,11 @@ class LiveLifecycle:
                     bindings=bound.values,
                 ),
             )
+
+    def _check_out(self, workspace: Workspace, folder: Path, environment: Mapping[str, str]) -> None:
+        # Anew for each attempt: the fixtures move their branches, and others may push.
+        clone(workspace, folder, environment, host=f"https://{self._hub.host}")
+        check_out(workspace, folder, environment)
 
     def _require_fitting(self) -> None:
         """Refuse scenarios that do not fit the fixtures they will get, before anything is made."""

@@ -1,13 +1,14 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
+from ghx_bench._base.scratch import ScratchFolder
 from ghx_bench.eval.fixtures.embedded import (
     AGENT,
     DEFAULT_REPO,
@@ -16,20 +17,26 @@ from ghx_bench.eval.fixtures.embedded import (
     open_client,
     seed_embedded,
 )
-from ghx_bench.eval.fixtures.library import FixtureLibrary
-from ghx_bench.eval.scenario.binding import RUN_ID, bind
+from ghx_bench.eval.fixtures.library import FixtureLibrary, mixed_world
+from ghx_bench.eval.fixtures.seed_worlds import PlantedWorld, known_repositories, plant_world
+from ghx_bench.eval.scenario.binding import RUN_ID, BindingError, bind
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
-from ghx_bench.eval.scenario.manifest import FixtureManifest
+from ghx_bench.eval.scenario.extensions import Workspace
+from ghx_bench.eval.scenario.workspace_references import workspace_errors
+from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.twin.commands.kernel import user_signature
+from ghx_bench.twin.git import program
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.server.loopback import Server, served
 from ghx_bench.twin.world import World
 
 
 class TwinLifecycle:
-    """Seeds one world for the run, and gives each attempt at a cell a fork of it.
+    """Seeds the worlds of a run, and gives each attempt at a cell a fork of its scenario's.
 
     A fork costs milliseconds and belongs to one attempt, so that resetting and reseeding between iterations, which
     scenarios may ask for, hold by construction.
@@ -50,18 +57,22 @@ class TwinLifecycle:
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:
-        """Serve a seeded world from before the first cell to after the last; every scenario must fit into it."""
-        names = required_fixtures(self._scenarios)
-        # The world outlives the server: while one of its threads answers a request, the world must not be closed.
-        with embedded_world(self._repo) as world:
+        """Serve seeded worlds from before the first cell to after the last; every scenario must fit into its own."""
+        with ExitStack() as held:
+            # A world outlives the server: while one of its threads answers a request, the world must not be closed.
             async with served() as server:
                 # Here, since it takes 50 ms, which the first cell would be measured with.
                 await anyio.to_thread.run_sync(server.prepare_certificates)
-                manifest = await seed_embedded(server, world, self._repo, names, library=self._library)
+                running = _Running(
+                    run_id=directory.name,
+                    server=server,
+                    worlds=await self._make_worlds(server, held),
+                    clones=Clones(held.enter_context(ScratchFolder())),
+                )
                 # Bound here only to see that it can be: one that cannot must not be found out after an hour of cells.
                 for scenario in self._scenarios:
-                    bind(scenario, manifest, {RUN_ID: directory.name})
-                self._running = _Running(run_id=directory.name, server=server, world=world, manifest=manifest)
+                    await anyio.to_thread.run_sync(running.prepare, scenario, world_of(scenario, self._library))
+                self._running = running
                 try:
                     yield
                 finally:
@@ -77,11 +88,13 @@ class TwinLifecycle:
         """Fork the world, bind the scenario to it, and take both away afterwards."""
         running = self._running
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
-        bound = bind(scenario, running.manifest, {RUN_ID: running.run_id})
-        async with running.fork() as (world, folder):
-            environment = running.server.client_environment(
-                world, AGENT, directory=folder / "home", reachable_hosts=self._reachable_hosts
-            ).variables
+        seeded = running.worlds[world_of(scenario, self._library)]
+        bound = bind(scenario, seeded.manifest, {RUN_ID: running.run_id})
+        async with running.fork(seeded, bound.scenario) as (world, folder):
+            client = running.server.client_environment(
+                world, seeded.agent, directory=folder / "home", reachable_hosts=self._reachable_hosts
+            )
+            environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
             async with ring:
@@ -89,33 +102,98 @@ class TwinLifecycle:
                     scenario=bound.scenario,
                     environment=environment,
                     directory=folder / "work",
-                    facts={"target": "twin", "repo": running.manifest.repo, "bindings": dict(bound.values)},
+                    facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=StageHandles(
-                        agent=AGENT,
-                        observer=lambda: open_client(running.server, world, MAINTAINER),
+                        agent=seeded.agent,
+                        observer=lambda: open_client(running.server, world, seeded.observer),
                         bindings=bound.values,
                         world=world,
-                        seeded=running.world,
+                        seeded=seeded.world,
                     ),
                 )
+
+    async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
+        """Make the worlds that scenarios need: those of seeds by the names of their fixtures, and the usual one."""
+        names = required_fixtures(self._scenarios)
+        usual = [name for name in names if name not in self._library.names or self._library.get(name).world is None]
+        world = held.enter_context(embedded_world(self._repo))
+        manifest = await seed_embedded(server, world, self._repo, usual, library=self._library)
+        worlds: dict[str | None, PlantedWorld] = {
+            None: PlantedWorld(world=world, manifest=manifest, agent=AGENT, observer=MAINTAINER)
+        }
+        for name in [each for each in names if each not in usual]:
+            planted = await anyio.to_thread.run_sync(plant_world, self._library.entry(name))
+            held.enter_context(planted.world)
+            worlds[name] = planted
+        return worlds
+
+
+def world_of(scenario: EvalScenario, library: FixtureLibrary) -> str | None:
+    """Return the fixture that is the whole world of a scenario; None where it has the usual one."""
+    requires, known = scenario.fixture.requires if scenario.fixture is not None else (), library.documents
+    if mistake := mixed_world(requires, known):
+        raise BindingError.about(f"scenario {scenario.id}", [mistake])
+    return next((name for name in requires if name in known and known[name].world is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Clones:
+    """Clones of what workspaces name, each made once and kept in a folder for as long as the run takes."""
+
+    folder: Path
+    made: dict[tuple[World, str, str | None, str | None], Path] = field(
+        default_factory=dict[tuple[World, str, str | None, str | None], Path]
+    )
+
+    def find(self, seeded: PlantedWorld, workspace: Workspace) -> Path:
+        """Return the clone of a workspace, made now if this is the first to ask."""
+        world = seeded.world
+        key = (world, workspace.repo, workspace.branch, workspace.upstream)
+        if key not in self.made:
+            names = [each for each in (workspace.repo, workspace.upstream) if each is not None]
+            records = {name: lookup.repository(world, None, *name.split("/")) for name in names}
+            sources = {name: world.git(record).path for name, record in records.items()}
+            # The log of a ref says who moved it, and would name the user of this machine.
+            agent = user_signature(lookup.user(world, seeded.agent), world.database.now())
+            identity = {"GIT_COMMITTER_NAME": agent.name, "GIT_COMMITTER_EMAIL": agent.email}
+            place = self.folder / str(len(self.made))
+            clone(workspace, place, program.environment(identity), sources=sources)
+            self.made[key] = place
+        return self.made[key]
+
+    def check_out(self, seeded: PlantedWorld, workspace: Workspace, folder: Path) -> None:
+        """Make an empty folder the checkout that a workspace describes."""
+        copy_clone(self.find(seeded, workspace), folder)
+        check_out(workspace, folder, program.environment())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Running:
-    """A run's server, its seeded world, and where the fixtures are in it."""
+    """A run's server, its seeded worlds, and where the fixtures are in them."""
 
     run_id: str
     server: Server
-    world: World
-    manifest: FixtureManifest
+    worlds: Mapping[str | None, PlantedWorld]
+    clones: Clones
+
+    def prepare(self, scenario: EvalScenario, world: str | None) -> None:
+        """Refuse a scenario that does not fit its world, and clone what its workspace names."""
+        seeded = self.worlds[world]
+        bound = bind(scenario, seeded.manifest, {RUN_ID: self.run_id}).scenario
+        if workspace := bound.known_extensions.workspace:
+            if found := list(workspace_errors(workspace, known_repositories(seeded.world, viewer=seeded.agent))):
+                raise BindingError.about(f"scenario {scenario.id}", found)
+            self.clones.find(seeded, workspace)
 
     @asynccontextmanager
-    async def fork(self) -> AsyncGenerator[tuple[World, Path]]:
-        """Hold a served fork of the world, and a private folder with one to work in."""
+    async def fork(self, seeded: PlantedWorld, scenario: EvalScenario) -> AsyncGenerator[tuple[World, Path]]:
+        """Hold a served fork of a world, and a private folder with one to work in, which may be a checkout."""
         with ExitStack() as held:
             folder = held.enter_context(await anyio.to_thread.run_sync(private_folder))
-            world = held.enter_context(self.world.fork())
+            if workspace := scenario.known_extensions.workspace:
+                await anyio.to_thread.run_sync(self.clones.check_out, seeded, workspace, folder / "work")
+            world = held.enter_context(seeded.world.fork())
             held.callback(self.server.remove, world)
             self.server.add(world)
             try:

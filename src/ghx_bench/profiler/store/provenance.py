@@ -1,9 +1,11 @@
 """What a run was made with: everything that could make a difference to its rows, so that a change is noticed."""
 
+import ast
 import hashlib
 import inspect
+import os.path
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -63,11 +65,12 @@ def changed_ingredients(before: Mapping[str, str], now: Mapping[str, str]) -> tu
     return tuple(sorted(changed - moved))
 
 
-def code_of(made: object) -> Iterator[tuple[str, str]]:
+def code_of(made: object, project: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield the code that an object is made of, and its version or digest.
 
-    That is the package of its class, or the class's file with every module that was loaded from the same folder. Our
-    own code is told by the version of the run. What wraps another (`__wrapped__`, as of functions) is made of its code.
+    That is the package of its class, or the class's file with what it imports from its folder and from the project's,
+    and with every module that was loaded from its folder. Our own code is told by the version of the run. What wraps
+    another (`__wrapped__`, as of functions) is made of its code.
     """
     made = getattr(made, "__wrapped__", made)
     try:
@@ -83,8 +86,17 @@ def code_of(made: object) -> Iterator[tuple[str, str]]:
         except PackageNotFoundError:
             yield f"package {package}", digest_file(file)
         return
-    for each in sorted({file, *_loaded_beside(file.parent)}):
-        yield str(each.relative_to(file.parent)), digest_file(each)
+    yield from digests_of_script(file, None if project is None else project.resolve(), also=_loaded_beside(file.parent))
+
+
+def digests_of_script(
+    file: Path, project: Path | None = None, *, also: Iterable[Path] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield a file and the files that it imports from its folder and the project's, each with its digest."""
+    imported = find_local_imports(file, () if project is None else (project,))
+    for each in sorted({file, *imported, *also}):
+        if not each.is_relative_to(_OURS):
+            yield os.path.relpath(each, file.parent), digest_file(each)
 
 
 def _loaded_beside(folder: Path) -> Iterator[Path]:
@@ -98,3 +110,50 @@ def _loaded_beside(folder: Path) -> Iterator[Path]:
         was_imported = name.rpartition(".")[2] == path.stem or path.stem == "__init__"
         if was_imported and _INSTALLED not in path.parts and not path.is_relative_to(_OURS) and path.is_file():
             yield path
+
+
+def find_local_imports(file: Path, roots: Sequence[Path] = ()) -> set[Path]:
+    """Return the files that a file imports, and those that these import; not the file itself.
+
+    Names are looked up in the folder of the file that was asked about, as Python does for a script, and in `roots`.
+    Imports inside functions count. A file that is no Python imports nothing; neither does what was installed.
+    """
+    folders = tuple(dict.fromkeys((file.parent, *roots)))
+    found, left = {file}, [file]
+    while left:
+        one = left.pop()
+        new = {path for path in _imported_by(one, folders) if _INSTALLED not in path.parts} - found
+        found |= new
+        left += new
+    return found - {file}
+
+
+def _imported_by(file: Path, folders: Sequence[Path]) -> Iterator[Path]:
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for each in names:
+                    yield from _files_of(each.name, folders)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                # One dot is the folder of the file, each further one the folder above.
+                places = (file.parents[min(level, len(file.parents)) - 1],) if level else folders
+                for each in names:
+                    yield from _files_of(".".join(filter(None, (module, each.name))), places)
+            case _:
+                pass
+
+
+def _files_of(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files of a dotted name: of every package on the way, and of the module if it is one."""
+    for folder in folders:
+        place, files = folder, list[Path]()
+        for part in name.split("."):
+            place /= part
+            files += [each for each in (place / "__init__.py", place.with_name(f"{part}.py")) if each.is_file()]
+        if files:
+            yield from files
+            return

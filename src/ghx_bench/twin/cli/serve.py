@@ -41,7 +41,7 @@ def serve(
     with open_world(seed, data_dir, clock=clock) as world, Server(port=port) as server:
         client = person(world, user)
         held = kept_token(world, client, token)
-        server.add(world)
+        server.add(world, is_default=True)
         ready = {"url": server.url, "socket": str(server.socket_path), "user": client.login, "token": held}
         gc.freeze()
         gc.enable()

@@ -136,7 +136,7 @@ def disable_auto_merge(act: Act, pull: Pull) -> Pull:
     repository, issue = lookup.repository_of(act.world, current), lookup.issue_of(act.world, current)
     if act.viewer is None or act.viewer.id != issue.author_id:
         permissions.require(act, repository, "write")
-    if current.auto_merge is None:
+    if current.auto_merge is None or issue.state != "open":  # of one that was merged so, it stays to be read
         return current
     kernel.touch(act, issue)
     return drop_auto_merge(act, current)

@@ -51,6 +51,16 @@ def execute(world: World, viewer: Viewer, body: bytes, base: BaseUrls, *, budget
     return _run(prepared, operation, request, context)
 
 
+def possible_nodes(body: bytes) -> int:
+    """Return how many nodes the answer to a request could have; 0 where it is refused."""
+    request = _read(body)
+    prepared = None if isinstance(request, Reply) else prepare(request.query)
+    if isinstance(request, Reply) or not isinstance(prepared, Prepared):
+        return 0
+    operation = prepared.operation(request.operation_name)
+    return 0 if isinstance(operation, Rejected) else prepared.cost(operation, request.variables).nodes
+
+
 def operation_of(body: bytes) -> str:
     """Return what the journal calls a request, whether or not it is answered."""
     request = _read(body)

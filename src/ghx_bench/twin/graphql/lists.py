@@ -1,5 +1,6 @@
 """Lists of issues, pull requests and repositories, filtered and ordered as GraphQL's arguments say."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Self
 
@@ -62,13 +63,11 @@ class _Query(Generic[RecordT]):
         rest = f"{self.start}WHERE {conditions} ORDER BY {self._order}"
         return Rows(self.context.database, self.model, rest, self._values)
 
-    def visible(self) -> list[RecordT]:
-        """Return what is left and the viewer may see, from all repositories.
-
-        Visibility is decided in Python, so these are fetched whole; `rows` is for lists within one repository.
-        """
-        found: list[Any] = self.rows()[:]
-        return [one for one in found if self.context.visible(self.context.repository(one.repository_id))]
+    def visible(self) -> Rows[RecordT]:
+        """Return what is left and the viewer may see, from all repositories; `rows` is for lists within one."""
+        # Which repositories these are is decided in Python; there are few, beside what is in them.
+        seen = [one.id for one in self.context.database.all(Repository) if self.context.visible(one)]
+        return self.where("issues.repository_id IN (SELECT value FROM json_each(?))", json.dumps(seen)).rows()
 
 
 class IssueQuery(_Query[Issue]):

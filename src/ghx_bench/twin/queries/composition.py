@@ -45,6 +45,7 @@ LICENSES = {
     "mpl-2.0": ("Mozilla Public License 2.0", "MPL-2.0"),
     "unlicense": ("The Unlicense", "Unlicense"),
 }
+_MOST_ENTRIES = 10_000  # at 20 µs each; every picture of a repository waits for this, once for each tree
 _KEPT = 256
 _known: "dict[str, Composition]" = {}  # by the sha of a tree, which means the same in every world
 _LICENSE_NAMES = ("license", "licence", "copying", "unlicense")
@@ -72,15 +73,20 @@ def composition(world: World, repository: Repository) -> Composition:
     root = git.entry(tip, "") if tip else None
     if root is None:
         return Composition()
-    if root.sha not in _known:
+    found = _known.get(root.sha)
+    if found is None:
         if len(_known) >= _KEPT:
             _known.pop(next(iter(_known)), None)
-        _known[root.sha] = _read(world, repository, git, root.sha)
-    return _known[root.sha]
+        found = _known[root.sha] = _read(git, root.sha)
+    return found
 
 
-def _read(world: World, repository: Repository, git: GitRepository, tree: str) -> Composition:
-    blobs = [entry for entry in git.tree(tree, recursive=True) if entry.type == "blob"]
+def _read(git: GitRepository, tree: str) -> Composition:
+    blobs = [entry for entry in git.tree(tree, recursive=True, most=_MOST_ENTRIES) if entry.type == "blob"]
+    sizes: Counter[str] = Counter()
+    for entry in blobs:
+        if (language := language_of(entry.path)) in _LANGUAGES:
+            sizes[language] += entry.size or 0
     top = (entry for entry in blobs if "/" not in entry.path)
     license_file = next((entry for entry in top if entry.path.lower().split(".")[0] in _LICENSE_NAMES), None)
     license_key = None
@@ -88,7 +94,7 @@ def _read(world: World, repository: Repository, git: GitRepository, tree: str) -
         text = " ".join((git.blob(license_file.sha) or b"")[:4000].decode(errors="replace").lower().split())
         license_key = next((key for sign, key in _LICENSE_SIGNS if sign in text), "other")
     return Composition(
-        languages=tuple(languages(world, repository).items()),
+        languages=tuple(sorted(sizes.items(), key=lambda item: (-item[1], item[0]))),
         kilobytes=-(-sum(entry.size or 0 for entry in blobs) // 1024),
         license=license_key,
         license_path=license_file.path if license_file else None,
@@ -99,20 +105,3 @@ def language_of(path: str) -> str | None:
     """Return the language of a file by its name; prose and data have one too."""
     name, dot, extension = path.rpartition("/")[2].rpartition(".")
     return _BY_EXTENSION.get(extension.lower()) if dot and name else None
-
-
-def languages(world: World, repository: Repository) -> dict[str, int]:
-    """Return the bytes of each programming language on the default branch, most first."""
-    git = world.git(repository)
-    tip = git.ref(f"refs/heads/{repository.default_branch}")
-    sizes: Counter[str] = Counter()
-    for entry in git.tree(tip, recursive=True) if tip else ():
-        language = language_of(entry.path)
-        if entry.type == "blob" and language in _LANGUAGES:
-            sizes[language] += entry.size or 0
-    return dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
-
-
-def primary_language(world: World, repository: Repository) -> str | None:
-    """Return the programming language with the most bytes."""
-    return next(iter(languages(world, repository)), None)

@@ -1,5 +1,6 @@
 """What a viewer may do: the smaller of the user's role in a repository and the scopes of the token."""
 
+import json
 from typing import Literal, cast
 
 from ghx_bench.twin.refusals import ForbiddenRefusal, NotFoundRefusal, RoleRefusal
@@ -112,7 +113,14 @@ def assignable(world: World, repository: Repository, user: User, issue: Issue | 
 
 def assignable_users(world: World, repository: Repository) -> list[User]:
     """Return the users who can be assigned to any issue of a repository, by login."""
-    return [user for user in world.database.all(User, order="login") if assignable(world, repository, user)]
+    # Without a hand in the repository nobody is: those who have none are not looked at, since a world may have many.
+    collaborators = world.database.all(Collaborator, repository_id=repository.id)
+    members = world.database.all(Membership, organization_id=repository.owner_id)
+    ids = {repository.owner_id, *(one.user_id for one in collaborators), *(one.user_id for one in members)}
+    found = world.database.select(
+        User, "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY login", (json.dumps(sorted(ids)),)
+    )
+    return [user for user in found if assignable(world, repository, user)]
 
 
 def author_association(world: World, repository: Repository, user: User) -> Association:

@@ -1,7 +1,7 @@
 """Reads what clients write: JSON bodies, with GitHub's wording for what is wrong with them, and times."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn, cast
 
@@ -11,6 +11,7 @@ from ghx_bench.twin.reply import JsonObject
 from ghx_bench.twin.rest.errors import BadRequestRefusal
 
 _LARGEST = 2**63 - 1  # what a column holds
+LONGEST_QUOTE = 64 * 1024  # characters
 
 
 class Body:
@@ -142,17 +143,36 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _to_ruby(value: object) -> str:
-    """Return a value as Ruby prints it, which is how GitHub quotes it."""
+    """Return a value as Ruby prints it, which is how GitHub quotes it; of a long one, the beginning."""
+    pieces, length = list[str](), 0
+    for piece in _ruby_pieces(value):
+        pieces.append(piece)
+        length += len(piece)
+        if length > LONGEST_QUOTE:  # a body may have 64 MiB, and nobody reads them in an error
+            return "".join(pieces)[:LONGEST_QUOTE] + "..."
+    return "".join(pieces)
+
+
+def _ruby_pieces(value: object) -> Iterator[str]:
     match value:
         case None:
-            return "nil"
+            yield "nil"
         case dict():
-            pairs = cast("JsonObject", value).items()
-            return "{" + ", ".join(f"{_to_ruby(key)} => {_to_ruby(item)}" for key, item in pairs) + "}"
+            for place, (key, item) in enumerate(cast("JsonObject", value).items()):
+                yield ", " if place else "{"
+                yield from _ruby_pieces(key)
+                yield " => "
+                yield from _ruby_pieces(item)
+            yield "}" if value else "{}"
         case list():
-            return "[" + ", ".join(map(_to_ruby, cast("list[object]", value))) + "]"
+            for place, item in enumerate(cast("list[object]", value)):
+                yield ", " if place else "["
+                yield from _ruby_pieces(item)
+            yield "]" if value else "[]"
+        case str():
+            yield json.dumps(value[: LONGEST_QUOTE + 1], ensure_ascii=False)
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            yield json.dumps(value)
 
 
 def _invalid(problem: str) -> InvalidRefusal:

@@ -6,9 +6,24 @@ from urllib.parse import parse_qsl
 
 from ghx_bench.twin.git.errors import GitError
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.refusals import InvalidRefusal, MovedRefusal, NotFoundRefusal, NotImplementedRefusal, Refusal
+from ghx_bench.twin.refusals import (
+    FieldError,
+    InvalidRefusal,
+    MovedRefusal,
+    NotFoundRefusal,
+    NotImplementedRefusal,
+    Refusal,
+)
 from ghx_bench.twin.reply import Reply, json_reply
-from ghx_bench.twin.rest.errors import UNKNOWN, BadRequestRefusal, RenamedRefusal, no_such_path, refusal_reply
+from ghx_bench.twin.rest.errors import (
+    UNKNOWN,
+    BadRequestRefusal,
+    RenamedRefusal,
+    UnauthenticatedRefusal,
+    no_such_path,
+    refusal_reply,
+)
+from ghx_bench.twin.rest.handlers import from_path
 from ghx_bench.twin.rest.operations import Operation, documentation_url, known_operation, router
 from ghx_bench.twin.rest.render.view import View
 from ghx_bench.twin.rest.request import RateLimit, RestRequest
@@ -22,10 +37,18 @@ _BY_ID = re.compile(r"/repositories/(\d{1,18})(/.*)?")
 _ARCHIVE = re.compile(r"/repos/[^/]+/[^/]+/(?:tarball|zipball)")
 _VERSIONS = frozenset({"", "2022-11-28", "2026-03-10"})
 MOST_FIELDS = 1000  # in a query string
+_LONG_BODY = 64 * 1024
+# What may be as large as a repository: trees, blobs, histories and their differences, and searches over everything.
+# Not `contents`, which shows at most 1 MB of a file: a thread costs as much as reading a small one.
+_LONG = re.compile(r"/search/|/(?:git/trees|git/blobs|compare|commits|languages|files|merges?)(?:/|$)")
+_LONG_MEDIA = re.compile(r"diff|patch|raw")
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
 _MOVED, _REPEAT = 301, 307
 _ANYTHING = {"*/*", "application/*", "application/json", "text/*"}
+_NO_CODE_SEARCH = FieldError(
+    resource="Search", field="q", code="invalid", message="Must be authenticated to access the code search API"
+)
 _WRITTEN = frozenset({"issues", "pulls", "comments", "reviews", "timeline", "contents", "readme", "license"})
 
 
@@ -69,6 +92,8 @@ def answer(
             content=body,
             rate=rate,
         )
+        if viewer.is_anonymous:
+            _check_openness(request, operation)
         reply = operation.handler(request)
     except Refusal as refusal:
         moved = _find_new_path(world, refusal, path, query)
@@ -78,8 +103,14 @@ def answer(
         reply = refusal_reply(InvalidRefusal(str(error)), documentation_url(operation.name))
     reply.operation = operation.name
     # What the refusal says wins: it names the scopes that were missing, the operation those that are enough.
-    reply.headers.setdefault("X-Accepted-OAuth-Scopes", operation.scope)
+    if not viewer.is_anonymous:
+        reply.headers.setdefault("X-Accepted-OAuth-Scopes", operation.scope)
     return reply
+
+
+def may_take_long(path: str, headers: Mapping[str, str], body: bytes) -> bool:
+    """Return whether an answer may take longer than other worlds of a server can wait: by what it reads of git."""
+    return bool(len(body) > _LONG_BODY or _LONG.search(path) or _LONG_MEDIA.search(headers.get("accept", "")))
 
 
 def operation_of(world: World, viewer: Viewer, method: str, raw_path: str) -> str:
@@ -165,6 +196,21 @@ def _media_parameters(accept: str) -> frozenset[str]:
         if kind.startswith("application/vnd.github"):
             found.update(kind.removeprefix("application/vnd.github").replace("+", ".").split("."))
     return frozenset(found - {""})
+
+
+def _check_openness(request: RestRequest, operation: Operation) -> None:
+    """Refuse what takes a token, unless it is about a repository that is not there for this viewer."""
+    if not operation.mutates and not operation.needs_token:
+        return
+    if "repo" in request.parameters:
+        from_path.repository(request)
+    match operation.name:
+        case "POST /repos/{owner}/{repo}/forks":
+            raise UnauthenticatedRefusal("You must be logged in to do that.")
+        case "GET /search/code":
+            raise UnauthenticatedRefusal("Requires authentication", errors=(_NO_CODE_SEARCH,))
+        case _:
+            raise UnauthenticatedRefusal("Requires authentication")
 
 
 def _check_representation(media: frozenset[str], template: str) -> None:

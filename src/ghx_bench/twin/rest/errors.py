@@ -32,10 +32,21 @@ class BadRequestRefusal(Refusal):
     status = 400
 
 
+class UnauthenticatedRefusal(Refusal):
+    """GitHub answers this only to somebody, and the request came without a token."""
+
+    code = "UNAUTHENTICATED"
+    status = 401
+
+    def __init__(self, message: str, *, errors: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(message)
+        self.errors = errors
+
+
 def refusal_reply(refusal: Refusal, documentation: str = DOCUMENTATION) -> Reply:
     """Return GitHub's reply for a refusal."""
     body: JsonObject = {"message": _message(refusal)}
-    if isinstance(refusal, InvalidRefusal) and refusal.errors:
+    if isinstance(refusal, InvalidRefusal | UnauthenticatedRefusal) and refusal.errors:
         body["errors"] = [_entry(error) for error in refusal.errors]
     body |= {"documentation_url": documentation, "status": str(refusal.status)}
     scopes = refusal.needed_scopes if isinstance(refusal, ForbiddenRefusal) else ()

@@ -51,6 +51,7 @@ class Operation:
     template: str
     handler: Handler
     own_scope: str | None = None  # where it is not the one of the template's first segment
+    needs_token: bool = False  # also where everything that is asked for is public
 
     @property
     def name(self) -> str:
@@ -79,24 +80,24 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/", meta.get_root),
     Operation("GET", "/rate_limit", meta.get_rate_limit),
     # Users, organisations and teams
-    Operation("GET", "/user", users.get_viewer),
+    Operation("GET", "/user", users.get_viewer, needs_token=True),
     Operation("GET", "/users", users.list_users),
     Operation("GET", "/users/{username}", users.get_user),
     Operation("GET", "/user/{account_id}", users.get_user_by_id),
-    Operation("GET", "/user/orgs", users.list_viewer_organizations, "read:org"),
-    Operation("GET", "/user/teams", users.list_viewer_teams, "read:org"),
-    Operation("GET", "/user/memberships/orgs", users.list_viewer_memberships, "read:org"),
+    Operation("GET", "/user/orgs", users.list_viewer_organizations, "read:org", needs_token=True),
+    Operation("GET", "/user/teams", users.list_viewer_teams, "read:org", needs_token=True),
+    Operation("GET", "/user/memberships/orgs", users.list_viewer_memberships, "read:org", needs_token=True),
     Operation("GET", "/users/{username}/orgs", users.list_user_organizations),
     Operation("GET", "/orgs/{org}", users.get_organization),
     Operation("GET", "/orgs/{org}/members", users.list_members, "read:org"),
     Operation("GET", "/orgs/{org}/members/{username}", users.check_member, "read:org"),
-    Operation("GET", "/orgs/{org}/memberships/{username}", users.get_membership, "read:org"),
-    Operation("GET", "/orgs/{org}/teams", users.list_teams, "read:org"),
-    Operation("GET", "/orgs/{org}/teams/{team_slug}", users.get_team, "read:org"),
-    Operation("GET", "/orgs/{org}/teams/{team_slug}/members", users.list_team_members, "read:org"),
+    Operation("GET", "/orgs/{org}/memberships/{username}", users.get_membership, "read:org", needs_token=True),
+    Operation("GET", "/orgs/{org}/teams", users.list_teams, "read:org", needs_token=True),
+    Operation("GET", "/orgs/{org}/teams/{team_slug}", users.get_team, "read:org", needs_token=True),
+    Operation("GET", "/orgs/{org}/teams/{team_slug}/members", users.list_team_members, "read:org", needs_token=True),
     # Repositories
     Operation("GET", "/repositories", repositories.list_public_repositories),
-    Operation("GET", "/user/repos", repositories.list_own_repositories, "repo"),
+    Operation("GET", "/user/repos", repositories.list_own_repositories, "repo", needs_token=True),
     Operation("POST", "/user/repos", repositories.create_own_repository, "public_repo, repo"),
     Operation("GET", "/users/{username}/repos", repositories.list_user_repositories),
     Operation("GET", "/orgs/{org}/repos", repositories.list_organization_repositories),
@@ -110,12 +111,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("PUT", f"{R}/topics", repositories.replace_topics),
     Operation("GET", f"{R}/languages", repositories.get_languages),
     Operation("GET", f"{R}/contributors", collaborators.list_contributors),
-    Operation("GET", f"{R}/teams", collaborators.list_teams),
-    Operation("GET", f"{R}/collaborators", collaborators.list_collaborators),
-    Operation("GET", f"{R}/collaborators/{{username}}", collaborators.check_collaborator),
+    Operation("GET", f"{R}/teams", collaborators.list_teams, needs_token=True),
+    Operation("GET", f"{R}/collaborators", collaborators.list_collaborators, needs_token=True),
+    Operation("GET", f"{R}/collaborators/{{username}}", collaborators.check_collaborator, needs_token=True),
     Operation("PUT", f"{R}/collaborators/{{username}}", collaborators.add_collaborator),
     Operation("DELETE", f"{R}/collaborators/{{username}}", collaborators.remove_collaborator),
-    Operation("GET", f"{R}/collaborators/{{username}}/permission", collaborators.get_permission),
+    Operation("GET", f"{R}/collaborators/{{username}}/permission", collaborators.get_permission, needs_token=True),
     Operation("GET", f"{R}/assignees", collaborators.list_assignees),
     Operation("GET", f"{R}/assignees/{{assignee}}", collaborators.check_assignee),
     # Files
@@ -129,12 +130,12 @@ OPERATIONS: tuple[Operation, ...] = (
     # Branches, tags and commits
     Operation("GET", f"{R}/branches", branches.list_branches),
     Operation("GET", f"{R}/branches/{{branch}}", branches.get_branch),
-    Operation("GET", _PROTECTION, branches.get_protection),
+    Operation("GET", _PROTECTION, branches.get_protection, needs_token=True),
     Operation("PUT", _PROTECTION, branches.update_protection),
     Operation("DELETE", _PROTECTION, branches.delete_protection),
-    Operation("GET", f"{_PROTECTION}/required_status_checks", branches.get_required_checks),
-    Operation("GET", f"{_PROTECTION}/required_pull_request_reviews", branches.get_required_reviews),
-    Operation("GET", f"{_PROTECTION}/enforce_admins", branches.get_admin_enforcement),
+    Operation("GET", f"{_PROTECTION}/required_status_checks", branches.get_required_checks, needs_token=True),
+    Operation("GET", f"{_PROTECTION}/required_pull_request_reviews", branches.get_required_reviews, needs_token=True),
+    Operation("GET", f"{_PROTECTION}/enforce_admins", branches.get_admin_enforcement, needs_token=True),
     Operation("POST", f"{_PROTECTION}/enforce_admins", branches.enforce_for_admins),
     Operation("DELETE", f"{_PROTECTION}/enforce_admins", branches.exempt_admins),
     Operation("PATCH", f"{_PROTECTION}/required_status_checks", branches.update_required_checks),
@@ -205,7 +206,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("DELETE", f"{R}/milestones/{{milestone_number}}", labels.delete_milestone),
     Operation("GET", f"{R}/milestones/{{milestone_number}}/labels", labels.list_milestone_labels),
     # Issues
-    Operation("GET", "/issues", issues.list_own_issues, "repo"),
+    Operation("GET", "/issues", issues.list_own_issues, "repo", needs_token=True),
     Operation("GET", f"{R}/issues", issues.list_issues),
     Operation("POST", f"{R}/issues", issues.create_issue),
     Operation("GET", _ISSUE, issues.get_issue),
@@ -271,7 +272,7 @@ OPERATIONS: tuple[Operation, ...] = (
     # Searches
     Operation("GET", "/search/issues", search.search_issues),
     Operation("GET", "/search/repositories", search.search_repositories),
-    Operation("GET", "/search/code", search.search_code),
+    Operation("GET", "/search/code", search.search_code, needs_token=True),
     Operation("GET", "/search/users", search.search_users),
     Operation("GET", "/search/commits", search.search_commits),
     Operation("GET", "/search/labels", search.search_labels),

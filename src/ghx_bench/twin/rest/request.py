@@ -21,8 +21,11 @@ class RateLimit:
     limit: int = 5000
     used: int = 0
     reset: int = 0  # seconds since 1970
+    graphql_limit: int = 5000
     graphql_used: int = 0
+    search_limit: int = 30
     search_used: int = 0
+    code_search_limit: int = 10
     code_search_used: int = 0
     search_reset: int = 0
 

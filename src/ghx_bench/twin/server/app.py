@@ -7,12 +7,12 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import anyio
+import anyio.lowlevel
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -27,14 +27,19 @@ from ghx_bench.twin.server import git, graphql, pages
 from ghx_bench.twin.server.hosting import Access, Hosting
 from ghx_bench.twin.server.rates import resource_of
 from ghx_bench.twin.server.request import Request, UnacceptableError
+from ghx_bench.twin.world import World
+
+WORLD_OF_CONNECTION = "world"
+"""What the state of a connection calls the world that it is for, where that is known before any token is sent."""
 
 _GRAPHQL_PATHS = frozenset({"/graphql", "/api/graphql"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _RATE_LIMIT = "/rate_limit"
 _BESIDE_THE_API = frozenset({"web", "raw", "none"})
-_OK, _NOT_MODIFIED, _BAD, _CLIENT_IS_GONE = 200, 304, 400, 499
+_OK, _NOT_MODIFIED, _BAD, _UNAUTHENTICATED, _CLIENT_IS_GONE = 200, 304, 400, 401, 499
 _NO_LENGTH = frozenset({204, 304})  # statuses whose replies have no body
 _SECRET = re.compile(r"(?i)\b(access_token|client_secret)=[^&]*")
+PIECE = 1024 * 1024  # of a long answer
 _MAY_MUTATE = re.compile(rb"mutation|\\u|\0")
 _API_HEADERS = {
     "server": "github.com",
@@ -65,7 +70,9 @@ class TwinApp:
             return
         request = Request(scope, receive)
         token = token_of(request.headers.get("authorization"))
-        access = self.hosting.begin_request(token) if token else None
+        if token:
+            await self.hosting.wait_for_world(token)
+        access = self.hosting.begin_request(token) if token else self._begin_anonymously(request)
         exchange = _Exchange(request=request, surface=_surface_of(request), token=token, access=access)
         try:
             await exchange.send(await self._reply(exchange), send)
@@ -73,6 +80,16 @@ class TwinApp:
             return
         finally:
             exchange.end()
+
+    def _begin_anonymously(self, request: Request) -> Access | None:
+        """Return access to what is public, if the request names no credentials and it is known which world it means."""
+        if "authorization" in request.headers:
+            return None
+        world: World | None = request.http.scope.get("state", {}).get(WORLD_OF_CONNECTION)
+        # Pages of any web site may ask a port of this machine, and would be allowed to read what is for everybody.
+        if world is None and "origin" in request.headers:
+            return None
+        return self.hosting.begin_anonymous_request(world)
 
     async def _reply(self, exchange: "_Exchange") -> Reply:
         request = exchange.request
@@ -123,7 +140,10 @@ class _Exchange:
         # Not as a `Response`, which takes as long to make as a tenth of a read.
         raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": raw})
-        await send({"type": "http.response.body", "body": content})
+        for start in range(0, len(content) - PIECE, PIECE):  # others have their turn between the pieces
+            await send({"type": "http.response.body", "body": content[start : start + PIECE], "more_body": True})
+            await anyio.lowlevel.checkpoint()
+        await send({"type": "http.response.body", "body": content[max(0, -(-len(content) // PIECE) - 1) * PIECE :]})
 
     def end(self) -> None:
         """Journal a request whose client left before it had its answer, and allow its world to be closed."""
@@ -155,13 +175,16 @@ class _Exchange:
         self._is_journalled = True
         if self.access is None:  # no token, no world, no journal
             return
+        viewer = self.access.viewer
+        if viewer.is_anonymous and reply.status == _UNAUTHENTICATED:  # git asks so before each push
+            return
         request = self.request
         path, query = unquote(request.path), _SECRET.sub(r"\1=...", request.query)
         self.access.hosted.world.journal.add(
             Entry(
                 at=timestamp(datetime.now(UTC)),
                 surface=self.surface,
-                actor=self.access.viewer.user.login,
+                actor=viewer.user.login or None,
                 method=request.method,
                 path=(f"{path}?{query}" if query else path)[:LONGEST_TEXT],
                 operation=(reply.operation or f"{request.method} {path}")[:LONGEST_TEXT],
@@ -184,11 +207,11 @@ def _surface_of(request: Request) -> Surface:
 
 async def _answer_api(exchange: _Exchange) -> Reply:
     request, access = exchange.request, exchange.access
-    if access is None:
+    if access is None or (access.viewer.is_anonymous and exchange.surface == "graphql"):
         return error_reply(401, "Bad credentials" if exchange.token else "Requires authentication")
     body = await request.body()
     if request.door.host_kind in _BESIDE_THE_API:
-        return await _answer_or_fail(exchange, body, lambda: pages.answer(request, access))
+        return await _answer_or_fail(exchange, body, lambda: _answer_page(request, access))
     if exchange.surface == "graphql":
         return await _answer_or_fail(exchange, body, lambda: _answer_graphql(request, access, body))
     return await _answer_or_fail(exchange, body, lambda: _answer_rest(request, access, body))
@@ -224,6 +247,7 @@ async def _operation_of(exchange: _Exchange, access: Access, body: bytes) -> str
         case "graphql":
             return await graphql.operation_of(body)
         case "rest":
+            await access.hosted.wait_for_thread()
             return dispatch.operation_of(access.hosted.world, access.viewer, request.method, request.path)
 
 
@@ -241,23 +265,47 @@ async def _answer_graphql(request: Request, access: Access, body: bytes) -> Repl
     if request.method != "POST":
         return error_reply(404, "Not Found")
     world, execute = access.hosted.world, await graphql.executor()
-    # A read runs to its end without awaiting and needs no lock, as in REST. Whether a document mutates is known only
-    # once it is parsed, but none does without the keyword, unless an escape of JSON or UTF-16 hides it.
-    async with access.hosted.write_lock if _MAY_MUTATE.search(body) else nullcontext():
+    # Whether a document mutates is known only once it is parsed, but none does without the keyword, unless an escape of
+    # JSON or UTF-16 hides it.
+    # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
+    left = access.hosted.rates.foresee(access.viewer, "graphql", time.time())
+
+    def call() -> Reply:
         before = world.database.last_change()
-        # `rateLimit` in the answer has to agree with the headers, which count this request after it was answered.
-        left = access.hosted.rates.foresee(access.viewer.id, "graphql", time.time())
         reply = execute(world, access.viewer, body, request.door.urls, left)
         reply.changed = world.database.last_change() != before
-    return reply
+        return reply
+
+    is_long = await graphql.may_take_long(body)
+    return await _call(access, call, is_long=is_long, is_alone=_MAY_MUTATE.search(body) is not None)
 
 
 async def _answer_rest(request: Request, access: Access, body: bytes) -> Reply:
-    # A read runs to its end without awaiting, so it needs no lock; a write waits for a push, which awaits git.
-    if request.method in _READING:
-        return _make_conditional(request, _call_rest(request, access, body))
-    async with access.hosted.write_lock:
-        return _call_rest(request, access, body)
+    is_read = request.method in _READING
+
+    def call() -> Reply:
+        reply = _call_rest(request, access, body)
+        return _make_conditional(request, access, reply) if is_read else reply
+
+    is_long = dispatch.may_take_long(request.path, request.headers, body)
+    return await _call(access, call, is_long=is_long, is_alone=not is_read)
+
+
+async def _answer_page(request: Request, access: Access) -> Reply:
+    return await _call(access, lambda: pages.answer(request, access), is_long=True, is_alone=False)
+
+
+async def _call(access: Access, call: Callable[[], Reply], *, is_long: bool, is_alone: bool) -> Reply:
+    """Have a request answered: by itself if it may write or takes long, and then in a thread.
+
+    A short read runs to its end without awaiting, so it needs no lock; a write waits for a push, which awaits git.
+    """
+    hosted = access.hosted
+    if not is_long and not is_alone:
+        await hosted.wait_for_thread()
+        return call()
+    async with hosted.write_lock:
+        return await hosted.run_in_thread(call) if is_long else call()
 
 
 def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
@@ -279,12 +327,13 @@ def _call_rest(request: Request, access: Access, body: bytes) -> Reply:
     return reply
 
 
-def _make_conditional(request: Request, reply: Reply) -> Reply:
+def _make_conditional(request: Request, access: Access, reply: Reply) -> Reply:
     """Give a reply its entity tag, and answer 304 to a client that has it already."""
     if reply.status != _OK:
         return reply
     tag = f'W/"{hashlib.sha256(reply.content).hexdigest()}"'
-    reply.headers |= {"etag": tag, "cache-control": "private, max-age=60, s-maxage=60"}
+    audience = "public" if access.viewer.is_anonymous else "private"
+    reply.headers |= {"etag": tag, "cache-control": f"{audience}, max-age=60, s-maxage=60"}
     # Without W/: If-None-Match compares weakly (RFC 9110, 13.1.2).
     held = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
     if "*" in held or tag.removeprefix("W/") in held:
@@ -299,10 +348,10 @@ def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
         return {}
     rates, resource, now_s = access.hosted.rates, resource_of(exchange.surface, path), time.time()
     count = rates.allowance if path == _RATE_LIMIT else rates.count  # asking what is left is free
-    allowance = count(access.viewer.id, resource, now_s)
+    allowance = count(access.viewer, resource, now_s)
+    scopes = {"x-oauth-scopes": ", ".join(sorted(access.viewer.scopes)), "x-accepted-oauth-scopes": ""}
     return {
-        "x-oauth-scopes": ", ".join(sorted(access.viewer.scopes)),
-        "x-accepted-oauth-scopes": "",
+        **({} if access.viewer.is_anonymous else scopes),
         "x-ratelimit-limit": str(allowance.limit),
         "x-ratelimit-remaining": str(allowance.remaining),
         "x-ratelimit-used": str(allowance.used),
@@ -312,15 +361,19 @@ def _viewer_headers(exchange: _Exchange) -> dict[str, str]:
 
 
 def _rate_limit(access: Access) -> RateLimit:
-    rates, viewer, now_s = access.hosted.rates, access.viewer.id, time.time()
+    rates, viewer, now_s = access.hosted.rates, access.viewer, time.time()
     core, search = rates.allowance(viewer, "core", now_s), rates.allowance(viewer, "search", now_s)
+    graphql_left, code_search = rates.allowance(viewer, "graphql", now_s), rates.allowance(viewer, "code_search", now_s)
     return RateLimit(
         limit=core.limit,
         used=core.used,
         reset=core.reset,
-        graphql_used=rates.allowance(viewer, "graphql", now_s).used,
+        graphql_limit=graphql_left.limit,
+        graphql_used=graphql_left.used,
+        search_limit=search.limit,
         search_used=search.used,
-        code_search_used=rates.allowance(viewer, "code_search", now_s).used,
+        code_search_limit=code_search.limit,
+        code_search_used=code_search.used,
         search_reset=search.reset,
     )
 

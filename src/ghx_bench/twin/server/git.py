@@ -46,7 +46,10 @@ def operation_of(request: Request) -> str:
 async def answer(request: Request, access: Access | None) -> Reply:
     """Return the reply to one request of git."""
     asked = _parse_request(request)
-    if access is None:  # git asks without credentials first, and with them after the challenge
+    if access is not None:
+        await access.hosted.wait_for_thread()
+    # Git asks without credentials first, and with them after the challenge.
+    if access is None or (access.viewer.is_anonymous and not _is_public(access, asked)):
         return _refuse(401, "Authentication required", asked, _CHALLENGE)
     if request.method not in _METHODS[asked.endpoint]:
         return _refuse(405, "Method Not Allowed", asked, {"allow": ", ".join(sorted(_METHODS[asked.endpoint]))})
@@ -62,6 +65,15 @@ async def answer(request: Request, access: Access | None) -> Reply:
     reply = await _serve(request, access, repository, asked)
     reply.operation = asked.operation
     return reply
+
+
+def _is_public(access: Access, asked: _GitRequest) -> bool:
+    """Return whether what was asked for takes no credentials: fetching from a repository that anyone may see."""
+    try:
+        lookup.repository(access.hosted.world, access.viewer, asked.owner, asked.name)
+    except NotFoundRefusal:  # GitHub asks for credentials, rather than giving away that there is none
+        return False
+    return asked.service != _PUSH
 
 
 async def _serve(request: Request, access: Access, repository: Repository, asked: _GitRequest) -> Reply:

@@ -1,6 +1,7 @@
 """Loads GraphQL when it is first asked for: loading takes as long as everything before the first REST answer."""
 
 import gc
+import re
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -16,12 +17,30 @@ from ghx_bench.twin.world import World
 
 Execute = Callable[[World, Viewer, bytes, BaseUrls, Allowance], Reply]
 _loading = threading.Lock()
+_LONG_BODY = 8 * 1024  # 150 ms of reading and checking a document
+_MANY_NODES = 3_000  # at 60 µs each, if all of them are there
+_PAGED = re.compile(rb"first|last")
+_LONG = re.compile(
+    rb"entries|search|history|comparison|\bfiles|\btext"
+)  # lists and texts that are not counted in nodes
 
 
 async def executor() -> Execute:
     """Return the function that executes queries; other requests are served while it is loaded."""
     is_loaded = _load_once.cache_info().currsize == 1
     return _load_once() if is_loaded else await anyio.to_thread.run_sync(load)
+
+
+async def may_take_long(body: bytes) -> bool:
+    """Return whether an answer may take longer than other worlds of a server can wait."""
+    if len(body) > _LONG_BODY or _LONG.search(body):
+        return True
+    if not _PAGED.search(body):
+        return False
+    await executor()
+    from ghx_bench.twin.graphql import execution  # noqa: PLC0415 - it is loaded by now
+
+    return execution.possible_nodes(body) > _MANY_NODES
 
 
 async def operation_of(body: bytes) -> str:

@@ -4,15 +4,19 @@ import hashlib
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import anyio
+import anyio.to_thread
 
 from ghx_bench.twin.server.rates import Rates
 from ghx_bench.twin.state.records import Token, User
-from ghx_bench.twin.viewer import EVERY_SCOPE, Viewer
+from ghx_bench.twin.viewer import ANONYMOUS, EVERY_SCOPE, Viewer
 from ghx_bench.twin.world import World
+
+T = TypeVar("T")
 
 
 class OpenRequests:
@@ -41,12 +45,34 @@ class OpenRequests:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Hosted:
-    """A world on a server, with the lock of its writers, its rate limits and its open requests."""
+    """A world on a server, with the lock of its writers, its rate limits and its open requests.
+
+    What takes long is done in a thread, so that other worlds are served meanwhile. It has the world to itself: a thread
+    may hold its database, and the event loop must never wait for that.
+    """
 
     world: World
+    uses_threads: bool
     write_lock: anyio.Lock = field(default_factory=anyio.Lock)
     rates: Rates = field(default_factory=Rates)
     open_requests: OpenRequests = field(default_factory=OpenRequests)
+    _is_in_thread: bool = False
+
+    async def run_in_thread(self, work: Callable[[], T]) -> T:
+        """Do what takes long; the caller has the write lock."""
+        if not self.uses_threads:
+            return work()
+        self._is_in_thread = True
+        try:
+            return await anyio.to_thread.run_sync(work)
+        finally:
+            self._is_in_thread = False
+
+    async def wait_for_thread(self) -> None:
+        """Wait until no thread works in the world; until the caller awaits anything, none begins to."""
+        if self._is_in_thread:
+            async with self.write_lock:
+                pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +96,28 @@ class Hosting:
 
     A token opens a world only if no other one here holds it: copies of a world hold the same tokens, and nothing says
     which of them is meant. Tokens that are issued here are always unique.
+
+    With `uses_threads`, what takes long is done in threads. In process it is not, since the one who asks may be holding
+    the world.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, uses_threads: bool = False) -> None:
+        self._uses_threads = uses_threads
         self._grants: dict[str, dict[int, _Grant]] = {}  # by token, then by the id() of the world
         self._hosted: dict[int, Hosted] = {}
+        self._default: World | None = None
         self._lock = threading.Lock()
 
-    def add(self, world: World) -> None:
-        """Serve a world to the tokens it holds itself; one that another world here holds as well opens neither."""
+    def add(self, world: World, *, is_default: bool = False) -> None:
+        """Serve a world to the tokens it holds itself; one that another world here holds as well opens neither.
+
+        The default world is the one that requests without a token are for, where nothing else says which is meant.
+        """
         tokens = world.database.all(Token)
         with self._lock:
-            self._hosted.setdefault(id(world), Hosted(world=world))
+            if is_default:
+                self._default = world
+            self._hosted.setdefault(id(world), Hosted(world=world, uses_threads=self._uses_threads))
             for token in tokens:
                 grant = _Grant(token.user_id, frozenset(token.scopes))
                 self._grants.setdefault(token.token, {})[id(world)] = grant
@@ -92,6 +128,8 @@ class Hosting:
         Requests that began before may still use it: the returned `open_requests` counts them.
         """
         with self._lock:
+            if self._default is world:
+                self._default = None
             for token, grants in list(self._grants.items()):
                 if grants.pop(id(world), None) is not None and not grants:
                     del self._grants[token]
@@ -101,7 +139,7 @@ class Hosting:
         """Return a fresh token for a user of a world; the server knows it, the world does not, so no diff shows it."""
         token = f"ghp_{hashlib.sha256(secrets.token_bytes(32)).hexdigest()[:36]}"
         with self._lock:
-            self._hosted.setdefault(id(world), Hosted(world=world))
+            self._hosted.setdefault(id(world), Hosted(world=world, uses_threads=self._uses_threads))
             self._grants[token] = {id(world): _Grant(user.id, frozenset(scopes))}
         return token
 
@@ -111,6 +149,13 @@ class Hosting:
         if access is not None:
             access.hosted.open_requests.end()
         return access
+
+    async def wait_for_world(self, token: str) -> None:
+        """Wait until no thread works in the world that a token opens; `begin_request` asks its database."""
+        with self._lock:
+            hosted = [self._hosted[world] for world in self._grants.get(token, ())]
+        for each in hosted:
+            await each.wait_for_thread()
 
     def begin_request(self, token: str) -> Access | None:
         """Return what `open` returns, with the world's `open_requests` begun; the caller ends it."""
@@ -129,3 +174,12 @@ class Hosting:
             hosted.open_requests.end()
             return None
         return Access(hosted=hosted, viewer=Viewer(user=user, scopes=grant.scopes))
+
+    def begin_anonymous_request(self, world: World | None) -> Access | None:
+        """Return access to what is public in a world, or in the default one, as `begin_request` does."""
+        with self._lock:
+            hosted = self._hosted.get(id(world or self._default))
+            if hosted is None or hosted.world.is_closed:
+                return None
+            hosted.open_requests.begin()
+        return Access(hosted=hosted, viewer=ANONYMOUS)

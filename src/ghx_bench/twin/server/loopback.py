@@ -10,8 +10,10 @@ import resource
 import socket
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -22,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ghx_bench._base.errors import OperationError
 from ghx_bench._base.scratch import SHORT_PLACE, ScratchFolder
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.server.app import TwinApp
+from ghx_bench.twin.server.app import WORLD_OF_CONNECTION, TwinApp
 from ghx_bench.twin.server.environment import ClientEnvironment, Doors, Identity, client_environment
 from ghx_bench.twin.server.hosting import Hosting
 from ghx_bench.twin.server.proxy import Proxy
@@ -60,19 +62,22 @@ class BoundedProtocol(HttpToolsProtocol):
     """A connection that gives way to a new one when there are too many and nothing happens on it.
 
     Without that, a client that opens a thousand connections and sends nothing uses up the descriptors of the process,
-    and every other session fails. Connections have no owner before their first request, so there is no limit for each.
+    and every other session fails. Who has most connections gives way first, so that nobody loses the ones they keep for
+    later to somebody else's thousand.
     """
 
     most_connections: int = most_connections()
     active_at: float = 0.0
     """When the client was last heard of, in the time of the event loop."""
+    owner: object = None
+    """The world that the connection is for, else the credentials of its first request; None before that."""
     _head_bytes: int = 0
     _is_in_body: bool = False
 
     def connection_made(self, transport: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - so is uvicorn's
         """Take a connection, and close the one that waits longest if there are too many."""
         super().connection_made(transport)  # pyright: ignore[reportArgumentType] - as above
-        self.active_at = self.loop.time()
+        self.active_at, self.owner = self.loop.time(), self.app_state.get(WORLD_OF_CONNECTION)
         connections = cast("set[BoundedProtocol]", self.connections)
         if len(connections) > self.most_connections:
             # In the middle of a burst, a client that has just connected gets the time to send its request.
@@ -82,8 +87,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 each for each in connections if each is not self and each.waits_for_client and each.active_at <= latest
             ]
             if waiting:
+                shares = Counter(each.owner for each in connections)
                 # Aborted: closing would wait until a client that reads nothing has read everything.
-                min(waiting, key=lambda each: each.active_at).transport.abort()
+                min(waiting, key=lambda each: (-shares[each.owner], each.active_at)).transport.abort()
 
     @property
     def waits_for_client(self) -> bool:
@@ -103,6 +109,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Take note that a head is whole."""
         self._head_bytes, self._is_in_body = 0, True
+        if self.owner is None:
+            self.owner = next((value for name, value in self.headers if name == b"authorization"), None)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -119,7 +127,7 @@ class Server:
     """
 
     def __init__(self, *, port: int = 0) -> None:
-        self.hosting = Hosting()
+        self.hosting = Hosting(uses_threads=True)
         self.app = TwinApp(self.hosting)
         self._port = port
         self._directory: ScratchFolder | None = None
@@ -189,9 +197,12 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def add(self, world: World) -> None:
-        """Serve a world; the tokens it holds select it from now on."""
-        self.hosting.add(world)
+    def add(self, world: World, *, is_default: bool = False) -> None:
+        """Serve a world; the tokens it holds select it from now on, and with `is_default` also no token at all.
+
+        Through the proxy of a client it is known anyway which world is meant.
+        """
+        self.hosting.add(world, is_default=is_default)
 
     def remove(self, world: World) -> None:
         """Stop serving a world; when this returns it can be closed, since no request uses it any more.
@@ -254,7 +265,7 @@ class Server:
             journal=world.journal,
             context=certificates.context,
             loop=self._running.loop,
-            make_protocol=self._running.make_protocol,
+            make_protocol=partial(self._running.make_protocol, world),
         )
         self._proxies.setdefault(id(world), []).append(proxy)
         return proxy
@@ -292,9 +303,10 @@ class _Running:
         self._thread = threading.Thread(target=self._run, args=(sockets,), name="ghx-twin", daemon=True)
         self._thread.start()
 
-    def make_protocol(self) -> asyncio.Protocol:
-        """Return what speaks HTTP on a new connection; ending the server ends it too."""
-        return HttpToolsProtocol(self._server.config, self._server.server_state, app_state={})
+    def make_protocol(self, world: World) -> asyncio.Protocol:
+        """Return what speaks HTTP on a new connection to a world; ending the server ends it too."""
+        state = {WORLD_OF_CONNECTION: world}
+        return BoundedProtocol(self._server.config, self._server.server_state, app_state=state)
 
     def stop(self) -> None:
         """End the server, and wait until it has ended."""

@@ -19,7 +19,7 @@ _DIFFERENCE = re.compile(r"/([^/]+)/([^/]+)/(pull|commit|compare)/(.+)\.(diff|pa
 _ENDPOINTS = {"pull": "pulls", "commit": "commits", "compare": "compare"}
 
 
-async def answer(request: Request, access: Access) -> Reply:
+def answer(request: Request, access: Access) -> Reply:
     """Return the reply to a request for one of GitHub's hosts that is not the API."""
     if request.method not in {"GET", "HEAD"}:
         return _text(404, "Not Found", "page")

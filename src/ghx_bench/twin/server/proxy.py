@@ -16,6 +16,8 @@ from ghx_bench.twin.urls import GITHUB_HOSTS
 _END_OF_HEAD = b"\r\n\r\n"
 _MOST_HEAD_BYTES = 64 * 1024
 _BACKLOG = 256
+MOST_UNANSWERED = 128
+"""Connections of one client that lead nowhere yet."""
 _LONGEST_GOODBYE_S = 0.1  # how long a client may take to agree that its connection ends; stopping waits for it
 _HOST = r"\[[0-9A-Fa-f:.]+\]|[\w.-]+"
 _PLACE = re.compile(rf"({_HOST}):(\d{{1,5}})", re.ASCII)
@@ -41,7 +43,7 @@ class Proxy:
         make_protocol: Callable[[], asyncio.Protocol],
     ) -> None:
         self.context, self.make_protocol = context, make_protocol
-        self.unanswered: set[_Connection] = set()
+        self.unanswered: dict[_Connection, None] = {}  # in the order in which they came
         self._login, self._journal, self._loop = login, journal, loop
         # Named as TCP, or asyncio leaves Nagle's algorithm on, and every handshake waits 40 ms for an acknowledgement.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -103,7 +105,10 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the head of a request."""
         self._transport = cast("asyncio.Transport", transport)
-        self._proxy.unanswered.add(self)
+        waiting = self._proxy.unanswered
+        waiting[self] = None
+        if len(waiting) > MOST_UNANSWERED:  # one that sends nothing gives way, before descriptors run out for all
+            next(iter(waiting)).abort()
 
     def data_received(self, data: bytes) -> None:
         """Answer as soon as the head of the request is whole."""
@@ -126,10 +131,11 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
         """Forget the connection."""
         self._transport = None
-        self._proxy.unanswered.discard(self)
+        self._proxy.unanswered.pop(self, None)
 
     def abort(self) -> None:
         """End the connection at once."""
+        self._proxy.unanswered.pop(self, None)
         if self._transport is not None:
             self._transport.abort()
 
@@ -188,7 +194,7 @@ class _Connection(asyncio.Protocol):
         except OSError:  # a client that does not trust us, or went away
             self.abort()
             return
-        self._proxy.unanswered.discard(self)
+        self._proxy.unanswered.pop(self, None)
         if tunnel is None or tunnel.is_closing():  # the client left while we were not looking
             return
         protocol = self._proxy.make_protocol()

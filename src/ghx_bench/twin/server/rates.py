@@ -6,6 +6,8 @@ A test bench does not run out by itself, so at least one request always remains;
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ghx_bench.twin.viewer import Viewer
+
 Resource = Literal["core", "graphql", "search", "code_search"]
 _HOUR_S, _MINUTE_S = 3600, 60
 _ALLOWED: dict[Resource, tuple[int, int]] = {
@@ -14,6 +16,9 @@ _ALLOWED: dict[Resource, tuple[int, int]] = {
     "search": (30, _MINUTE_S),
     "code_search": (10, _MINUTE_S),
 }
+
+# Without a token there is no GraphQL and no search of code; the latter's limit is shown all the same.
+_ALLOWED_WITHOUT_TOKEN: dict[Resource, int] = {"core": 60, "graphql": 0, "search": 10, "code_search": 60}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,23 +44,24 @@ class Rates:
         default_factory=dict[tuple[int, Resource], tuple[int, int]]
     )
 
-    def count(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
+    def count(self, viewer: Viewer, resource: Resource, now_s: float) -> Allowance:
         """Count one request and return what is left after it."""
-        before = self.allowance(user_id, resource, now_s)
-        self._used[user_id, resource] = (before.reset, before.used + 1)
-        return self.allowance(user_id, resource, now_s)
+        before = self.allowance(viewer, resource, now_s)
+        self._used[viewer.id, resource] = (before.reset, before.used + 1)
+        return self.allowance(viewer, resource, now_s)
 
-    def foresee(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
+    def foresee(self, viewer: Viewer, resource: Resource, now_s: float) -> Allowance:
         """Return what will be left once the request at hand is counted."""
-        before = self.allowance(user_id, resource, now_s)
+        before = self.allowance(viewer, resource, now_s)
         return replace(before, used=min(before.used + 1, before.limit - 1))
 
-    def allowance(self, user_id: int, resource: Resource, now_s: float) -> Allowance:
+    def allowance(self, viewer: Viewer, resource: Resource, now_s: float) -> Allowance:
         """Return what is left."""
         limit, window_s = _ALLOWED[resource]
+        limit = _ALLOWED_WITHOUT_TOKEN[resource] if viewer.is_anonymous else limit
         reset = (int(now_s) // window_s + 1) * window_s
-        counted_until, used = self._used.get((user_id, resource), (reset, 0))
-        used = min(used, limit - 1) if counted_until == reset else 0
+        counted_until, used = self._used.get((viewer.id, resource), (reset, 0))
+        used = max(0, min(used, limit - 1)) if counted_until == reset else 0
         return Allowance(resource=resource, limit=limit, used=used, reset=reset)
 
 

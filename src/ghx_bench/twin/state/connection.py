@@ -75,8 +75,14 @@ def image(connection: sqlite3.Connection) -> bytes:
 def _connect(address: str) -> sqlite3.Connection:
     # Shared by the threads of a server, behind the lock of `Database`; transactions are begun by hand, not by sqlite3.
     connection = sqlite3.connect(address, check_same_thread=False, cached_statements=512, isolation_level=None)
+    # SQLite's own `lower` knows ASCII alone.
+    connection.create_function("unicode_lower", 1, _lower, deterministic=True)
     connection.execute("PRAGMA page_size = 4096")  # the same in every build: pages are copied from one to another
     return connection
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -22,7 +22,7 @@ from ghx_bench.twin.state.columns import (
     select_list,
     where_clause,
 )
-from ghx_bench.twin.state.record_cache import MOST_CACHED_RECORDS, RecordCache
+from ghx_bench.twin.state.record_cache import MOST_CACHED_KB, RecordCache, weigh
 from ghx_bench.twin.state.records import Record
 
 _CHANGE = 'at, actor_id, "table", object_id, field, "before", "after"'
@@ -63,13 +63,13 @@ class Database:
         connection: sqlite3.Connection,
         *,
         wall: WallClock = time.time,
-        most_cached_records: int = MOST_CACHED_RECORDS,
+        most_cached_kb: int = MOST_CACHED_KB,
     ) -> None:
         self._connection = connection
         self._clock = WorldClock(connection, wall)
         self._lock = threading.RLock()  # reentrant: acts nest, and commands read while their transaction holds it
         self._writing: _Writing | None = None
-        self._cache = RecordCache(most_cached_records)
+        self._cache = RecordCache(most_cached_kb)
         self._image: bytes | None = None  # what `to_bytes` returned, until the next write
 
     @classmethod
@@ -90,7 +90,7 @@ class Database:
     def copy(self) -> Self:
         """Return an independent database in memory that holds the same, with the same clock."""
         connection = connections.from_image(self.to_bytes())
-        return type(self)(connection, wall=self._clock.wall, most_cached_records=self._cache.most_records)
+        return type(self)(connection, wall=self._clock.wall, most_cached_kb=self._cache.most_kb)
 
     def to_bytes(self) -> bytes:
         """Return the whole database between two transactions, the same bytes for the same history."""
@@ -237,13 +237,13 @@ class Database:
         changed = {name: value for name, value in values.items() if getattr(current, name) != value}
         if not changed:
             return current
-        format_time = {c.name: c for c in columns(type(record))}
-        after = {name: format_time[name].write(value) for name, value in changed.items()}
+        stored = {c.name: c for c in columns(type(record))}
+        after = {name: stored[name].write(value) for name, value in changed.items()}
         fields = ", ".join(f'"{name}" = ?' for name in after)  # all at once: two of them may be unique together
         statement = f'UPDATE "{record.table}" SET {fields} WHERE id = ?'  # noqa: S608 - the same
         self._write(record.table, statement, (*after.values(), record.id))
         for name, value in after.items():
-            self._remember(record.table, record.id, name, (format_time[name].write(getattr(current, name)), value))
+            self._remember(record.table, record.id, name, (stored[name].write(getattr(current, name)), value))
         return replace(current, **changed)
 
     def delete(self, record: Record) -> None:
@@ -359,7 +359,7 @@ class Database:
                 where, values = where_clause(model, equals)
                 bound = "" if limit is None else f" LIMIT {limit}"
                 found = self.select(model, f"{where} ORDER BY {order}{bound}", values)
-                self._cache.keep(model.table, key, found, len(found))
+                self._cache.keep(model.table, key, found, weigh(found))
             return found
 
     def _count(self, model: type[Record], rest: str, values: Sequence[object]) -> int:

@@ -29,9 +29,12 @@ class Rows(Sequence[RecordT], Generic[RecordT]):
     def __getitem__(self, index: slice) -> list[RecordT]: ...
     def __getitem__(self, index: int | slice) -> RecordT | list[RecordT]:
         if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self))
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return self[:][index]
             return self._fetch(start, max(0, stop - start))
-        found = self._fetch(index, 1) if 0 <= index < len(self) else []
+        place = index + len(self) if index < 0 else index
+        found = self._fetch(place, 1) if 0 <= place < len(self) else []
         if not found:
             raise IndexError(index)
         return found[0]

@@ -16,15 +16,15 @@ EMPTY = "The repository exists, but it contains no Git content. Empty repositori
 def fork(
     act: Act, repository: Repository, *, owner: User, name: str | None = None, default_branch_only: bool = False
 ) -> Repository:
-    """Fork a repository into an account, or return the fork that is there already, as GitHub does."""
+    """Fork a repository into an account, or return the fork that a person has already, as GitHub does."""
     source = kernel.reload(act, repository)
     require(act, source, "read", even_archived=True)
     require_creation(act, owner, source.visibility)
-    if owner.type != "Organization" and (own := _own_ancestor(act, source, owner)):
-        return own  # GitHub hands out the repository itself, which gh takes for a refusal
-    known = act.database.one(Repository, owner_id=owner.id, parent_id=source.id)
-    if known:
-        return known
+    if owner.type != "Organization":  # which may have several
+        if own := _own_ancestor(act, source, owner):
+            return own  # GitHub hands out the repository itself, which gh takes for a refusal
+        if known := act.database.one(Repository, owner_id=owner.id, parent_id=source.id):
+            return known
     _refuse_impossible(act, source)
     stem, dash, last = source.name.rpartition("-")
     numbered = bool(dash) and last.isascii() and last.isdigit()  # `x-1` is followed by `x-2`, not by `x-1-1`

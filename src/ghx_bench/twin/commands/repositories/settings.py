@@ -117,11 +117,12 @@ def normalize_name(name: str) -> str:
     if not wanted:
         raise missing("Repository", "name")
     made = _NOT_ALLOWED.sub("-", wanted)
-    made = made if made in _RESERVED else made.removesuffix(".git")
+    while made not in _RESERVED and made.endswith(".git"):
+        made = made.removesuffix(".git")
     if made in _RESERVED or not made:
         raise _name_refusal(f"name '{made}' is reserved")
     if len(made) > LONGEST_NAME:
-        raise _name_refusal(f"name is too long (maximum is {LONGEST_NAME} characters)")
+        raise _name_refusal(f"name cannot be more than {LONGEST_NAME} characters")
     return made
 
 

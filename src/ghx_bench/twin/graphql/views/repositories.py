@@ -1,5 +1,6 @@
 """Repositories: what is in them."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -8,7 +9,6 @@ from ghx_bench.twin.graphql.context import Context
 from ghx_bench.twin.graphql.lists import IssueQuery, PullQuery, sort_repositories
 from ghx_bench.twin.graphql.subjects import Member, Pinned, RefThing, TopicOf
 from ghx_bench.twin.graphql.views.community import CommunityFields
-from ghx_bench.twin.graphql.views.labels import sort_labels
 from ghx_bench.twin.queries import lookup, permissions
 from ghx_bench.twin.queries.issue_types import IssueType, issue_types_of
 from ghx_bench.twin.refusals import GoneRefusal, MovedRefusal, NotFoundRefusal
@@ -102,13 +102,15 @@ class RepositoryView(CommunityFields):
 
     def labels(self, order_by: dict[str, str] | None = None, query: str | None = None) -> Sequence[Label]:
         """Return its labels."""
-        if not query and not order_by:
-            return Rows(self.context.database, Label, "WHERE repository_id = ? ORDER BY id", (self.subject.id,))
-        found = self.context.database.all(Label, repository_id=self.subject.id)
+        where, values = "repository_id = ?", list[object]([self.subject.id])
         if query:
-            words = query.lower()
-            found = [one for one in found if words in one.name.lower() or words in (one.description or "").lower()]
-        return sort_labels(found, order_by)
+            where += " AND (instr(unicode_lower(name), ?) OR instr(unicode_lower(description), ?))"
+            values += [query.lower()] * 2
+        order = "id"
+        if order_by:
+            key = "unicode_lower(name)" if order_by["field"] == "NAME" else "created_at"
+            order = f"{key} {'DESC' if order_by['direction'] == 'DESC' else 'ASC'}, id"
+        return Rows(self.context.database, Label, f"WHERE {where} ORDER BY {order}", values)
 
     def milestone(self, number: int) -> Any:
         """Return a milestone by its number."""
@@ -119,17 +121,21 @@ class RepositoryView(CommunityFields):
         order_by: dict[str, str] | None = None,
         query: str | None = None,
         states: Sequence[str] | None = None,
-    ) -> list[Milestone]:
+    ) -> Sequence[Milestone]:
         """Return its milestones."""
-        found = self.context.database.all(Milestone, repository_id=self.subject.id, order="number")
-        found = [one for one in found if not states or one.state.upper() in states]
-        found = [one for one in found if not query or query.lower() in one.title.lower()]
+        where, values = "repository_id = ?", list[object]([self.subject.id])
+        if states:
+            where += f" AND state IN ({', '.join('?' * len(states))})"
+            values += [state.lower() for state in states]
+        if query:
+            where += " AND instr(unicode_lower(title), ?)"
+            values.append(query.lower())
+        order = "number"
         if order_by:
             keys = {"CREATED_AT": "created_at", "DUE_DATE": "due_on", "NUMBER": "number", "UPDATED_AT": "updated_at"}
-            key = keys[order_by["field"]]
-            found.sort(key=lambda one: (getattr(one, key) is None, getattr(one, key) or ""))
-            found = found[::-1] if order_by["direction"] == "DESC" else found
-        return found
+            key, direction = keys[order_by["field"]], "DESC" if order_by["direction"] == "DESC" else "ASC"
+            order = f"{key} IS NULL {direction}, {key} {direction}, number {direction}"
+        return Rows(self.context.database, Milestone, f"WHERE {where} ORDER BY {order}", values)
 
     def default_branch_ref(self) -> Any:
         """Return the branch that clones start on."""
@@ -175,13 +181,18 @@ class RepositoryView(CommunityFields):
         found = permissions.assignable_users(self.context.world, self.subject)
         return [one for one in found if one.type == "User" and _matches(one, query)]
 
-    def mentionable_users(self, query: str | None = None) -> list[User]:
+    def mentionable_users(self, query: str | None = None) -> Sequence[User]:
         """Return who can be mentioned: those who can be assigned, and those who wrote something."""
-        found = {one.id: one for one in self.assignable_users(query)}
-        issues = self.context.database.all(Issue, repository_id=self.subject.id)
-        authors = (self.context.user(identity) for identity in {issue.author_id for issue in issues})
-        found |= {one.id: one for one in authors if one and one.type == "User" and _matches(one, query)}
-        return sorted(found.values(), key=lambda one: one.login.lower())
+        assignable = [one.id for one in permissions.assignable_users(self.context.world, self.subject)]
+        where = (
+            "type = 'User' AND (id IN (SELECT value FROM json_each(?)) "
+            "OR id IN (SELECT author_id FROM issues WHERE repository_id = ?))"
+        )
+        values: list[object] = [json.dumps(assignable), self.subject.id]
+        if query:
+            where += " AND (instr(unicode_lower(login), ?) OR instr(unicode_lower(name), ?))"
+            values += [query.lower()] * 2
+        return Rows(self.context.database, User, f"WHERE {where} ORDER BY login COLLATE NOCASE", values)
 
     def collaborators(
         self, affiliation: str | None = None, login: str | None = None, query: str | None = None

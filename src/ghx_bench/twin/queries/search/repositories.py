@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ghx_bench.twin.queries import lookup
-from ghx_bench.twin.queries.composition import primary_language
+from ghx_bench.twin.queries.composition import composition
 from ghx_bench.twin.queries.permissions import visible_repositories
 from ghx_bench.twin.queries.search.grammar import SCOPES, Leaf, Qualifier, Word, compile_query, parse, required_parts
 from ghx_bench.twin.queries.search.matching import compile_number, compile_time
@@ -92,7 +92,7 @@ def _compile_qualifier(world: World, name: str, values: tuple[str, ...]) -> Call
         "template": lambda repository: repository.is_template == ("true" in wanted),
         "fork": lambda repository: repository.parent_id is not None or "only" not in wanted,
         "topic": lambda repository: bool(wanted & set(repository.topics)),
-        "language": lambda repository: (primary_language(world, repository) or "").lower() in wanted,
+        "language": lambda repository: (composition(world, repository).language or "").lower() in wanted,
     }
     return questions[name]
 

@@ -1,6 +1,6 @@
 """Workflows, their runs and jobs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghx_bench.twin.commands import workflow_runs as commands
@@ -15,7 +15,13 @@ from ghx_bench.twin.rest.pagination import page_of
 from ghx_bench.twin.rest.render import workflows as render
 from ghx_bench.twin.rest.request import RestRequest
 from ghx_bench.twin.state.records import CheckRun, RunAttempt, Workflow, WorkflowRun
+from ghx_bench.twin.state.rows import Rows
 from ghx_bench.twin.world import Act
+
+_LATEST = (
+    "(SELECT {column} FROM run_attempts WHERE run_id = workflow_runs.id AND number = "
+    "(SELECT max(number) FROM run_attempts WHERE run_id = workflow_runs.id)) = ?"
+)
 
 
 def list_workflows(request: RestRequest) -> Reply:
@@ -152,28 +158,26 @@ def _job(request: RestRequest) -> CheckRun:
 
 def _list_runs(request: RestRequest, **where: int) -> Reply:
     named = {"branch": "head_branch", "event": "event", "head_sha": "head_sha", "check_suite_id": "id"}
-    equals: dict[str, Any] = {column: request.query[name] for name, column in named.items() if request.query.get(name)}
-    runs = request.world.database.all(WorkflowRun, order="id DESC", **where, **equals)
-    attempts = workflow_runs.latest_attempts(request.world, runs)
-    is_wanted = _run_filter(request)
-    chosen = [one for one in runs if is_wanted(one, attempts[one.id])]
-    return _list_counted(request, "workflow_runs", chosen, lambda one: _render_run(request, one, attempts[one.id]))
-
-
-def _run_filter(request: RestRequest) -> Callable[[WorkflowRun, RunAttempt], bool]:
-    """Return the filter for what the query asks beyond the columns of a run: the status and actor of an attempt."""
-    query, world = request.query, request.world
-    status, actor = query.get("status"), query.get("actor", "").lower().removesuffix("[bot]")
-    created = compile_time(query["created"], world.database.now()) if query.get("created") else None
-
-    def is_wanted(run: WorkflowRun, attempt: RunAttempt) -> bool:
-        if status and status != (attempt.status if status in RUN_STATUSES else attempt.conclusion):
-            return False
-        if actor and request.view.user(run.actor_id).login.lower() != actor:
-            return False
-        return created is None or created(run.created_at)
-
-    return is_wanted
+    asked = {column: request.query[name] for name, column in named.items() if request.query.get(name)}
+    conditions = [f"{column} = ?" for column in (*where, *asked)]
+    values: list[object] = [*where.values(), *asked.values()]
+    if status := request.query.get("status"):
+        conditions.append(_LATEST.format(column="status" if status in RUN_STATUSES else "conclusion"))
+        values.append(status)
+    if actor := request.query.get("actor", "").lower().removesuffix("[bot]"):
+        conditions.append("actor_id = (SELECT id FROM users WHERE login = ?)")
+        values.append(actor)
+    database = request.world.database
+    found: Sequence[WorkflowRun] = Rows(
+        database, WorkflowRun, f"WHERE {' AND '.join(conditions)} ORDER BY id DESC", values
+    )
+    if created := request.query.get("created"):  # a range as in searches, which is compared in Python
+        is_wanted = compile_time(created, database.now())
+        found = [one for one in found if is_wanted(one.created_at)]
+    page, headers = page_of(request, found)
+    attempts = workflow_runs.latest_attempts(request.world, page)
+    shown = [_render_run(request, one, attempts[one.id]) for one in page]
+    return json_reply({"total_count": len(found), "workflow_runs": shown}, headers=headers)
 
 
 def _render_run(request: RestRequest, run: WorkflowRun, attempt: RunAttempt) -> JsonObject:

@@ -1,18 +1,19 @@
 """Labels and milestones of a repository."""
 
-from collections.abc import Callable
-
 from ghx_bench.twin.commands import labels, milestones
 from ghx_bench.twin.commands.kernel import UNSET
 from ghx_bench.twin.reply import Reply, created, json_reply, no_content
 from ghx_bench.twin.rest.handlers import from_path
-from ghx_bench.twin.rest.pagination import Keys, list_reply, sort_items
+from ghx_bench.twin.rest.pagination import list_reply, order_clause
 from ghx_bench.twin.rest.render import labels as render
 from ghx_bench.twin.rest.request import RestRequest
-from ghx_bench.twin.state.records import Issue, Label, Milestone
+from ghx_bench.twin.state.records import Label, Milestone
 from ghx_bench.twin.state.rows import Rows
 
 _STATES = ("open", "closed")
+_COMPLETENESS = (
+    "(SELECT coalesce(avg(issues.state = 'closed'), 0.0) FROM issues WHERE issues.milestone_id = milestones.id)"
+)
 
 
 def list_labels(request: RestRequest) -> Reply:
@@ -63,13 +64,15 @@ def delete_label(request: RestRequest) -> Reply:
 
 def list_milestones(request: RestRequest) -> Reply:
     """List milestones."""
-    found = request.world.database.all(Milestone, repository_id=from_path.repository(request).id)
-    state = request.query.get("state", "open")
-    chosen = [one for one in found if state in {"all", one.state}]
+    where, values = "repository_id = ?", list[object]([from_path.repository(request).id])
+    if (state := request.query.get("state", "open")) != "all":
+        where += " AND state = ?"
+        values.append(state)
     # "~" sorts after every date: milestones without one come last.
-    keys: Keys[Milestone] = {"due_on": lambda one: one.due_on or "~", "completeness": _completeness(request)}
-    chosen = sort_items(request, chosen, keys, "due_on", "asc")
-    return list_reply(request, chosen, lambda one: render.milestone(request.view, one))
+    columns = {"due_on": "coalesce(milestones.due_on, '~')", "completeness": _COMPLETENESS}
+    order = order_clause(request, columns, "due_on", "asc", table="milestones")
+    found = Rows(request.world.database, Milestone, f"WHERE {where} {order}", values)
+    return list_reply(request, found, lambda one: render.milestone(request.view, one))
 
 
 def create_milestone(request: RestRequest) -> Reply:
@@ -121,12 +124,3 @@ def list_milestone_labels(request: RestRequest) -> Reply:
     )
     found = Rows(request.world.database, Label, rest, (from_path.milestone(request).id,))
     return list_reply(request, found, lambda one: render.label(request.view, one))
-
-
-def _completeness(request: RestRequest) -> Callable[[Milestone], float]:
-    def share(milestone: Milestone) -> float:
-        counts = request.world.database
-        closed = counts.count(Issue, milestone_id=milestone.id, state="closed")
-        return closed / (counts.count(Issue, milestone_id=milestone.id) or 1)
-
-    return share

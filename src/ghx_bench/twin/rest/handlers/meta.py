@@ -37,7 +37,6 @@ _ROOT = {
     "user_repositories_url": "/users/{user}/repos{?type,page,per_page,sort}",
     "user_search_url": "/search/users?q={query}{&page,per_page,sort,order}",
 }
-_SEARCH_LIMIT, _CODE_SEARCH_LIMIT = 30, 10
 
 
 def get_root(request: RestRequest) -> Reply:
@@ -53,9 +52,9 @@ def get_rate_limit(request: RestRequest) -> Reply:
     core = _allowance(rate.limit, rate.used, rate.reset)
     resources = {
         "core": core,
-        "search": _allowance(_SEARCH_LIMIT, rate.search_used, rate.search_reset),
-        "code_search": _allowance(_CODE_SEARCH_LIMIT, rate.code_search_used, rate.search_reset),
-        "graphql": _allowance(rate.limit, rate.graphql_used, rate.reset),
+        "search": _allowance(rate.search_limit, rate.search_used, rate.search_reset),
+        "code_search": _allowance(rate.code_search_limit, rate.code_search_used, rate.search_reset),
+        "graphql": _allowance(rate.graphql_limit, rate.graphql_used, rate.reset),
     }
     named = {name: {**values, "resource": name} for name, values in resources.items()}
     return json_reply({"resources": named, "rate": {**core, "resource": "core"}})

@@ -108,13 +108,13 @@ def _repository(view: View, repository: Repository) -> JsonObject:
         "open_issues": unfinished,
         "watchers": 0,
         "default_branch": repository.default_branch,
-        "permissions": permissions(view.role(repository)),
+        **({} if view.viewer.is_anonymous else {"permissions": permissions(view.role(repository))}),
     }
 
 
 def full_repository(view: View, shown: Repository) -> JsonObject:
     """Render a repository's own page."""
-    body: JsonObject = {**repository(view, shown), "temp_clone_token": ""}
+    body: JsonObject = {**repository(view, shown), "temp_clone_token": None if view.viewer.is_anonymous else ""}
     if at_least(view.role(shown), "write"):
         body |= _merge_settings(shown)
     owner = view.user(shown.owner_id)

@@ -19,6 +19,7 @@ class Issue(Record):
         ("repository_id", "id", "state", "is_pull"),
         ("repository_id", "created_at", "id", "state", "is_pull"),
         ("repository_id", "updated_at", "id", "state", "is_pull"),
+        ("repository_id", "author_id", "id", "is_pull"),
     )
 
     repository_id: int

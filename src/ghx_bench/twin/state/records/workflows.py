@@ -28,6 +28,7 @@ class WorkflowRun(Record):
     table: ClassVar[str] = "workflow_runs"
     unique: ClassVar = (("workflow_id", "number"),)
     indexed: ClassVar = (("repository_id", "head_sha"),)
+    listed: ClassVar = (("repository_id", "id"),)
 
     repository_id: int
     workflow_id: int
