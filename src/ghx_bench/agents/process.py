@@ -7,18 +7,20 @@ import itertools
 import os
 import secrets
 import signal
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL
 
 import anyio
 import psutil
 from anyio import to_thread
 from anyio.abc import Process
 
+from ghx_bench.agents.keeper import find_descendants
+from ghx_bench.agents.keeper_client import KeeperConnection, open_keeper
 from ghx_bench.profiler.causes import EnvironmentFailure
 
 MARK = "GHX_BENCH_PROCESS"
@@ -37,13 +39,15 @@ class ProcessGroup:
     """The programs of one session, and their descendants.
 
     With a program ends what it left in its Unix process group. Descendants that detached themselves from that (as
-    `setsid` and daemons do) end with the session, or with their program if that is cut short.
+    `setsid` and daemons do) end with the session, or with their program if that is cut short. If this process is
+    killed, all of them end at once.
     """
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(16)
         self._counter = itertools.count(1)
         self._marks: dict[int, str] = {}  # the mark of each program, by its process id
+        self._keeper: KeeperConnection | None = None
         OPEN_GROUPS.get([]).append(self)
 
     async def start(
@@ -52,16 +56,12 @@ class ProcessGroup:
         """Start a program with this environment, in a Unix session of its own."""
         # Shielded: the id of a process whose start is cancelled would be lost, and it would live on.
         with anyio.CancelScope(shield=True):
+            if self._keeper is None:
+                self._keeper = await open_keeper({"rlimits": []})
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
-            process = await anyio.open_process(
-                list(command),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=stderr,
-                cwd=directory,
-                env={**environment, MARK: mark},
-                start_new_session=True,
+            process = await self._keeper.start(
+                command, environment={**environment, MARK: mark}, directory=directory, stderr=stderr
             )
             self._marks[process.pid] = mark
             return process
@@ -69,17 +69,29 @@ class ProcessGroup:
 
     async def end(self, process: Process, grace_s: float, *, with_detached: bool) -> None:
         """End a program and what it left in its group; its detached descendants too, if that is asked for."""
-        # Finding the detached means looking at every process of the machine, which takes longer than most commands do.
+        # Finding the detached means looking at all processes of the session, and on macOS of the machine.
         if with_detached or _group_exists(process.pid):
             mark = self._marks[process.pid] if with_detached else None
-            await _kill_tree(_Tree(sessions=frozenset({process.pid}), mark=mark), grace_s)
+            keeper = self._keeper.pid if self._keeper and self._keeper.holds_descendants() else None
+            await _kill_tree(_Tree(sessions=frozenset({process.pid}), mark=mark, keeper=keeper), grace_s)
 
     async def end_all(self, grace_s: float) -> None:
         """End whatever is left of all programs."""
-        if self._marks:
-            # The system does not reuse an id while its session has members: an id that exists again is a stranger's.
-            sessions = frozenset(pid for pid in self._marks if not psutil.pid_exists(pid))
-            await _kill_tree(_Tree(sessions=sessions, mark=self._mark), grace_s)
+        keeper, self._keeper = self._keeper, None
+        if keeper is None:
+            return
+        try:
+            if keeper.holds_descendants():
+                await _signal_all(signal.SIGTERM, _Tree(keeper=keeper.pid, is_whole=True), grace_s)
+            else:
+                # The system does not reuse an id while its session has members: one that exists again is a stranger's.
+                sessions = frozenset(pid for pid in self._marks if not psutil.pid_exists(pid))
+                await _kill_tree(_Tree(sessions=sessions, mark=self._mark), grace_s)
+        finally:
+            # The keeper ends with the last of its descendants, also of those that no look of ours has seen.
+            has_ended = await keeper.end(grace_s)
+        if not has_ended:
+            raise _outlived(self._marks)
 
 
 @asynccontextmanager
@@ -112,42 +124,48 @@ async def program(
     Of a program in a `group`, detached descendants may live as long as the group does, unless it is cut short.
     """
     owner, ran_to_its_end = group or ProcessGroup(), False
-    process = await owner.start(command, environment, directory, stderr)
+    try:
+        process = await owner.start(command, environment, directory, stderr)
+    except BaseException:
+        if group is None:
+            await owner.end_all(grace_s)
+        raise
     try:
         yield process
         ran_to_its_end = True
     finally:
         with anyio.CancelScope(shield=True):
             try:
-                await owner.end(process, grace_s, with_detached=group is None or not ran_to_its_end)
+                if group is None:
+                    await owner.end_all(grace_s)
+                else:
+                    await group.end(process, grace_s, with_detached=not ran_to_its_end)
             finally:
                 await process.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tree:
-    """Processes that belong together: those in these sessions, those whose mark begins like this, their descendants."""
+    """Processes that belong together: those in these sessions, those whose mark begins like this, their descendants.
 
-    sessions: frozenset[int]
-    mark: str | None
+    They are looked for among the descendants of a keeper, where there is one; the whole tree is all of those.
+    """
+
+    sessions: frozenset[int] = frozenset()
+    mark: str | None = None
+    keeper: int | None = None
+    is_whole: bool = False
 
     def find_living(self) -> list[psutil.Process]:
         """Return those that are alive now."""
-        # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
-        # Nothing is taken from earlier looks: a time of creation depends on the clock when it was first asked for, and
-        # a step of the clock would make children seem older than we are.
-        psutil.process_iter.cache_clear()
-        ours = psutil.Process().create_time() - _CLOCK_TOLERANCE_S
-        alive = [
-            each for each in psutil.process_iter(["ppid", "create_time"]) if (each.info["create_time"] or 0) >= ours
-        ]
-        members = {process.pid for process in alive if self._is_root(process)}
+        parents = _list_since_our_start() if self.keeper is None else _list_all(find_descendants(self.keeper))
+        members = {process.pid for process in parents if self.is_whole or self._is_root(process)}
         found = members
         while found:
             # By parents as well: a child in a session of its own and without the variable has nothing else in common.
-            found = {process.pid for process in alive if process.info["ppid"] in members} - members
+            found = {process.pid for process, parent in parents.items() if parent in members} - members
             members |= found
-        return [process for process in alive if process.pid in members and _is_alive(process)]
+        return [process for process in parents if process.pid in members and _is_alive(process)]
 
     def _is_root(self, process: psutil.Process) -> bool:
         try:
@@ -158,13 +176,37 @@ class _Tree:
             return False  # it ended meanwhile, or belongs to another user
 
 
+def _list_all(pids: Iterable[int]) -> dict[psutil.Process, int | None]:
+    """Return these processes, each with its parent."""
+    parents: dict[psutil.Process, int | None] = {}
+    for pid in pids:
+        with suppress(psutil.Error):  # it ended meanwhile
+            parents[process] = (process := psutil.Process(pid)).ppid()
+    return parents
+
+
+def _list_since_our_start() -> dict[psutil.Process, int | None]:
+    """Return the processes of the machine that can descend from this one, each with its parent."""
+    # What is older than this process cannot descend from it, even if its parent's id says so: ids are reused.
+    # Nothing is taken from earlier looks: a time of creation depends on the clock when it was first asked for, and
+    # a step of the clock would make children seem older than we are.
+    psutil.process_iter.cache_clear()
+    ours = psutil.Process().create_time() - _CLOCK_TOLERANCE_S
+    alive = psutil.process_iter(["ppid", "create_time"])
+    return {each: each.info["ppid"] for each in alive if (each.info["create_time"] or 0) >= ours}
+
+
 async def _kill_tree(tree: _Tree, grace_s: float) -> None:
     """End all processes of a tree: politely first, then by force."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if await _signal_all(number, tree, grace_s):
             return
-    started_by = ", ".join(map(str, sorted(tree.sessions)))
-    raise EnvironmentFailure(f"processes started by program {started_by} outlived SIGKILL; end them by hand")
+    raise _outlived(tree.sessions)
+
+
+def _outlived(programs: Iterable[int]) -> EnvironmentFailure:
+    started_by = ", ".join(map(str, sorted(programs)))
+    return EnvironmentFailure(f"processes started by program {started_by} outlived SIGKILL; end them by hand")
 
 
 async def _signal_all(number: int, tree: _Tree, grace_s: float) -> bool:
