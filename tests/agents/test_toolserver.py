@@ -88,6 +88,8 @@ async def test_a_server_that_ends_during_a_call_is_an_error_with_its_last_words(
 
 
 async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_gone() -> None:
+    async with program(["true"], environment=PATH):
+        pass  # has the launcher started, which stays
     before = set(psutil.Process().children(recursive=True))
     seen: set[psutil.Process] = set()
     with anyio.CancelScope() as scope:

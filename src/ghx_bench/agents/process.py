@@ -48,6 +48,7 @@ class ProcessGroup:
         self._counter = itertools.count(1)
         self._marks: dict[int, str] = {}  # the mark of each program, by its process id
         self._keeper: KeeperConnection | None = None
+        self._opening = anyio.Lock()
         OPEN_GROUPS.get([]).append(self)
 
     async def start(
@@ -56,8 +57,9 @@ class ProcessGroup:
         """Start a program with this environment, in a Unix session of its own."""
         # Shielded: the id of a process whose start is cancelled would be lost, and it would live on.
         with anyio.CancelScope(shield=True):
-            if self._keeper is None:
-                self._keeper = await open_keeper({"rlimits": []})
+            async with self._opening:  # by the first of several programs that start at once
+                if self._keeper is None:
+                    self._keeper = await open_keeper({"rlimits": []})
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
             process = await self._keeper.start(
