@@ -91,7 +91,8 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 def escape(project: Path, name: str) -> None:
     programs = {each: str(project / f"{each}-of-the-agent") for each in ("sleep", "bash")}
-    (project / "command").write_text(ESCAPES[name].format(**programs))
+    # What was started in the background gets the time to leave the family.
+    (project / "command").write_text(f"{ESCAPES[name]}\n{{sleep}} 0.5".format(**programs))
 
 
 def alive_in(folder: Path) -> list[psutil.Process]:

@@ -13,14 +13,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ROOM_FOR_FILES = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.1
-_LAST_TO_BE_SPARED = "500"  # of -1000 to 1000
+_OOM_SCORE = "500"  # of -1000 to 1000
 
 
 def find_descendants(root: int) -> list[int]:
@@ -82,7 +82,7 @@ class _Children:
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
         # Handled and not ignored: what is ignored stays so in the programs that we start.
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, _do_nothing)
 
     def wait(self) -> bool:
         """Wait until a child has ended or a request is there; return whether it is a request."""
@@ -124,6 +124,9 @@ class _Children:
         return ended, True
 
 
+def _do_nothing(_number: int, _frame: object) -> None: ...
+
+
 def _launch(control: socket.socket) -> None:
     """Fork a keeper for each request; end the programs of those that were killed."""
     children = _Children(control)
@@ -155,14 +158,13 @@ def _fork_keeper(files: list[int], control: socket.socket) -> int:
     try:
         control.close()
         os.setsid()
-        own, settings = files
-        _keep(socket.socket(fileno=own), _read_json(settings))
+        _keep(socket.socket(fileno=files[0]))
         status = 0
     finally:
         os._exit(status)
 
 
-def _keep(control: socket.socket, settings: Mapping[str, Any]) -> None:
+def _keep(control: socket.socket) -> None:
     """Start programs as they are asked for; when no more are, kill what is left of them."""
     children = _Children(control)
     statuses: dict[int, int] = {}
@@ -176,14 +178,14 @@ def _keep(control: socket.socket, settings: Mapping[str, Any]) -> None:
             files = children.receive()
             is_wanted = files is not None
             if files:
-                _start(files, settings, statuses)
+                _start(files, statuses)
         if not is_wanted:
             if not has_any:
                 return
             kill_descendants(os.getpid())
 
 
-def _start(files: list[int], settings: Mapping[str, Any], statuses: dict[int, int]) -> None:
+def _start(files: list[int], statuses: dict[int, int]) -> None:
     """Start a program; tell its id, or why it has none."""
     wanted, status, stdin, stdout, *others = files
     try:
@@ -197,7 +199,7 @@ def _start(files: list[int], settings: Mapping[str, Any], statuses: dict[int, in
             cwd=request["directory"],
             env=request["environment"],
             start_new_session=True,
-            preexec_fn=lambda: _bound(settings["rlimits"]),  # noqa: PLW1509 - this process has one thread
+            preexec_fn=_offer_to_the_kernel,  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
         _tell(status, {"errno": error.errno, "filename": error.filename}, is_last=True)
@@ -211,16 +213,10 @@ def _start(files: list[int], settings: Mapping[str, Any], statuses: dict[int, in
         os.close(each)
 
 
-def _bound(rlimits: Iterable[tuple[int, int]]) -> None:
-    """Bound what the kernel lets the program do; it runs here before it is loaded."""
-    import resource  # noqa: PLC0415 - a light one, of programs that have limits
-
-    for kind, most in rlimits:
-        _, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-    # Where the machine has no memory left, the kernel ends these rather than the bench.
+def _offer_to_the_kernel() -> None:
+    """Have the kernel end this program rather than the bench where the machine has no memory left."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
-        file.write(_LAST_TO_BE_SPARED)
+        file.write(_OOM_SCORE)
 
 
 def _tell(status: int, message: Mapping[str, Any], *, is_last: bool = False) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +20,9 @@ import anyio.lowlevel
 from anyio import to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
-from ghx_bench.agents import keeper as keeper_program
 from ghx_bench.profiler.causes import EnvironmentFailure
 
+_PROGRAM = Path(__file__).with_name("keeper.py")
 _START_S = 60.0
 """How long a program may take to start; a machine that is out of memory may never start one."""
 _LEAST_PATIENCE_S = 5.0
@@ -33,6 +33,8 @@ class PipeReader(ByteReceiveStream):
     """The reading end of a pipe."""
 
     file: int
+    count: Callable[[int], None] | None = None
+    """Told how many bytes were read."""
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         """Return what was written, or wait for it."""
@@ -46,6 +48,8 @@ class PipeReader(ByteReceiveStream):
                 continue
             if not chunk:
                 raise anyio.EndOfStream
+            if self.count is not None:
+                self.count(len(chunk))
             return chunk
 
     async def aclose(self) -> None:
@@ -180,7 +184,13 @@ class KeeperConnection:
         self._line = line
 
     async def start(
-        self, command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None, stderr: int | None
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        directory: Path | None,
+        stderr: int | None,
+        count_output: Callable[[int], None] | None = None,
     ) -> KeptProgram:
         """Start a program; raise as `subprocess` does where that is not possible."""
         request = {
@@ -214,8 +224,8 @@ class KeeperConnection:
             _pid=told["pid"],
             _status=PipeReader(status),
             _stdin=PipeWriter(stdin),
-            _stdout=PipeReader(stdout),
-            _stderr=PipeReader(others[0]) if others else None,
+            _stdout=PipeReader(stdout, count_output),
+            _stderr=PipeReader(others[0], count_output) if others else None,
         )
 
     def _send(self, files: Sequence[int]) -> None:
@@ -290,22 +300,17 @@ class _Launcher:
         self._owner: int = 0
         self.pid: int = 0
 
-    def open_keeper(self, settings: Mapping[str, Any]) -> KeeperConnection:
+    def open_keeper(self) -> KeeperConnection:
         ours, theirs = socket.socketpair()
-        settings_file = _write_json(settings)
         with theirs, self._lock:
-            try:
-                # A second time: it may have been killed since, as all that a session can see may be.
-                for _ in range(2):
-                    line = self._connect()
-                    try:
-                        socket.send_fds(line, [b"k"], [theirs.fileno(), settings_file])
-                    except OSError:
-                        self._line = None
-                    else:
-                        return KeeperConnection(ours)
-            finally:
-                os.close(settings_file)
+            # A second time: it may have been killed since, as all that a session can see may be.
+            for _ in range(2):
+                try:
+                    socket.send_fds(self._connect(), [b"k"], [theirs.fileno()])
+                except OSError:
+                    self._line = None
+                else:
+                    return KeeperConnection(ours)
         ours.close()
         raise EnvironmentFailure("the process that starts the programs of sessions does not come up")
 
@@ -317,7 +322,7 @@ class _Launcher:
                 # With an empty environment, which sessions can read: this process's own has secrets in it.
                 kept = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
                 program = subprocess.Popen(
-                    [sys.executable, "-I", "-S", keeper_program.__file__, str(theirs.fileno())],
+                    [sys.executable, "-I", "-S", str(_PROGRAM), str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -334,9 +339,9 @@ class _Launcher:
 _launcher = _Launcher()
 
 
-async def open_keeper(settings: Mapping[str, Any]) -> KeeperConnection:
+async def open_keeper() -> KeeperConnection:
     """Return a line to a new keeper."""
-    return await to_thread.run_sync(_launcher.open_keeper, settings)
+    return await to_thread.run_sync(_launcher.open_keeper)
 
 
 def launcher_pid() -> int:

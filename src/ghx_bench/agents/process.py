@@ -21,7 +21,9 @@ from anyio.abc import Process
 
 from ghx_bench.agents.keeper import find_descendants
 from ghx_bench.agents.keeper_client import KeeperConnection, open_keeper
+from ghx_bench.agents.limit_watch import WATCH, measure_folders
 from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.session_limits import ALLOWANCE
 
 MARK = "GHX_BENCH_PROCESS"
 """The variable by which descendants are recognised, whatever group, session or parent they have by now."""
@@ -49,23 +51,34 @@ class ProcessGroup:
         self._marks: dict[int, str] = {}  # the mark of each program, by its process id
         self._keeper: KeeperConnection | None = None
         self._opening = anyio.Lock()
+        self._allowance = ALLOWANCE.get()
         OPEN_GROUPS.get([]).append(self)
 
     async def start(
         self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
     ) -> Process:
         """Start a program with this environment, in a Unix session of its own."""
+        if self._allowance is not None and self._allowance.broken is not None:
+            raise self._allowance.broken
         # Shielded: the id of a process whose start is cancelled would be lost, and it would live on.
         with anyio.CancelScope(shield=True):
             async with self._opening:  # by the first of several programs that start at once
                 if self._keeper is None:
-                    self._keeper = await open_keeper({"rlimits": []})
+                    self._keeper = await open_keeper()
+                    if self._allowance is not None and self._allowance.disk_before is None:
+                        self._allowance.disk_before = await to_thread.run_sync(measure_folders, self._allowance.folders)
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
             process = await self._keeper.start(
-                command, environment={**environment, MARK: mark}, directory=directory, stderr=stderr
+                command,
+                environment={**environment, MARK: mark},
+                directory=directory,
+                stderr=stderr,
+                count_output=None if self._allowance is None else self._allowance.add_output,
             )
             self._marks[process.pid] = mark
+            if self._allowance is not None and self._keeper.pid is not None:
+                WATCH.add(self._allowance, self._keeper.pid)
             return process
         raise RuntimeError("a shielded scope that nothing cancels was left early")
 
@@ -92,6 +105,8 @@ class ProcessGroup:
         finally:
             # The keeper ends with the last of its descendants, also of those that no look of ours has seen.
             has_ended = await keeper.end(grace_s)
+            if self._allowance is not None:
+                WATCH.remove(self._allowance, keeper.pid)
         if not has_ended:
             raise _outlived(self._marks)
 

@@ -20,6 +20,7 @@ class Cause(StrEnum):
 
     AGENT_TIMEOUT = "agent_timeout"
     AGENT_BUDGET = "agent_budget"
+    AGENT_LIMIT = "agent_limit"
     AGENT_REFUSAL = "agent_refusal"
     AGENT_CRASH = "agent_crash"
     MODEL_PROVIDER = "model_provider"
@@ -33,7 +34,9 @@ class Cause(StrEnum):
         return self in _AGENTS_OWN
 
 
-_AGENTS_OWN = frozenset({Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH})
+_AGENTS_OWN = frozenset(
+    {Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_LIMIT, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH}
+)
 
 
 class MeasurementError(GhxBenchError):
@@ -43,7 +46,8 @@ class MeasurementError(GhxBenchError):
     MeasurementError
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
-    │   └── AgentBlockedError it kept the event loop from running
+    │   ├── AgentBlockedError it kept the event loop from running
+    │   └── LimitBrokenError  its programs used more than they may (`session_limits`)
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     └── OverranError          the bench's own work at the cell took too long

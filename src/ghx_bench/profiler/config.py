@@ -24,6 +24,7 @@ from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
 from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
 from ghx_bench.profiler.cell import NO_MODEL, Order
+from ghx_bench.profiler.session_limits import SessionLimits
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[
@@ -204,6 +205,9 @@ class ProfileConfig(Section):
     scenarios: ScenarioChoice = Field(default=ScenarioChoice(), description="Which scenarios to run.")
     execution: Execution = Field(default=Execution(), description="How the cells are run.")
     output: Output = Field(default=Output(), description="Where results go.")
+    limits: SessionLimits = Field(
+        default=SessionLimits(), description="What one session may use of the machine; one that uses more is ended."
+    )
     analysis: AnalysisPlan = Field(default=AnalysisPlan(), description="What will be concluded, and how.")
     extensions: dict[str, JsonValue] = Field(default={}, description="Data for plugins, passed on unchanged.")
 

@@ -17,6 +17,7 @@ from ghx_bench.profiler.runner.pricing import cost_of
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.session_limits import ALLOWANCE, Allowance
 from ghx_bench.profiler.trace import SessionTrace
 
 
@@ -30,6 +31,7 @@ class Conversation(Generic[S]):
     instruments: Instruments[S]
     phases: Phases
     suspensions: Suspensions
+    allowance: Allowance
     answer: Answer | None = None
     trace: SessionTrace | None = None
     error: Exception | None = None
@@ -47,6 +49,13 @@ class Conversation(Generic[S]):
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
+        outside = ALLOWANCE.set(self.allowance)
+        try:
+            await self._hold()
+        finally:
+            ALLOWANCE.reset(outside)
+
+    async def _hold(self) -> None:
         limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
         with anyio.CancelScope() as scope:
             self.phases.enter("session")
@@ -62,14 +71,22 @@ class Conversation(Generic[S]):
                     # Shielded: an interruption must not leave the agent's processes behind. Bounded: nor must they
                     # keep the run from ending.
                     set_deadline(scope, limits.cleanup_s, shielded=True)
-            self._take(holding.error)
+            # What failed while it opened failed because its programs were ended, and says less than that.
+            self._take(holding.error if self.wall_ms is not None else self.allowance.broken or holding.error)
         if scope.cancelled_caught:
             self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
         self.phases.leave()
 
     @property
+    def was_cut_short(self) -> bool:
+        """Whether the agent was stopped in the middle of its work by a fault of its own."""
+        return self.timed_out or (self.allowance.broken is not None and self.wall_ms is not None)
+
+    @property
     def cause(self) -> Cause | None:
         """The agent's own fault, if it was cut short by one."""
+        if self.allowance.broken is not None:
+            return Cause.AGENT_LIMIT
         if self.timed_out:
             return Cause.AGENT_TIMEOUT
         return None if self.answer is None else _FAULTS.get(self.answer.reason)
@@ -98,12 +115,13 @@ class Conversation(Generic[S]):
         began = clock.monotonic() - self.suspensions.update()
         prompting = Caught()
         try:
-            async with limit_running_time(scenario.timeout_ms / 1000, self.suspensions) as deadline:
+            limit_s = scenario.timeout_ms / 1000
+            async with limit_running_time(limit_s, self.suspensions, is_over=self._has_broken_limit) as deadline:
                 async with plugin_call() as prompting:
                     answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
                     self.answer = replace(answer, text=self.redaction.text(answer.text))
                 self.error = prompting.error
-            self.timed_out = deadline.cancel_called
+            self.timed_out = deadline.cancel_called and not self._has_broken_limit()
         finally:
             # While the bench was stopped, GitHub and the tools answered nothing: that time is not the agent's.
             self.wall_ms = round((clock.monotonic() - began - self.suspensions.update()) * 1000)
@@ -129,6 +147,9 @@ class Conversation(Generic[S]):
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
                 self.problems.append(("trace", exporting.error))
+
+    def _has_broken_limit(self) -> bool:
+        return self.allowance.broken is not None
 
     def _request(self) -> SessionRequest:
         # The stage last: its token and its address of GitHub must not be overridden by a mode.
