@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -28,13 +29,13 @@ QUICK = (*RUN, "--skip-warmup", "--json")
 # Each leaves processes behind that have nothing in common with it any more: another session, another parent, and an
 # environment without any variable of ours. The names of the programs are how the test finds them.
 ESCAPES = {
-    "detached": "setsid env -i {sleep} 3001 >/dev/null 2>&1 &",
-    "daemon": "env -i bash -c 'setsid bash -c \"{sleep} 3002 & disown\" & disown' >/dev/null 2>&1",
+    "detached": "{setsid} {env} -i {sleep} 3001 >/dev/null 2>&1 &",
+    "daemon": "{env} -i {bash} -c '{setsid} {bash} -c \"{sleep} 3002 & disown\" & disown' >/dev/null 2>&1",
     "chain": (
-        "echo 'setsid {bash} $0 & exit' > chain.sh; env -i setsid {bash} chain.sh >/dev/null 2>&1 & "
-        "setsid env -i {sleep} 3003 >/dev/null 2>&1 &"
+        "echo '{setsid} {bash} $0 & exit' > chain.sh; {env} -i {setsid} {bash} chain.sh >/dev/null 2>&1 & "
+        "{setsid} {env} -i {sleep} 3003 >/dev/null 2>&1 &"
     ),
-    "killing its parent": "setsid env -i {sleep} 3004 >/dev/null 2>&1 & kill -9 $PPID; {sleep} 3005",
+    "killing its parent": "{setsid} {env} -i {sleep} 3004 >/dev/null 2>&1 & kill -9 $PPID; {sleep} 3005",
 }
 
 AGENT = """
@@ -64,7 +65,8 @@ class Session:
         self.belt, self.recorder = belt, recorder
 
     async def prompt(self, text):
-        await self.belt.shell((HERE / "command").read_text())
+        answer = await self.belt.shell((HERE / "command").read_text())
+        assert not answer.text, answer.text
         (HERE / "left").touch()
         if (HERE / "wait").exists():
             await anyio.sleep_forever()
@@ -78,10 +80,8 @@ class Session:
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Path]:
     """A folder with the agent; its programs are copies with names of their own, and ended after a failed test."""
-    for name, program in (("sleep", "/bin/sleep"), ("bash", "/bin/bash")):
-        own = tmp_path / f"{name}-of-the-agent"
-        own.write_bytes(Path(program).read_bytes())
-        own.chmod(0o755)
+    for name in ("sleep", "bash", "setsid", "env"):
+        shutil.copy(shutil.which(name) or "", tmp_path / f"{name}-of-the-agent")
     yield write_files(tmp_path, {"agent.py": AGENT})
     while left := alive_in(tmp_path):
         for each in left:
@@ -90,7 +90,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 
 def escape(project: Path, name: str) -> None:
-    programs = {each: str(project / f"{each}-of-the-agent") for each in ("sleep", "bash")}
+    programs = {each: str(project / f"{each}-of-the-agent") for each in ("sleep", "bash", "setsid", "env")}
     # What was started in the background gets the time to leave the family.
     (project / "command").write_text(f"{ESCAPES[name]}\n{{sleep}} 0.5".format(**programs))
 
@@ -146,10 +146,11 @@ def test_what_an_agent_leaves_running_is_gone_with_the_bench(ending: str, name: 
     process = start(project, *QUICK)
     while process.poll() is None and not (project / "left").exists():
         time.sleep(0.01)
+    left = alive_in(project)
     ENDINGS[ending](process.pid)
     _, errors = process.communicate()
 
-    assert (project / "left").exists(), errors
+    assert left, errors
     assert process.returncode == (-9 if ending == "kill -9" else 130), errors
     assert gone_in(project)
 
@@ -170,8 +171,33 @@ def test_a_run_that_was_killed_with_a_session_at_work_is_resumed_and_leaves_noth
     assert left_in(project) == []
 
 
+def test_what_a_run_left_whose_keepers_were_killed_with_it_ends_when_it_is_resumed(project: Path) -> None:
+    sleep = project / "sleep-of-the-agent"
+    (project / "command").write_text(f"{project}/setsid-of-the-agent {sleep} 3006 >/dev/null 2>&1 & {sleep} 0.5")
+    (project / "wait").touch()
+    process = start(project, *QUICK)
+    while process.poll() is None and not (project / "left").exists():
+        time.sleep(0.01)
+    keepers = [
+        each for each in psutil.Process(process.pid).children(recursive=True) if "keeper.py" in str(each.cmdline())
+    ]
+    for each in (psutil.Process(process.pid), *keepers):
+        each.suspend()  # at one moment, as the kernel does that runs out of memory
+    for each in (*keepers, process):
+        each.kill()
+    process.communicate()
+    time.sleep(0.2)
+    survived = alive_in(project)
+    (project / "wait").unlink()
+    printed(ghx_bench(project, "resume", str(run_in(project)), "--json"))
+
+    assert len(keepers) == 2
+    assert survived, "what is to be ended by resuming must be there"
+    assert gone_in(project)
+
+
 def test_a_session_sees_nothing_of_the_bench_in_its_parent(project: Path) -> None:
-    (project / "command").write_text(f"tr '\\0' '\\n' </proc/$PPID/environ >{project}/seen; ls -l /proc/$PPID/fd")
+    (project / "command").write_text(f"tr '\\0' '\\n' </proc/$PPID/environ >{project}/seen")
     printed(ghx_bench(project, *QUICK, extra={"SECRET_OF_THE_BENCH": "s3cret"}))
 
     assert re.findall("^[A-Z_]+", (project / "seen").read_text(), re.MULTILINE) in ([], ["LD_LIBRARY_PATH"])

@@ -1,6 +1,6 @@
 """Programs started for a session, ended with it together with all their descendants.
 
-Why descendants are recognised by a mark as well as by their Unix session: `docs/adr/process-families.md`.
+How descendants are recognised, and what ends them if this process is killed: `docs/adr/process-families.md`.
 """
 
 import itertools
@@ -19,7 +19,7 @@ import psutil
 from anyio import to_thread
 from anyio.abc import Process
 
-from ghx_bench.agents.keeper import find_descendants
+from ghx_bench.agents.keeper import find_descendants, kill_descendants
 from ghx_bench.agents.keeper_client import KeeperConnection, open_keeper
 from ghx_bench.agents.limit_watch import WATCH, measure_folders
 from ghx_bench.profiler.causes import EnvironmentFailure
@@ -46,7 +46,7 @@ class ProcessGroup:
     """
 
     def __init__(self) -> None:
-        self._mark = secrets.token_hex(16)
+        self._mark = f"{os.getpid()}.{secrets.token_hex(16)}"
         self._counter = itertools.count(1)
         self._marks: dict[int, str] = {}  # the mark of each program, by its process id
         self._keeper: KeeperConnection | None = None
@@ -159,6 +159,27 @@ async def program(
                     await group.end(process, grace_s, with_detached=not ran_to_its_end)
             finally:
                 await process.aclose()
+
+
+def end_orphans() -> None:
+    """End the programs of sessions whose bench is gone, and with it the keeper that should have ended them."""
+    # Inside of a session, as that of an agent that tries this bench, the processes of the outer one may not be visible.
+    if MARK in os.environ:
+        return
+    for each in psutil.process_iter():
+        with suppress(psutil.Error, OSError, ValueError):
+            mark = each.environ().get(MARK)
+            if mark is not None and not _is_older(int(mark.partition(".")[0]), each):
+                kill_descendants(each.pid)
+                each.kill()
+
+
+def _is_older(pid: int, than: psutil.Process) -> bool:
+    """Return whether there is a process with this id since before another started; a later one has got the id anew."""
+    try:
+        return psutil.Process(pid).create_time() <= than.create_time()
+    except psutil.NoSuchProcess:
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
