@@ -1,7 +1,7 @@
 """The processes between the bench and the programs of its sessions, which outlive the bench and end those.
 
 A launcher, one for each bench, forks a keeper for each group of programs. Run by its path, without this package: so it
-starts in 25 ms, has one thread, and forks in one more. Why: `docs/adr/process-families.md`.
+starts in 25 ms, has one thread, and forks in a millisecond. Why: `docs/adr/process-families.md`.
 """
 
 import array
@@ -138,7 +138,8 @@ def _launch(control: socket.socket) -> None:
         keepers -= ended.keys()
         for orphan in set(_find_children(os.getpid())) - keepers:
             kill_descendants(orphan)
-            os.kill(orphan, signal.SIGKILL)
+            with suppress(OSError):  # one that has another user's rights by now
+                os.kill(orphan, signal.SIGKILL)
         if is_asked:
             files = children.receive()
             is_wanted = files is not None
@@ -199,7 +200,6 @@ def _start(files: list[int], statuses: dict[int, int]) -> None:
             cwd=request["directory"],
             env=request["environment"],
             start_new_session=True,
-            preexec_fn=_offer_to_the_kernel,  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
         _tell(status, {"errno": error.errno, "filename": error.filename}, is_last=True)
@@ -208,15 +208,13 @@ def _start(files: list[int], statuses: dict[int, int]) -> None:
     else:
         program.returncode = 0  # waited for by us: it must not be by `subprocess`
         statuses[program.pid] = status
+        # Where the machine has no memory left, the kernel ends this program rather than the bench. Not set before it is
+        # loaded, since that would keep `subprocess` from starting it without a copy of this process.
+        with suppress(OSError), open(f"/proc/{program.pid}/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
+            file.write(_OOM_SCORE)
         _tell(status, {"pid": program.pid, "keeper": os.getpid()})
     for each in (stdin, stdout, *others):
         os.close(each)
-
-
-def _offer_to_the_kernel() -> None:
-    """Have the kernel end this program rather than the bench where the machine has no memory left."""
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
-        file.write(_OOM_SCORE)
 
 
 def _tell(status: int, message: Mapping[str, Any], *, is_last: bool = False) -> None:

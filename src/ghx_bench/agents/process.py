@@ -103,10 +103,10 @@ class ProcessGroup:
                 sessions = frozenset(pid for pid in self._marks if not psutil.pid_exists(pid))
                 await _kill_tree(_Tree(sessions=sessions, mark=self._mark), grace_s)
         finally:
+            if self._allowance is not None:
+                WATCH.remove(self._allowance, keeper.pid)  # before its id can be a stranger's
             # The keeper ends with the last of its descendants, also of those that no look of ours has seen.
             has_ended = await keeper.end(grace_s)
-            if self._allowance is not None:
-                WATCH.remove(self._allowance, keeper.pid)
         if not has_ended:
             raise _outlived(self._marks)
 
