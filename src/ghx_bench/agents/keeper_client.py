@@ -1,5 +1,6 @@
 """The bench's side of keepers: programs that they start, with pipes to these."""
 
+import atexit
 import json
 import os
 import socket
@@ -332,6 +333,7 @@ class _Launcher:
                     start_new_session=True,
                 )
             program.returncode = 0  # it ends after this process: nobody waits for it
+            atexit.register(ours.close)
             self._line, self._owner, self.pid = ours, os.getpid(), program.pid
         return self._line
 
