@@ -25,10 +25,11 @@ _OOM_SCORE = "500"  # of -1000 to 1000
 
 def find_descendants(root: int) -> list[int]:
     """Return the processes that descend from one, at this moment; those that have ended but not been waited for too."""
+    find_children = _read_children if _HAS_LISTS_OF_CHILDREN else _list_children_with_ps().get
     found: list[int] = []
     left = [root]
     while left:
-        children = _find_children(left.pop())
+        children = find_children(left.pop()) or []
         found += children
         left += children
     return found
@@ -46,9 +47,7 @@ def kill_descendants(root: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _find_children(parent: int) -> list[int]:
-    if not _HAS_LISTS_OF_CHILDREN:
-        return _find_children_with_ps(parent)
+def _read_children(parent: int) -> list[int]:
     children: list[int] = []
     with suppress(OSError):  # it ended meanwhile
         for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - `pathlib` takes as long to load as the rest
@@ -61,10 +60,13 @@ _HAS_LISTS_OF_CHILDREN = os.path.exists("/proc/thread-self/children")  # noqa: P
 """On Linux, unless its kernel was built without; macOS has none."""
 
 
-def _find_children_with_ps(parent: int) -> list[int]:
+def _list_children_with_ps() -> dict[int, list[int]]:
+    """Return the children of every process of the machine."""
     listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False).stdout  # noqa: S607 - of the system
-    pairs = (line.split() for line in listing.splitlines())
-    return [int(pair[0]) for pair in pairs if int(pair[1]) == parent]
+    children: dict[int, list[int]] = {}
+    for pid, parent in (map(int, line.split()) for line in listing.splitlines()):
+        children.setdefault(parent, []).append(pid)
+    return children
 
 
 class _Children:
@@ -136,7 +138,8 @@ def _launch(control: socket.socket) -> None:
         is_asked = children.wait()
         ended, has_any = children.reap()
         keepers -= ended.keys()
-        for orphan in set(_find_children(os.getpid())) - keepers:
+        # Elsewhere than on Linux orphans are not ours, and each look would start a program, whose end wakes us again.
+        for orphan in set(_read_children(os.getpid()) if _HAS_LISTS_OF_CHILDREN else ()) - keepers:
             kill_descendants(orphan)
             with suppress(OSError):  # one that has another user's rights by now
                 os.kill(orphan, signal.SIGKILL)
