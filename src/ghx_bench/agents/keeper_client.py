@@ -200,19 +200,12 @@ class KeeperConnection:
             "directory": None if directory is None else str(directory),
             "stderr": stderr,
         }
-        theirs: list[int] = []
-        ours: list[int] = []
+        ours, theirs = _open_pipes(with_stderr=stderr == PIPE)
+        status, stdin, stdout, *others = ours
         try:
-            theirs.append(_write_json(request))
-            for place in range(4 if stderr == PIPE else 3):
-                reading, writing = os.pipe()
-                is_input = place == 1
-                theirs.append(reading if is_input else writing)
-                ours.append(writing if is_input else reading)
-                os.set_blocking(ours[-1], False)
             if stderr is None:
                 theirs.append(os.dup(2))
-            status, stdin, stdout, *others = ours
+            theirs.insert(0, _write_json(request))
             self._send(theirs)
             told = await self._wait_for_start(PipeReader(status))
         except BaseException:
@@ -272,6 +265,22 @@ class KeeperConnection:
                 await anyio.wait_readable(self._line)  # it says nothing: this is its end
             return not waiting.cancelled_caught
         return True
+
+
+def _open_pipes(*, with_stderr: bool) -> tuple[list[int], list[int]]:
+    """Return our ends of pipes for a program's status, input, output and errors, and the other ends."""
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        for name in ("status", "stdin", "stdout", *(("stderr",) if with_stderr else ())):
+            reading, writing = os.pipe()
+            ours.append(writing if name == "stdin" else reading)
+            theirs.append(reading if name == "stdin" else writing)
+            os.set_blocking(ours[-1], False)
+    except OSError:  # no more files may be open
+        _close_all([*ours, *theirs])
+        raise
+    return ours, theirs
 
 
 def _write_json(value: object) -> int:
