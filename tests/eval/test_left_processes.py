@@ -35,7 +35,7 @@ ESCAPES = {
         "echo '{setsid} {bash} $0 & exit' > chain.sh; {env} -i {setsid} {bash} chain.sh >/dev/null 2>&1 & "
         "{setsid} {env} -i {sleep} 3003 >/dev/null 2>&1 &"
     ),
-    "killing its parent": "{setsid} {env} -i {sleep} 3004 >/dev/null 2>&1 & kill -9 $PPID; {sleep} 3005",
+    "killing its parent": "{setsid} {env} -i {sleep} 3004 >/dev/null 2>&1 & {sleep} 0.3; kill -9 $PPID; {sleep} 3005",
 }
 
 AGENT = """

@@ -206,13 +206,15 @@ class KeeperConnection:
             if stderr is None:
                 theirs.append(os.dup(2))
             theirs.insert(0, _write_json(request))
-            self._send(theirs)
+            try:
+                self._send(theirs)
+            finally:
+                # Before the answer is waited for: a keeper that is killed meanwhile is noticed by the end of its pipe.
+                _close_all(theirs)
             told = await self._wait_for_start(PipeReader(status))
         except BaseException:
             _close_all(ours)
             raise
-        finally:
-            _close_all(theirs)
         self.pid = told["keeper"]
         return KeptProgram(
             _pid=told["pid"],
