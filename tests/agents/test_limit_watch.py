@@ -133,5 +133,5 @@ async def test_what_a_server_writes_while_the_session_opens_is_bounded_too() -> 
     outcome = await measure(task)
 
     assert isinstance(outcome, Failed)
-    assert outcome.cause is Cause.AGENT_LIMIT
+    assert outcome.cause is Cause.ENVIRONMENT  # the agent has not been asked for anything yet
     assert "MiB of output, where 4 MiB are the limit" in str(outcome.error)
