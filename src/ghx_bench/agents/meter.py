@@ -133,26 +133,30 @@ class Meter:
         self._server.stop()
 
     @contextmanager
-    def session(self, *, model: str | None = None, budget: ModelBudget | None = None) -> Generator[MeteredSession]:
+    def session(
+        self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None
+    ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
-        `model` is the one that the session is about, `budget` stands instead of the one for all sessions.
+        `name` is the one under which its traffic is recorded and replayed, `model` the one that it is about, and
+        `budget` stands instead of the one for all sessions.
         """
-        name = secrets.token_urlsafe(12)
+        secret = secrets.token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
-            id=name,
-            base_url=f"{self._server.url}/s/{name}",
+            id=secret,
+            name=name or secret,
+            base_url=f"{self._server.url}/s/{secret}",
             clock=self._clock,
             spending=Spending(budget or self._session_budget, "session", self._price),
             run_spending=self.run_spending,
             model=model,
         )
-        self._exchanges[name] = set()
-        self._sessions[name] = session
+        self._exchanges[secret] = set()
+        self._sessions[secret] = session
         try:
             yield session
         finally:
-            self._end_session(name)
+            self._end_session(secret)
 
     def hold_s(self, provider: str) -> float:
         """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
@@ -363,7 +367,7 @@ def _to_upstream(
         headers.append((provider.session_header.encode(), session.id.encode()))
     query = scope["query_string"].decode("latin-1")
     return UpstreamRequest(
-        session=session.id,
+        session_name=session.name,
         wire=route.wire,
         method=scope["method"],
         path=scope["raw_path"].decode("latin-1").removeprefix(f"/s/{session.id}"),

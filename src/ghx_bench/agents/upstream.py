@@ -31,7 +31,8 @@ class UpstreamLostError(Exception):
 class UpstreamRequest:
     """A request to a provider; the path follows the base URL of the wire, as agents are given it."""
 
-    session: str
+    session_name: str
+    """The name under which the session is recorded and replayed."""
     wire: WireKind
     method: str
     path: str
