@@ -9,11 +9,12 @@ import pytest
 from wire_clients import WIRES, Conversation, WireClient, wire_client
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.meter import Meter
 from ghx_bench.agents.model_recording import ModelRecorder, load_recording, recording_path
 from ghx_bench.agents.model_replay import ReplayUpstream
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.upstream import ModelProvider
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, WireKind
 
