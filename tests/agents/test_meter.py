@@ -228,6 +228,31 @@ async def _ask_in_vain(client: WireClient) -> None:
         await client.ask(ask_for("anthropic"))
 
 
+async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
+    script = Script(solution=STEPS, pace=Pace(before_first_s=0.2))
+    async with metered(script) as (endpoint, _, session, client), anyio.create_task_group() as group:
+
+        async def ask_late() -> None:
+            await anyio.sleep(0.02)
+            await client.ask(ask_for("anthropic"))
+
+        group.start_soon(ask_late)
+        await session.settle(10)
+        (call,) = session.calls
+        assert (call.cut, session.usage()) == (False, endpoint.claimed_usage())
+
+
+async def test_a_session_does_not_wait_for_ever_until_it_settles() -> None:
+    script = Script(pace=Pace(before_first_s=60))
+    async with metered(script) as (_, _, session, client), anyio.create_task_group() as group:
+        group.start_soon(_ask_in_vain, client)
+        await wait_until(lambda: not session.is_idle)
+        with anyio.fail_after(5):
+            await session.settle(0.1)
+        assert not session.is_idle
+        group.cancel_scope.cancel()
+
+
 async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> None:
     """Codex does so: it closes the connection on `response.completed`, before the end of the body."""
     async with _endpoint_that_never_ends() as address:
