@@ -1,6 +1,7 @@
 """The way from the meter to a model's provider: HTTP/1.1 on connections that are kept.
 
-Not httpx2: on loopback it took 2 ms for each call, twice what the meter may add.
+Not httpx2: a bare proxy over it added 21 ms to a call on loopback, and one over its httpcore2 1.1 ms, where the whole
+meter over this adds 0.3 ms.
 """
 
 import asyncio
