@@ -23,7 +23,6 @@ from ghx_bench.agents.wires.protocol import (
     write_error,
 )
 
-_MOST_ERROR_BYTES = 2**20
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
 )
@@ -72,9 +71,8 @@ class Exchange:
         refusal = self._refuse(scope, call)
         if refusal is not None:
             status, message = refusal
+            self._note_end(call)
             await reply(send, status, write_error(wire, status, f"meter: {message}", code="meter_refused"))
-            if call is not None:
-                session.end_call(call)
             return
         watching = asyncio.create_task(self._watch(receive))
         reading = asyncio.get_running_loop().call_later(_READING_WAITS_S, self._read_request, call)
@@ -83,6 +81,7 @@ class Exchange:
         except UpstreamLostError as error:
             if call is not None and not (call.reader is not None and call.reader.has_ended):
                 call.fail("abandoned" if self._is_abandoned else "connection", str(error))
+            self._note_end(call)
             if self._answer is None and not self._is_abandoned:
                 await reply(send, 502, write_error(wire, 502, str(error)))
             else:
@@ -93,9 +92,7 @@ class Exchange:
             reading.cancel()
             if self._answer is not None:
                 self._answer.close()
-            if call is not None:
-                self._read_request(call)
-                session.end_call(call)
+            self._note_end(call)
 
     def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
         """Return the status and the words with which a request is refused, if it is."""
@@ -122,6 +119,11 @@ class Exchange:
     def _read_request(self, call: CallInProgress | None) -> None:
         if call is not None and call.asked is None:
             self._session.take_request(call, read_request(self._route, self._request.body))
+
+    def _note_end(self, call: CallInProgress | None) -> None:
+        if call is not None and call.ended is None:
+            self._read_request(call)
+            self._session.end_call(call)
 
     async def _send(self) -> UpstreamAnswer:
         self._sending = asyncio.current_task()
@@ -150,30 +152,38 @@ class Exchange:
     async def _pass_answer(self, call: CallInProgress, answer: UpstreamAnswer, send: Send) -> None:
         is_stream = any(name.lower() == b"content-type" and b"event-stream" in value for name, value in answer.headers)
         call.reader = reader = make_reader(self._route.wire, is_stream=is_stream)
-        clock = self._session.clock
+        clock, whole = self._session.clock, bytearray()
         while content := await answer.read():
             arrived = clock.monotonic()
-            await send({"type": "http.response.body", "body": content, "more_body": True})
+            if is_stream:
+                await send({"type": "http.response.body", "body": content, "more_body": True})
+            else:
+                whole += content
             call.response_bytes += len(content)
             reader.feed(content)
             if is_stream and call.first_token is None and reader.has_begun:
                 call.first_token = arrived
         reader.end()
+        # Before the last byte is sent: what an agent has in full is also among the calls of its session.
+        self._note_end(call)
+        if whole:
+            await send({"type": "http.response.body", "body": bytes(whole), "more_body": True})
 
     async def _pass_error(self, call: CallInProgress, answer: UpstreamAnswer, send: Send) -> None:
         kind = classify_status(answer.status) or "server"
         call.retry_after_s = _read_retry_after(answer.headers, self._session.clock.now().timestamp())
-        body = bytearray()
         call.fail(kind, f"status {answer.status}")
+        body = bytearray()
         while content := await answer.read():
-            await send({"type": "http.response.body", "body": content, "more_body": True})
-            call.response_bytes += len(content)
-            body += content[: _MOST_ERROR_BYTES - len(body)]
+            body += content
+        call.response_bytes = len(body)
         call.fail(kind, read_error(bytes(body)) or f"status {answer.status}")
         if call.retry_after_s is None:
             call.retry_after_s = read_retry_delay(bytes(body))
         if kind == "rate_limit" and call.retry_after_s is not None:
             self._hold(self._provider.name, call.retry_after_s)
+        self._note_end(call)
+        await send({"type": "http.response.body", "body": bytes(body), "more_body": True})
 
 
 def write_upstream_request(
