@@ -100,6 +100,7 @@ async def test_a_program_that_is_no_server_is_an_error_with_the_reason(server: M
 
 
 async def test_no_process_is_left_whether_it_answered_or_not() -> None:
+    await ask(talking("answer()"))  # has the launcher started, which stays
     before = set(psutil.Process().children(recursive=True))
     await ask(talking("answer()\nos.system('sleep 1000')"))
     with anyio.move_on_after(1) as patience:

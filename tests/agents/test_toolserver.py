@@ -88,6 +88,8 @@ async def test_a_server_that_ends_during_a_call_is_an_error_with_its_last_words(
 
 
 async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_gone() -> None:
+    async with program(["true"], environment=PATH):
+        pass  # has the launcher started, which stays
     before = set(psutil.Process().children(recursive=True))
     seen: set[psutil.Process] = set()
     with anyio.CancelScope() as scope:
@@ -102,6 +104,7 @@ async def test_when_a_call_is_cancelled_the_server_and_its_runaway_children_are_
             scope.cancel()
 
     assert len(seen) >= 2
+    psutil.wait_procs(seen, timeout=5)  # a keeper has closed its line a moment before it is gone
     assert [child for child in seen if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
 
 

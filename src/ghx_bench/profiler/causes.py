@@ -21,6 +21,7 @@ class Cause(StrEnum):
     AGENT_TIMEOUT = "agent_timeout"
     AGENT_BUDGET = "agent_budget"
     AGENT_SPEND = "agent_spend"
+    AGENT_LIMIT = "agent_limit"
     AGENT_REFUSAL = "agent_refusal"
     AGENT_CRASH = "agent_crash"
     MODEL_PROVIDER = "model_provider"
@@ -36,7 +37,14 @@ class Cause(StrEnum):
 
 
 _AGENTS_OWN = frozenset(
-    {Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_SPEND, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH}
+    {
+        Cause.AGENT_TIMEOUT,
+        Cause.AGENT_BUDGET,
+        Cause.AGENT_SPEND,
+        Cause.AGENT_LIMIT,
+        Cause.AGENT_REFUSAL,
+        Cause.AGENT_CRASH,
+    }
 )
 
 
@@ -47,7 +55,8 @@ class MeasurementError(GhxBenchError):
     MeasurementError
     ├── TransientError        may work next time; retried within the scenario's `allowedRetries`
     ├── AgentError            the agent itself broke down
-    │   └── AgentBlockedError it kept the event loop from running
+    │   ├── AgentBlockedError it kept the event loop from running
+    │   └── LimitBrokenError  its programs used more than they may (`session_limits`)
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     ├── RunBudgetError        the run has spent what it may; its cells are run when it is resumed with more

@@ -24,6 +24,7 @@ from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
 from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Real, Section, Text, refuse_duplicates
 from ghx_bench.profiler.cell import NO_MODEL, Order
+from ghx_bench.profiler.session_limits import SessionLimits
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
 LogLevel = Annotated[
@@ -264,6 +265,9 @@ class ProfileConfig(Section):
         default=ModelService(), description="How much at a time is asked of a model service."
     )
     output: Output = Field(default=Output(), description="Where results go.")
+    limits: SessionLimits = Field(
+        default=SessionLimits(), description="What one session may use of the machine; one that uses more is ended."
+    )
     analysis: AnalysisPlan = Field(default=AnalysisPlan(), description="What will be concluded, and how.")
     extensions: dict[str, JsonValue] = Field(default={}, description="Data for plugins, passed on unchanged.")
 

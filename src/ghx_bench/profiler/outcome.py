@@ -233,6 +233,7 @@ _AGENTS_FAULTS = {
     Cause.AGENT_TIMEOUT: "the agent did not finish within the scenario's timeoutMs and was stopped",
     Cause.AGENT_BUDGET: "the agent used up its budget of tool calls before it finished",
     Cause.AGENT_SPEND: "the agent used up what a session may spend and was stopped",
+    Cause.AGENT_LIMIT: "the session used more than it may, and its processes were ended",
     Cause.AGENT_REFUSAL: "the agent refused the task",
 }
 

@@ -247,6 +247,7 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
         agent_versions={agent.name: agent.version for agent in store.record.agents},
         provenance_id=store.record.provenance[-1].id if store.record.provenance else None,
         retries=plan.config.execution.retries,
+        session_limits=plan.config.limits,
         keeps_sessions=plan.config.output.session_export,
         opening_s=plan.config.execution.open_timeout_s,
         priced_model=plan.matrix.models[0],

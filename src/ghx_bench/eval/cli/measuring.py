@@ -22,6 +22,8 @@ from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
+from ghx_bench.agents.keeper import kill_descendants
+from ghx_bench.agents.keeper_client import launcher_pid
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
@@ -300,14 +302,18 @@ async def run_interruptibly(work: Callable[[], Awaitable[T]], abandon: Callable[
 
 
 async def _watch(scope: anyio.CancelScope, abandon: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    # A terminal that is closed sends SIGHUP; under `nohup` it is ignored, and stays so.
+    hangup = () if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else (signal.SIGHUP,)
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, *hangup) as signals:
         task_status.started()
         async for _signal in signals:
             if scope.cancel_called:
-                # The user insists; every row so far is on disk. Children are killed by us: they may be in sessions of
-                # their own, which a signal of the terminal does not reach.
-                for child in psutil.Process().children(recursive=True):
-                    child.kill()
+                # The user insists; every row so far is on disk. Programs of sessions are killed by their keepers once
+                # this process is gone, what agents started by other means is killed here.
+                for child in psutil.Process().children():
+                    if child.pid != launcher_pid():
+                        kill_descendants(child.pid)
+                        child.kill()
                 abandon()
                 os._exit(INTERRUPTED)
             scope.cancel()

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import DocumentError, InputError, OperationError, ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder, sweep
+from ghx_bench.agents.process import end_orphans
 from ghx_bench.agents.server_identity import ServerIdentity, ask_identity
 from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
@@ -222,10 +223,11 @@ async def open_modes(
 ) -> AsyncGenerator[Modes]:
     """Hold the modes of a run; their folders are private, and gone when the block is left.
 
-    What runs that were killed have left of theirs is removed first.
+    What runs that were killed have left, processes and folders, is removed first.
 
     `environ` is the bench's own environment: where programs are looked for, and what `${NAME}` in definitions means.
     """
+    await anyio.to_thread.run_sync(end_orphans)  # first: they may use the folders
     await anyio.to_thread.run_sync(sweep)
     with ExitStack() as held:
         yield Modes(Definitions(definitions), lambda: held.enter_context(ScratchFolder()), environ)

@@ -26,6 +26,7 @@ from ghx_bench.profiler.runner.pricing import cost_of
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.runner.toolcalls import summarise_tool_calls
 from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.session_limits import ALLOWANCE, Allowance
 from ghx_bench.profiler.trace import SessionTrace
 
 
@@ -39,6 +40,7 @@ class Conversation(Generic[S]):
     instruments: Instruments[S]
     phases: Phases
     suspensions: Suspensions
+    allowance: Allowance
     answer: Answer | None = None
     trace: SessionTrace | None = None
     error: Exception | None = None
@@ -57,6 +59,13 @@ class Conversation(Generic[S]):
 
     async def hold(self) -> None:
         """Open a session, prompt it, export it, close it."""
+        outside = ALLOWANCE.set(self.allowance)
+        try:
+            await self._hold()
+        finally:
+            ALLOWANCE.reset(outside)
+
+    async def _hold(self) -> None:
         limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
         with anyio.CancelScope() as scope:
             self.phases.enter("session")
@@ -72,7 +81,8 @@ class Conversation(Generic[S]):
                     # Shielded: an interruption must not leave the agent's processes behind. Bounded: nor must they
                     # keep the run from ending.
                     set_deadline(scope, limits.cleanup_s, shielded=True)
-            self._take(holding.error)
+            # What failed while it opened failed because its programs were ended, and says less than that.
+            self._take(holding.error if self.wall_ms is not None else self.allowance.broken or holding.error)
         if scope.cancelled_caught:
             what = f"the session within {limits.opening_s:g} s" if self.prompted_at is None else "the session"
             self._take(OverranError("opening" if self.prompted_at is None else "closing", what))
@@ -81,6 +91,8 @@ class Conversation(Generic[S]):
     @property
     def cause(self) -> Cause | None:
         """The agent's own fault, if it was cut short by one."""
+        if self.allowance.broken is not None:
+            return Cause.AGENT_LIMIT
         if self.trace is not None and self.trace.cause is not None:
             return self.trace.cause.kind
         if self.timed_out:
@@ -90,6 +102,8 @@ class Conversation(Generic[S]):
     @property
     def obstacle(self) -> Exception | None:
         """What kept the session from coming to its end, if that is not a fault of the agent that is scored as such."""
+        if self.allowance.broken is not None and self.wall_ms is not None:
+            return None  # its programs were ended: whatever the session made of that says less
         named = self.trace.cause if self.trace else None
         if named is not None and not (named.kind.is_the_agents_own and self.error is None):
             # The session knows better than what came of it: an outage may look like an answer, or like a timeout.
@@ -137,12 +151,13 @@ class Conversation(Generic[S]):
         began = clock.monotonic() - self.suspensions.update()
         prompting = Caught()
         try:
-            async with limit_running_time(scenario.timeout_ms / 1000, self.suspensions) as deadline:
+            limit_s = scenario.timeout_ms / 1000
+            async with limit_running_time(limit_s, self.suspensions, is_over=self._has_broken_limit) as deadline:
                 async with plugin_call() as prompting:
                     answer = require(await session.prompt(scenario.prompt), Answer, "Session.prompt()")
                     self.answer = replace(answer, text=self.redaction.text(answer.text))
                 self.error = prompting.error
-            self.timed_out = deadline.cancel_called
+            self.timed_out = deadline.cancel_called and not self._has_broken_limit()
         finally:
             # While the bench was stopped, GitHub and the tools answered nothing: that time is not the agent's.
             self.wall_ms = round((clock.monotonic() - began - self.suspensions.update()) * 1000)
@@ -169,6 +184,9 @@ class Conversation(Generic[S]):
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
                 self.problems.append(("trace", exporting.error))
+
+    def _has_broken_limit(self) -> bool:
+        return self.allowance.broken is not None
 
     def _request(self) -> SessionRequest:
         # The stage last: its token and its address of GitHub must not be overridden by a mode.

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
@@ -115,13 +115,20 @@ class Suspensions:
 
 
 @asynccontextmanager
-async def limit_running_time(limit_s: float, suspensions: Suspensions) -> AsyncGenerator[anyio.CancelScope]:
-    """Yield a scope that is cancelled after `limit_s`; while this process was stopped, no time passes."""
+async def limit_running_time(
+    limit_s: float, suspensions: Suspensions, *, is_over: Callable[[], bool] = lambda: False
+) -> AsyncGenerator[anyio.CancelScope]:
+    """Yield a scope that is cancelled after `limit_s`, or soon after `is_over`.
+
+    While this process was stopped, no time passes.
+    """
     began = anyio.current_time() - suspensions.update()
 
     async def cancel_in_time(scope: anyio.CancelScope) -> None:
-        while anyio.current_time() < (deadline := began + limit_s + suspensions.update()):  # noqa: ASYNC110 - no event tells
-            await anyio.sleep_until(deadline)
+        while anyio.current_time() < (deadline := began + limit_s + suspensions.update()):
+            if is_over():
+                break
+            await anyio.sleep_until(min(deadline, anyio.current_time() + _TICK_S))
         scope.cancel()
 
     # No deadline of the scope's own: after a suspension that would have passed before anybody could move it.

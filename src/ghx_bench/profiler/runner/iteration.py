@@ -4,6 +4,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic
 
 import anyio
@@ -28,6 +29,7 @@ from ghx_bench.profiler.runner.plugins import plugin_call, require, run_analyzer
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.scenario import S
 from ghx_bench.profiler.score import Score
+from ghx_bench.profiler.session_limits import Allowance, SessionLimits
 
 ReportRetry = Callable[[int, str, float], Awaitable[None]]
 """Told of a failed attempt: its number, the error in words, and the pause before the next one."""
@@ -45,6 +47,7 @@ class Task(Generic[S]):
     mode: Mode
     instruments: Instruments[S]
     suspensions: Suspensions = field(default_factory=Suspensions)
+    session_limits: SessionLimits = field(default_factory=SessionLimits)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     conversation: Conversation[S] | None = None
     started_at: datetime | None = None
@@ -130,6 +133,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         instruments=task.instruments,
         phases=phases,
         suspensions=task.suspensions,
+        allowance=Allowance(limits=task.session_limits, folders=_folders_of(stage)),
     )
     task.conversation = conversation
     await conversation.hold()
@@ -142,8 +146,9 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         case Score():
             cause = conversation.cause
             outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
-            if conversation.blocked is not None:
-                outcome = replace(outcome, cut_short_by=describe_error(conversation.blocked))
+            details = conversation.allowance.broken or conversation.blocked
+            if details is not None:
+                outcome = replace(outcome, cut_short_by=describe_error(details))
             elif conversation.trace is not None and conversation.trace.cause is not None:
                 outcome = replace(outcome, cut_short_by=conversation.trace.cause.message)
         case _Obstacle(cause=cause, error=error):
@@ -153,6 +158,15 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
         outcome = outcome.with_problem(where, problem)
     outcome = run_collectors(outcome, evidence, task.instruments.collectors)
     return run_analyzers(outcome, evidence, task.instruments.analyzers)
+
+
+def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:
+    """Return where the files of a session are, as far as its stage says so."""
+    own = (stage.environment[name] for name in _OWN_FOLDERS if stage.environment.get(name))
+    return (*(() if stage.directory is None else (stage.directory,)), *map(Path, own))
+
+
+_OWN_FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
 from ghx_bench.profiler.runner.iteration import Task, iterate
 from ghx_bench.profiler.runner.pricing import load_prices
 from ghx_bench.profiler.scenario import S
+from ghx_bench.profiler.session_limits import SessionLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class RunSpec(Generic[S]):
     provenance_id: str | None = None
     retries: int | None = None
     """Instead of each scenario's own `allowedRetries`."""
+    session_limits: SessionLimits = field(default_factory=SessionLimits)
     keeps_sessions: bool = True
     opening_s: float | None = None
     """Instead of the instruments' own limit."""
@@ -169,6 +171,7 @@ class RunWorker(Generic[S]):
                 mode=mode,
                 instruments=instruments,
                 suspensions=self.suspensions,
+                session_limits=self.spec.session_limits,
             )
             outcome = await self._iterate(task)
             if isinstance(outcome, Failed) and outcome.cause is Cause.RUN_BUDGET:

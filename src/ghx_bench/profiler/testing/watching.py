@@ -49,7 +49,18 @@ class Watch:
 
 
 def _descendants() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
+    return {each for each in psutil.Process().children(recursive=True) if not _is_launcher(each)}
+
+
+def _is_launcher(process: psutil.Process) -> bool:
+    """Return whether a process is the one that starts programs for `ghx_bench.agents`, and stays as long as we do."""
+    try:
+        return process.ppid() == os.getpid() and any(word.endswith(_LAUNCHER) for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+_LAUNCHER = str(Path("ghx_bench", "agents", "keeper.py"))
 
 
 def _is_alive(process: psutil.Process) -> bool:

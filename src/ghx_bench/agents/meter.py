@@ -1,0 +1,169 @@
+"""The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
+
+import secrets
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import anyio.to_thread
+from starlette.types import Receive, Scope, Send
+
+from ghx_bench._base.clock import Clock, SystemClock
+from ghx_bench._base.errors import InputError
+from ghx_bench.agents.loopback_server import LoopbackServer
+from ghx_bench.agents.metered_session import MeteredSession
+from ghx_bench.agents.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
+from ghx_bench.agents.model_exchange import Exchange, reply, write_upstream_request
+from ghx_bench.agents.upstream import ModelProvider
+from ghx_bench.agents.wires.protocol import Route, find_route, write_error
+from ghx_bench.profiler.model_calls import WireKind
+
+_MOST_BODY_BYTES = 64 * 2**20
+
+
+class Meter:
+    """Stands between the agents of a run and their models; one for a run, `async with Meter.open(...) as meter:`.
+
+    Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
+    has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
+    passed on as it comes, and read afterwards.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[WireKind, ModelProvider],
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+        price: PriceOf = price_in_usd,
+        clock: Clock | None = None,
+    ) -> None:
+        if not providers:
+            raise InputError("the meter has no model provider; name at least one")
+        self.providers = dict(providers)
+        self.run_spending = Spending(run_budget or ModelBudget(), "run", price)
+        self._session_budget, self._price = session_budget or ModelBudget(), price
+        self._clock = clock or SystemClock()
+        self._sessions: dict[str, MeteredSession] = {}
+        self._exchanges: dict[str, set[Exchange]] = {}
+        self._hold_until: dict[str, float] = {}
+        self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        providers: Mapping[WireKind, ModelProvider],
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+        price: PriceOf = price_in_usd,
+        clock: Clock | None = None,
+    ) -> AsyncGenerator["Meter"]:
+        """Serve for the length of a block."""
+        meter = cls(providers, session_budget=session_budget, run_budget=run_budget, price=price, clock=clock)
+        meter.start()
+        try:
+            yield meter
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(meter.stop)
+
+    def start(self) -> None:
+        """Serve until `stop`; agents may connect as soon as this returns."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Cut off what is going on, and wait until the server has ended."""
+        for session in tuple(self._sessions):
+            self._end_session(session)
+        self._server.stop()
+
+    @contextmanager
+    def session(
+        self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None
+    ) -> Generator[MeteredSession]:
+        """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
+
+        `name` is the one under which its traffic is recorded and replayed, `model` the one that it is about, and
+        `budget` stands instead of the one for all sessions.
+        """
+        secret = secrets.token_urlsafe(12)  # a guess must not find the way of another session
+        session = MeteredSession(
+            id=secret,
+            name=name or secret,
+            base_url=f"{self._server.url}/s/{secret}",
+            clock=self._clock,
+            spending=Spending(budget or self._session_budget, "session", self._price),
+            run_spending=self.run_spending,
+            model=model,
+        )
+        self._exchanges[secret] = set()
+        self._sessions[secret] = session
+        try:
+            yield session
+        finally:
+            self._end_session(secret)
+
+    def hold_s(self, provider: str) -> float:
+        """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
+        return max(self._hold_until.get(provider, 0.0) - self._clock.monotonic(), 0.0)
+
+    async def wait_for_provider(self, provider: str) -> None:
+        """Wait until a provider may be asked again; to be called before a session is opened."""
+        while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
+            await anyio.sleep(seconds)
+
+    def hold(self, provider: str, seconds: float) -> None:
+        """Note that a provider wants to be left alone."""
+        until = self._clock.monotonic() + seconds
+        self._hold_until[provider] = max(until, self._hold_until.get(provider, 0.0))
+
+    def _end_session(self, name: str) -> None:
+        self._sessions.pop(name, None)
+        for exchange in tuple(self._exchanges.pop(name, ())):
+            self._server.loop.call_soon_threadsafe(exchange.abandon)
+
+    def _close_upstreams(self) -> None:
+        for provider in self.providers.values():
+            provider.upstream.close()
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            if len(body) > _MOST_BODY_BYTES:
+                await reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
+                return
+            if not message.get("more_body", False):
+                break
+        prefix, _, rest = scope["raw_path"].decode("latin-1").partition("/s/")
+        name, _, path = rest.partition("/")
+        session, route = self._sessions.get("" if prefix else name), find_route(scope["method"], f"/{path}")
+        if session is None or route is None:
+            what = "session" if session is None else "address of a model"
+            await reply(send, 404, write_error(route.wire if route else "openai-chat", 404, f"meter: no such {what}"))
+            return
+        provider = self._find_provider(route)
+        if provider is None:
+            await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
+            return
+        request = write_upstream_request(session, provider, route, scope, bytes(body))
+        exchange = Exchange(session, provider, route, request, hold=self.hold)
+        going_on = self._exchanges.get(name, set())
+        going_on.add(exchange)
+        try:
+            await exchange.serve(scope, receive, send)
+        finally:
+            going_on.discard(exchange)
+
+    def _find_provider(self, route: Route) -> ModelProvider | None:
+        if route.wire in self.providers or route.is_model_call:
+            return self.providers.get(route.wire)
+        # The list of models has the same address on several wires.
+        return next(iter(self.providers.values()))
