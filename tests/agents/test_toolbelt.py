@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ async def test_what_left_the_family_of_a_command_is_there_for_the_next_one_and_g
 
 
 CALCULATOR = McpServer(command=sys.executable, args=(str(Path(__file__).parents[1] / "support" / "calculator_mcp.py"),))
+
+
+@pytest.mark.parametrize("wreck", ["rm -rf $PWD", "rmdir $PWD && touch $PWD"])
+async def test_a_session_that_takes_its_own_folder_away_goes_on_in_an_empty_one(tmp_path: Path, wreck: str) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with tool_belt(replace(REQUEST, directory=folder), TraceRecorder(), with_servers=False) as belt:
+        await belt.shell(wreck)
+        answer = await belt.shell("pwd && ls -A")
+
+    assert answer.text == f"{folder}\n"
 
 
 def request_with(tools: ToolSet) -> SessionRequest:

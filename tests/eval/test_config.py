@@ -191,3 +191,10 @@ def test_hosts_that_sessions_may_reach_are_named_and_the_real_github_is_none_of_
     for host in ("'*'", "'a,b'", "'https://example.com'", "'example.com:443'", "''"):
         with pytest.raises(DocumentError, match="/reachable_hosts/0"):
             load(tmp_path, f"modes: [ghx]\nreachable_hosts: [{host}]")
+
+
+def test_paths_for_a_sandbox_that_is_not_used_are_noted(tmp_path: Path) -> None:
+    written = "modes: [ghx]\nvisible_paths: [tools]\n"
+
+    assert any("visible_paths" in note for note in load(tmp_path, written).unused())
+    assert not any("visible_paths" in note for note in load(tmp_path, f"{written}sandbox: bwrap\n").unused())

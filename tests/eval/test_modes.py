@@ -22,7 +22,7 @@ from ghx_bench.agents.toolset import ToolSet
 from ghx_bench.eval.checking.json_schemas import json_schema
 from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
-from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, find_tool
+from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, fill_folder, find_tool
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError, open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of, load_eval_config
 from ghx_bench.profiler.contracts import ModeResolver
@@ -616,3 +616,14 @@ def test_editors_know_the_ways_to_write_a_mode(value: Any, is_fine: bool) -> Non
     for mode in value["modes"]:
         if isinstance(mode, dict):
             assert jsonschema.Draft202012Validator(json_schema("mode")).is_valid(mode) is is_fine
+
+
+def test_the_link_to_our_own_gh_does_not_tell_where_we_are_installed(tmp_path: Path) -> None:
+    fill_folder(tmp_path / "bin", ["gh"], {"PATH": os.defpath})
+
+    ours, link = find_tool("gh", {"PATH": os.defpath}), tmp_path / "bin" / "gh"
+    assert ours is not None
+    is_in_our_installation = ours.is_relative_to(sys.prefix)
+    can_be_hidden = is_in_our_installation and ours.stat().st_dev == link.parent.stat().st_dev
+    assert link.is_symlink() != can_be_hidden
+    assert link.samefile(ours)

@@ -22,6 +22,7 @@ from anyio.abc import Process
 from ghx_bench.agents.keeper import find_descendants, kill_descendants
 from ghx_bench.agents.keeper_client import KeeperConnection, open_keeper
 from ghx_bench.agents.limit_watch import WATCH, measure_folders
+from ghx_bench.agents.sandbox import current_sandbox
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.session_limits import ALLOWANCE
 
@@ -69,8 +70,9 @@ class ProcessGroup:
                         self._allowance.disk_before = await to_thread.run_sync(measure_folders, self._allowance.folders)
             # The dot at the end keeps the mark of program 1 from being the beginning of that of program 10.
             mark = f"{self._mark}.{next(self._counter)}."
+            sandbox = current_sandbox()
             process = await self._keeper.start(
-                command,
+                command if sandbox is None else sandbox.wrap(command, environment, directory),
                 environment={**environment, MARK: mark},
                 directory=directory,
                 stderr=stderr,

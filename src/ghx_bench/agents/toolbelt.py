@@ -90,6 +90,10 @@ class ToolBelt:
     async def shell(self, command: str, *, options: Sequence[str] = ()) -> ToolAnswer:
         """Run a command in bash, in the stage's folder and environment."""
         environment, directory = self.request.environment, self.request.directory
+        if directory is not None and not directory.is_dir():
+            # The agent may have removed it, and must not spoil the measurement of what it got wrong by that.
+            directory.unlink(missing_ok=True)
+            directory.mkdir(parents=True)
         shell = open_shell(command, environment=environment, directory=directory, options=options, group=self.group)
         # Ending what the command left behind is not the tool's time: the call is over before the stack is left.
         async with AsyncExitStack() as clean_up:

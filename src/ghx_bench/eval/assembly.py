@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +12,10 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.agent_threads import ThreadedProvider
 from ghx_bench.agents.nop import NopProvider
+from ghx_bench.agents.prying import ProbeAnalyzer, PryingProvider
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
 from ghx_bench.agents.replay import ReplayProvider
+from ghx_bench.agents.sandbox import Ring, require_sandbox
 from ghx_bench.agents.solution import Solution, SolutionFile
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
@@ -36,11 +38,13 @@ from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
 from ghx_bench.profiler.config import AgentEntry
-from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
+from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
+from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
 from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
@@ -96,6 +100,11 @@ AGENTS: Mapping[str, Agent] = {
         description="does nothing: whatever it passes proves nothing",
         provider=NopProvider,
         make=lambda _, __: NopProvider(),
+    ),
+    "prying": Agent(
+        description="looks for the answers and for the bench: what it finds, agents can find",
+        provider=PryingProvider,
+        make=lambda _, __: PryingProvider(),
     ),
     "replay": Agent(
         description="makes the tool calls of another run again, which --replay or its option `run` names",
@@ -189,6 +198,10 @@ async def assemble(
 async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> AsyncGenerator[Setup[EvalScenario]]:
     """Hold the instruments and modes that a spec describes; the current folder is the project's."""
     config = spec.config
+    if config.target != "twin" and any(entry.id == PryingProvider.name for entry in config.chosen_agents):
+        raise InputError("the agent prying pushes what GitHub should refuse; run it on the embedded GitHub only")
+    if config.sandbox == "bwrap":
+        await _require_isolation(config, spec.project)
     async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
         lifecycle, take_turn = _choose_stage(spec, environ)
         providers = _make_agents(spec)
@@ -200,12 +213,17 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(*inline_analyzers(resolve_github_command), MeteringAnalyzer(), ExpectationAnalyzer()),
+            analyzers=(
+                *inline_analyzers(resolve_github_command),
+                MeteringAnalyzer(),
+                ExpectationAnalyzer(),
+                *_analyzers_of(providers),
+            ),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
         )
-        resolved = {name: await modes.resolve(name) for name in config.modes}
+        resolved = {name: _with_ring(await modes.resolve(name), config.sandbox) for name in config.modes}
         yield Setup(instruments=instruments, modes=resolved)
 
 
@@ -217,6 +235,11 @@ async def open_setup_elsewhere(spec: EvaluationSpec) -> AsyncGenerator[Setup[Eva
     with chdir(spec.project):
         async with open_setup(spec, environ=os.environ) as setup:
             yield setup
+
+
+def _analyzers_of(agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:
+    """Return what is found out about sessions of these agents alone."""
+    return (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
 
 
 def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
@@ -292,7 +315,42 @@ def _choose_stage(spec: EvaluationSpec, environ: Mapping[str, str]) -> tuple[Lif
     from ghx_bench.eval.stages.twin_stage import TwinLifecycle  # noqa: PLC0415 - see above
 
     hosts = spec.config.reachable_hosts
-    return TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures, reachable_hosts=hosts), let_all_in
+    sandboxes = _sandboxes_for(spec) if spec.config.sandbox == "bwrap" else None
+    twin = TwinLifecycle(fixtures.repo, spec.scenarios, spec.fixtures, reachable_hosts=hosts, sandboxes=sandboxes)
+    return twin, let_all_in
+
+
+async def _require_isolation(config: EvalConfig, project: Path) -> None:
+    """Refuse a run whose sessions cannot be isolated as its configuration says."""
+    if config.target != "twin":
+        raise InputError("`sandbox: bwrap` is for runs on the embedded GitHub; use `sandbox: plain` on github.com")
+    if domains := [host for host in config.reachable_hosts if host.startswith(".")]:
+        raise InputError(
+            f"reachable_hosts: {domains[0]!r} stands for all hosts of a domain, and `sandbox: bwrap` has a way to each "
+            "host that is named; name the hosts"
+        )
+    if absent := [each for each in config.visible_paths if not (project / each).exists()]:
+        raise InputError(f"visible_paths: there is no {absent[0]}; correct it, or leave it out")
+    await anyio.to_thread.run_sync(require_sandbox)
+
+
+def _with_ring(mode: Mode, ring: Ring) -> Mode:
+    """Return a mode whose rows, and with them reports, say what its sessions were kept from."""
+    return replace(mode, facts={**mode.facts, "sandbox": ring})
+
+
+def _sandboxes_for(spec: EvaluationSpec) -> Sandboxes:
+    """Return what makes the sandboxes of sessions: they see none of the files that the run is made of."""
+    config = spec.config
+    folders = (spec.project, *config.scenario_dirs, *config.fixtures.folders, config.output.results_dir)
+    return Sandboxes(
+        SandboxPlan(
+            visible=tuple(spec.project / each for each in config.visible_paths),
+            hidden=tuple((spec.project / each).resolve() for each in folders),
+            reachable_hosts=config.reachable_hosts,
+            reachable_ports=config.reachable_ports,
+        )
+    )
 
 
 def _solutions_in(spec: EvaluationSpec) -> Solutions:

@@ -34,7 +34,7 @@ def ingredients_of(
     modes: Mapping[str, Mode],
 ) -> dict[str, str]:
     """Return the ingredients by name, each with its value, its version or a digest."""
-    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or ""}
+    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
     for name, entry in agents.items():
         for option, value in entry.options.items():
             found[f"agent {name}: option {option}"] = str(value)

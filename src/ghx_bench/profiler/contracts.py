@@ -101,17 +101,19 @@ class Session(Protocol):
         ...
 
 
-ControlKind = Literal["solution", "nothing", "replay"]
-"""What a control agent does: a solution, which must pass; nothing, which must not; or what another agent did."""
+ControlKind = Literal["solution", "nothing", "prying", "replay"]
+"""What a control agent does: a solution, which must pass; nothing, or looking for the answers, which must not; or what
+another agent did."""
 
 
 class SessionProvider(Protocol):
     """A kind of agent; opens sessions, which share nothing with each other.
 
     It may also have a `version` (a text, which goes on its rows) and a `control_kind` (of agents that prove the
-    scenarios, and of whose rows nothing is concluded about agents: `"solution"` does what must pass, `"nothing"` what
-    must not, `"replay"` what another agent did). Both are read once, when the run is planned. `ghx-bench run` holds the
-    sessions of an agent in an event loop of its own; one with a true `blocking` gets such a loop for each session.
+    scenarios, and of whose rows nothing is concluded about agents: `"solution"` does what must pass, `"nothing"` and
+    `"prying"` what must not, `"replay"` what another agent did). Both are read once, when the run is planned.
+    `ghx-bench run` holds the sessions of an agent in an event loop of its own; one with a true `blocking` gets such a
+    loop for each session.
 
     It may have a method `run(directory)`, decorated with `asynccontextmanager`, which holds what all its sessions
     share, from before the first to after the last; each worker enters it, with the directory of the run. And it may

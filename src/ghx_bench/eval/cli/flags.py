@@ -110,6 +110,8 @@ class EvaluationFlags:
     """A folder with scenarios of your own; repeat for several."""
     target: Literal["twin", "github"] | None = None
     """Where agents work: on the embedded GitHub (twin), or on github.com."""
+    sandbox: Literal["plain", "bwrap"] | None = None
+    """`bwrap` starts everything of a session in namespaces of its own, on Linux with bubblewrap."""
     repo: str | None = None
     """The repository that holds the fixtures, as owner/name. On github.com no other is touched."""
     author_token_env: str | None = None

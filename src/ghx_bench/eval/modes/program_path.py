@@ -7,6 +7,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import ClassVar
@@ -76,7 +77,7 @@ def fill_folder(folder: Path, tools: Sequence[str], environ: Mapping[str, str]) 
         if found is not None:
             link = folder / Path(tool).name
             link.unlink(missing_ok=True)  # a mode's own tool may have the name of a common one, and stands in for it
-            link.symlink_to(found)
+            _link(link, found)
         elif tool == GHX:
             _write_launcher(folder / GHX)
         elif tool in REQUIRED or tool not in COMMON:
@@ -85,6 +86,15 @@ def fill_folder(folder: Path, tools: Sequence[str], environ: Mapping[str, str]) 
     for tool in tools:
         if reason := explain_bad_start(folder / Path(tool).name, on_path):
             raise MissingToolError(f"{tool}: {reason}")
+
+
+def _link(link: Path, program: Path) -> None:
+    """Put a program on the path; a link to it tells where it is, which is beside the scenarios for one of our own."""
+    if program.name == "gh" and program.is_relative_to(sys.prefix):
+        with suppress(OSError):  # on another file system, or another's file
+            link.hardlink_to(program)
+            return
+    link.symlink_to(program)
 
 
 def absence(tool: str, remedy: str) -> str:

@@ -20,6 +20,7 @@ from pydantic import (
 
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
+from ghx_bench.agents.sandbox import Ring
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
 from ghx_bench.documents.section import Flag, Section, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
@@ -158,6 +159,22 @@ class EvalConfig(ProfileConfig):
         "model; all others are refused.",
         examples=[["api.example.com"]],
     )
+    sandbox: Annotated[Ring, SetBy("--sandbox")] = Field(
+        default="plain",
+        description="What keeps sessions on the embedded server from the rest of the machine: nothing but the account "
+        "they run under (plain), or namespaces of their own, on Linux with bubblewrap (bwrap).",
+    )
+    reachable_ports: tuple[Port, ...] = Field(
+        default=(),
+        description="Ports of this machine that sessions in a sandbox may reach, such as that of a local model; all "
+        "others are closed to them.",
+        examples=[[11434]],
+    )
+    visible_paths: tuple[Folder, ...] = Field(
+        default=(),
+        description="Files and folders that sessions in a sandbox may read, beside the tools of their mode.",
+        examples=[["tools/lib"]],
+    )
     mode_definitions: tuple[ModeDefinition, ...] = Field(
         default=(),
         description="Modes of the project's own that can be named; one described under modes is not repeated here.",
@@ -214,6 +231,12 @@ class EvalConfig(ProfileConfig):
         port = {} if self.provider.port is None else {"port": self.provider.port}
         return (AgentEntry(id=self.provider.id, options={**port, **self.provider.options}),)
 
+    def unused(self) -> tuple[str, ...]:
+        """Return which settings have no effect, whatever the run is for."""
+        given = {"visible_paths": self.visible_paths, "reachable_ports": self.reachable_ports}
+        lost = [name for name, value in given.items() if value and self.sandbox == "plain"]
+        return (*super().unused(), *(f"{name} is not used: it is for `sandbox: bwrap`" for name in lost))
+
     def override(self, **changes: object) -> Self:
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
 
@@ -257,6 +280,8 @@ class EvalConfig(ProfileConfig):
         elif is_reference(self.provider.id):
             own = reference_beside(self.provider.id, folder)
             changes["provider"] = self.provider.model_copy(update={"id": own})
+        if self.visible_paths:
+            changes["visible_paths"] = tuple(folder / each for each in self.visible_paths)
         if self.scorers is not None:
             changes["scorers"] = folder / self.scorers
         if self.scenario_dirs:

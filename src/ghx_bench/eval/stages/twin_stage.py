@@ -1,7 +1,7 @@
 """What agents work in: a private copy of the embedded world for each attempt at a cell."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from ghx_bench.eval.scenario.extensions import Workspace
 from ghx_bench.eval.scenario.workspace_references import workspace_errors
 from ghx_bench.eval.stages.checkout import check_out, clone, copy_clone
 from ghx_bench.eval.stages.handles import StageHandles, keep_path, private_folder
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.twin.commands.kernel import user_signature
@@ -48,9 +49,10 @@ class TwinLifecycle:
         library: FixtureLibrary,
         *,
         reachable_hosts: Sequence[str] = (),
+        sandboxes: Sandboxes | None = None,
     ) -> None:
         self._repo, self._scenarios, self._library = repo or DEFAULT_REPO, scenarios, library
-        self._reachable_hosts = reachable_hosts
+        self._reachable_hosts, self._sandboxes = reachable_hosts, sandboxes
         self._running: _Running | None = None
 
     @asynccontextmanager
@@ -94,20 +96,22 @@ class TwinLifecycle:
             )
             environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
-            yield Stage(
-                scenario=bound.scenario,
-                environment=environment,
-                directory=folder / "work",
-                facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
-                secrets=frozenset({environment["GITHUB_TOKEN"]}),
-                handles=StageHandles(
-                    agent=seeded.agent,
-                    observer=lambda: open_client(running.server, world, seeded.observer),
-                    bindings=bound.values,
-                    world=world,
-                    seeded=seeded.world,
-                ),
-            )
+            ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
+            async with ring:
+                yield Stage(
+                    scenario=bound.scenario,
+                    environment=environment,
+                    directory=folder / "work",
+                    facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
+                    secrets=frozenset({environment["GITHUB_TOKEN"]}),
+                    handles=StageHandles(
+                        agent=seeded.agent,
+                        observer=lambda: open_client(running.server, world, seeded.observer),
+                        bindings=bound.values,
+                        world=world,
+                        seeded=seeded.world,
+                    ),
+                )
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
         """Make the worlds that scenarios need: those of seeds by the names of their fixtures, and the usual one."""

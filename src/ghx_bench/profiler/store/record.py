@@ -21,8 +21,13 @@ from ghx_bench.profiler.store.provenance import ProvenanceRecord, changed_ingred
 
 RECORD_VERSION = 2
 
-NAMED_CONTROLS: Mapping[str, ControlKind] = {"reference": "solution", "nop": "nothing", "replay": "replay"}
-"""The control agents of 0.1.0, which knew them by their names alone; so do rows without the record of their run."""
+NAMED_CONTROLS: Mapping[str, ControlKind] = {
+    "reference": "solution",
+    "nop": "nothing",
+    "prying": "prying",
+    "replay": "replay",
+}
+"""The control agents by the names that they keep: rows without the record of their run say nothing else of them."""
 
 
 def control_kind_of_name(name: str) -> ControlKind | None:

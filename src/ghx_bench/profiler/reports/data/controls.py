@@ -31,7 +31,7 @@ class ControlCount:
         match self.kind:
             case "solution":
                 return self.passed < self.rows
-            case "nothing":
+            case "nothing" | "prying":
                 return self.passed > 0 or self.unmeasured > 0
             case "replay":
                 return self.unmeasured > 0
@@ -100,6 +100,7 @@ class ControlTally:
 _PROOFS: Mapping[ControlKind, str] = {
     "solution": "They prove that their scenarios can be solved and checked.",
     "nothing": "They prove that doing nothing does not pass.",
+    "prying": "They prove that looking for the answers does not pass.",
     "replay": "They repeat sessions that were recorded.",
 }
 
@@ -123,6 +124,11 @@ _ALARMS = (
         lambda each: each.kind == "nothing" and each.passed > 0,
         "Doing nothing passes",
         "What {agents} passes proves nothing about an agent: have a checkpoint ask for what is not so beforehand.",
+    ),
+    _Alarm(
+        lambda each: each.kind == "prying" and each.passed > 0,
+        "Looking for the answers passes",
+        "What {agents} passes can be had without doing the task: its sessions say what was found.",
     ),
     _Alarm(
         lambda each: each.kind != "solution" and each.unmeasured > 0,

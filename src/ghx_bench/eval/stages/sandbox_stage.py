@@ -1,0 +1,213 @@
+"""The sandbox of one session: which files it sees, and which hosts it reaches."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import ghx_bench
+from ghx_bench._base.scratch import ScratchFolder
+from ghx_bench.agents.sandbox import LOOPBACK, expose_host, expose_port, open_sandbox
+from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.eval.modes.definitions import ORIGIN_SWAP
+from ghx_bench.eval.modes.program_path import GHX
+from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.shell.names import words_in
+
+_SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")))
+# Named one by one: /etc also holds what is secret on a machine.
+_SETTINGS = tuple(
+    Path("/etc", name)
+    for name in words_in(
+        """
+    alternatives bash.bashrc ca-certificates crypto-policies debian_version gai.conf group host.conf inputrc
+    ld.so.cache ld.so.conf ld.so.conf.d localtime magic mime.types nsswitch.conf os-release passwd pki profile
+    protocols services ssl terminfo timezone
+    """
+    )
+)
+_PACKAGE = Path(ghx_bench.__file__).parent
+_PARTS_FOR_GHX = ("__init__.py", "_base", "capabilities", "cli", "documents", "mcp", "py.typed")
+"""What `ghx` consists of. Not among them: scenarios, solutions and fixtures, and the twin."""
+_FILES_OF_CLIENTS = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GHX_UNIX_SOCKET")
+_SHEBANG = re.compile(rb"#!\s*(\S+)")
+_NODE_MODULES = "node_modules"
+_OF_NODE = frozenset({"node", "npm", "npx"})
+_PORTS_OF_HOSTS = (443, 80)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxPlan:
+    """What the sandboxes of all sessions of a run have in common."""
+
+    visible: tuple[Path, ...] = ()
+    """Further files and folders that sessions may read."""
+    hidden: tuple[Path, ...] = ()
+    """Folders that sessions must not see, wherever they are."""
+    reachable_hosts: tuple[str, ...] = ()
+    reachable_ports: tuple[int, ...] = ()
+    """Of this machine."""
+
+
+class Sandboxes:
+    """Makes the sandboxes of a run's sessions."""
+
+    def __init__(self, plan: SandboxPlan) -> None:
+        self._plan = plan
+        self._hosts = {host: f"127.0.0.{number}" for number, host in enumerate(plan.reachable_hosts, start=2)}
+        self._mounts: dict[str, tuple[str, ...]] = {}  # by mode: finding out what its programs need takes milliseconds
+        self._settings: ScratchFolder | None = None
+
+    @asynccontextmanager
+    async def open(self, folder: Path, environment: Mapping[str, str], mode: Mode) -> AsyncGenerator[None]:
+        """Start whatever this task starts in a sandbox that shows the session's own folder and the mode's tools."""
+        if mode.name not in self._mounts:
+            self._mounts[mode.name] = tuple(_mounts_of_mode(self._plan, mode))
+        if self._settings is None:
+            self._settings = ScratchFolder()
+            _copy_settings(self._settings.path, {"localhost": LOOPBACK, **self._hosts})
+        (folder / "tmp").mkdir()
+        mounts = (
+            *_mounts_of_machine(folder, self._settings.path),
+            *self._mounts[mode.name],
+            *_mounts_of_session(folder, environment),
+        )
+        async with AsyncExitStack() as held:
+            await held.enter_async_context(open_sandbox(mounts, self._hosts))
+            for port in dict.fromkeys((*_ports_in(environment, mode), *self._plan.reachable_ports)):
+                await held.enter_async_context(expose_port(port))
+            for host, port in product(self._hosts, _PORTS_OF_HOSTS):
+                await held.enter_async_context(expose_host(host, port))
+            yield
+
+
+def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
+    """Fill a folder that stands for /etc."""
+    # A folder, and not each of them for itself: every mount takes half a millisecond of every command.
+    for source in filter(Path.exists, _SETTINGS):
+        with suppress(shutil.Error, OSError):  # what cannot be read here cannot be read in a session either
+            if source.is_dir():
+                # Keys of the machine's certificates are in `private`, which root could read.
+                without_keys = shutil.ignore_patterns("private")
+                shutil.copytree(source, folder / source.name, symlinks=True, ignore=without_keys)
+            else:
+                shutil.copyfile(source, folder / source.name)
+    (folder / "hosts").write_text("".join(f"{address} {name}\n" for name, address in hosts.items()))
+
+
+def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
+    """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
+    yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
+    # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
+    for place in ("/tmp", "/var/tmp"):  # noqa: S108 - in the session's own folder
+        yield from ("--bind", str(folder / "tmp"), place)
+    for path in _SYSTEM:
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        else:
+            yield from _read_only(path)
+    yield from ("--ro-bind", str(settings), "/etc")
+
+
+def _mounts_of_mode(plan: SandboxPlan, mode: Mode) -> Iterator[str]:
+    """Yield the tools of a mode, and what covers that which must not be seen."""
+    hidden = (*plan.hidden, _PACKAGE)
+    # What is hidden in a system folder, as a project in /usr/src is; then the tools, which may be in just that.
+    yield from _cover(hidden, _SYSTEM)
+    programs = _programs_of(mode)
+    needed = _outermost({each for program in programs for each in _files_of(program)}.union(plan.visible))
+    for path in needed:
+        if not any(map(path.is_relative_to, (*_SYSTEM, *_SETTINGS))) or any(map(path.is_relative_to, hidden)):
+            yield from _read_only(path)
+    # What is hidden in a folder of tools: a virtual environment has the scenarios of the package in it.
+    yield from _cover(hidden, needed)
+    if Path(sys.executable) in programs:
+        for part in _PARTS_FOR_GHX:
+            yield from _read_only(_PACKAGE / part)
+    values = [value for server in ToolSet.of(mode).mcp_servers.values() for value in server.environment.values()]
+    if any(str(ORIGIN_SWAP) in value for value in values):
+        yield from _read_only(ORIGIN_SWAP)
+    yield from _read_only(Path(mode.environment["PATH"]))
+
+
+def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield what one session alone sees."""
+    for each in (folder / "home", folder / "work"):
+        yield from ("--bind", str(each), str(each))
+    for variable in _FILES_OF_CLIENTS:
+        yield from _read_only(Path(environment[variable]))
+
+
+def _read_only(path: Path) -> tuple[str, ...]:
+    return ("--ro-bind-try", str(path), str(path))
+
+
+def _cover(hidden: Iterable[Path], seen: Iterable[Path]) -> Iterator[str]:
+    """Yield what covers the folders that are inside of those that are seen."""
+    for folder in hidden:
+        if folder.is_dir() and any(folder != each and folder.is_relative_to(each) for each in seen):
+            yield from ("--tmpfs", str(folder))
+
+
+def _outermost(paths: Iterable[Path]) -> list[Path]:
+    """Return paths without those that are inside of others."""
+    outermost: list[Path] = []
+    for path in sorted(paths):  # a folder comes before what is in it
+        if not any(map(path.is_relative_to, outermost)):
+            outermost.append(path)
+    return outermost
+
+
+def _programs_of(mode: Mode) -> list[Path]:
+    """Return the programs of a mode: what its path leads to, and what its MCP servers are started from."""
+    tools = ToolSet.of(mode)
+    programs = [link.readlink() for link in Path(mode.environment["PATH"]).iterdir() if link.is_symlink()]
+    if GHX in tools.tools:
+        programs.append(Path(sys.executable))
+    for server in tools.mcp_servers.values():
+        words = (*server.words, server.environment.get("npm_config_cache", ""))
+        programs += [Path(word) for word in words if os.path.isabs(word) and os.path.exists(word)]  # noqa: PTH110, PTH117 - any text
+    return [*dict.fromkeys(programs)]
+
+
+def _files_of(program: Path) -> Iterator[Path]:
+    """Yield what a program needs to be seen: itself, its interpreter, and the installation that either belongs to."""
+    while True:
+        yield from _installation_of(program)
+        yield program
+        if not program.is_symlink():
+            break
+        program = Path(os.path.normpath(program.parent / program.readlink()))
+    if program.is_file():
+        with program.open("rb") as file:
+            shebang = _SHEBANG.match(file.read(256))
+        if shebang and (interpreter := Path(os.fsdecode(shebang[1]))).is_absolute():
+            yield from _files_of(interpreter)
+
+
+def _installation_of(program: Path) -> Iterator[Path]:
+    """Yield the folder that a program is installed in with its libraries; nothing for a program by itself."""
+    if _NODE_MODULES in program.parts:
+        yield Path(*program.parts[: program.parts.index(_NODE_MODULES) + 1])
+    prefix = program.parent.parent
+    is_python = program.name.startswith("python")
+    if program.parent.name != "bin" or not (is_python or program.name in _OF_NODE):
+        return
+    if (prefix / "pyvenv.cfg").is_file():
+        yield prefix
+    elif is_python or (prefix / "lib" / _NODE_MODULES).is_dir():
+        # Of a whole home or the like, only the libraries.
+        yield prefix / "lib"
+
+
+def _ports_in(environment: Mapping[str, str], mode: Mode) -> list[int]:
+    """Return the ports of this machine that a session needs: its proxy's, and those of running MCP servers."""
+    urls = [environment["HTTPS_PROXY"], *(server.url or "" for server in ToolSet.of(mode).mcp_servers.values())]
+    places = [urlsplit(url) for url in urls]
+    return [each.port for each in places if each.hostname in {LOOPBACK, "localhost"} and each.port]

@@ -1,0 +1,298 @@
+"""Runs whose sessions are isolated: the modes work in them, and rows, reports and resuming know of it."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import pytest
+from bench_command import ghx_bench, rows_of, run_in, write_files
+from bubblewrap import needs_bubblewrap
+from eval_stage import LIBRARY, scenario
+from node_packages import NotObtainableError, node_modules
+
+from ghx_bench.agents.toolbelt import ShellResult, open_shell, read_result
+from ghx_bench.agents.toolserver import connect
+from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
+from ghx_bench.eval.modes.resolver import open_modes
+from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
+from ghx_bench.eval.stages.twin_stage import TwinLifecycle
+from ghx_bench.profiler.evidence import Mode, Stage
+from ghx_bench.profiler.testing import sample_cell
+
+TASK = scenario()
+CONFIG = """
+modes: [baseline, ghx, ghx-mcp]
+scenarios: {ids: [issue-triage-001]}
+execution: {repetitions: 1, warmup: false}
+"""
+NO_BWRAP = {"PATH": "/nowhere"}
+
+
+@needs_bubblewrap
+def test_every_built_in_mode_solves_a_scenario_in_a_sandbox(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}sandbox: bwrap\n"})
+
+    done = ghx_bench(tmp_path, "run", "--no-report", "--max-concurrency", "3")
+
+    rows = rows_of(run_in(tmp_path))
+    assert {(row.mode, row.success, row.error) for row in rows} == {
+        ("baseline", True, None),
+        ("ghx", True, None),
+        ("ghx-mcp", True, None),
+    }, done.stdout
+    assert {row.extensions["mode"]["sandbox"] for row in rows} == {"bwrap"}
+    record = json.loads((run_in(tmp_path) / "run.json").read_bytes())
+    assert record["provenance"][0]["ingredients"]["sandbox"] == "bwrap"
+
+
+def test_rows_and_the_report_say_that_a_run_had_no_sandbox(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+
+    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop").returncode == 0
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.extensions["mode"]["sandbox"] == "plain"
+    report = (run_in(tmp_path) / "report" / "report.md").read_text()
+    header, _, line = report[report.index("| mode | tools |") :].splitlines()[:3]
+    assert dict(zip(header.split(" | "), line.split(" | "), strict=True))["sandbox"] == "plain"
+
+
+def test_a_run_does_not_start_where_its_sandbox_cannot_be_made(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+
+    done = ghx_bench(tmp_path, "run", "--sandbox", "bwrap", extra=NO_BWRAP)
+
+    assert done.returncode == 2, done.stderr
+    line = done.stderr.strip().splitlines()[-1]
+    assert "bubblewrap" in line
+    assert "sandbox: plain" in line
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("target: github\nfixtures: {repo: octo/box}", "embedded GitHub"),
+        ("target: github\nagents: [prying]\nsandbox: plain", "on the embedded GitHub only"),
+        ("reachable_hosts: [.example.com]", "'.example.com' stands for all hosts of a domain"),
+        ("visible_paths: [tools/lib]", "tools/lib; correct it"),
+        ("sandbox: docker", "sandbox"),
+    ],
+)
+def test_what_a_sandbox_cannot_do_is_refused_in_a_line(tmp_path: Path, settings: str, words: str) -> None:
+    ring = "" if "sandbox" in settings else "sandbox: bwrap\n"
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{ring}{settings}\n"})
+
+    done = ghx_bench(tmp_path, "run")
+
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_is_resumed_in_its_own_ring(tmp_path: Path) -> None:
+    write_files(tmp_path, {"eval.config.yaml": CONFIG})
+    assert ghx_bench(tmp_path, "run", "--mode", "baseline", "--agent", "nop", "--no-report").returncode == 0
+    run = run_in(tmp_path)
+    record = json.loads((run / "run.json").read_bytes())
+    record["provenance"][0]["ingredients"]["sandbox"] = "bwrap"  # as of one that was started in the other
+    (run / "run.json").write_text(json.dumps(record))
+    (run / "rows.jsonl").write_text("")
+
+    done = ghx_bench(tmp_path, "resume", str(run))
+
+    assert done.returncode != 0
+    assert "sandbox" in done.stderr
+
+
+@pytest.mark.parametrize(("settings", "state"), [("", "optional"), ("sandbox: bwrap", "missing")])
+def test_doctor_says_whether_a_sandbox_can_be_had(tmp_path: Path, settings: str, state: str) -> None:
+    write_files(tmp_path, {"eval.config.yaml": f"{CONFIG}{settings}\n"})
+
+    done = ghx_bench(tmp_path, "doctor", "--json", extra=NO_BWRAP)
+
+    (need,) = [each for each in json.loads(done.stdout) if each["name"] == "sandbox"]
+    assert need["state"] == state
+    assert need["remedy"]
+
+
+async def look(mode: Mode, plan: SandboxPlan, command: str) -> tuple[ShellResult, Stage[object]]:
+    lifecycle = TwinLifecycle(None, [TASK], LIBRARY, reachable_hosts=plan.reachable_hosts, sandboxes=Sandboxes(plan))
+    async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+        environment = {**mode.environment, **stage.environment}
+        async with open_shell(command, environment=environment, directory=stage.directory) as process:
+            return await read_result(process), stage
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_tools_of_a_project_are_seen_and_the_project_is_not(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write_files(
+        project,
+        {
+            "tools/mine": f"#!{sys.executable}\nimport ghx_bench.cli, json; print(json.dumps('mine works'))\n",
+            "lib/words": "beside\n",
+            "scenarios/x.solution.yaml": "the answer\n",
+            "lib/scenarios/y.solution.yaml": "the answer\n",
+        },
+    )
+    (project / "tools/mine").chmod(stat.S_IRWXU)
+    plan = SandboxPlan(visible=(project / "lib",), hidden=(project, project / "lib/scenarios"))
+    command = f"mine; cat {project}/lib/words; find {project} -type f -o -name '*.yaml'; ls -A {Path.home()} /home /srv"
+    mine = ModeDefinition(name="mine", tools=(str(project / "tools/mine"), "ghx"))
+    async with open_modes([mine], environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("mine"), plan, command)
+
+    seen = done.stdout.splitlines()
+    assert seen[:2] == ['"mine works"', "beside"], done.stderr
+    assert {line for line in seen[2:] if line.startswith(str(project))} == {
+        f"{project}/tools/mine",
+        f"{project}/lib/words",
+    }
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_of_the_package_a_session_sees_what_ghx_consists_of_and_nothing_else() -> None:
+    package = Path(sys.modules["ghx_bench"].__path__[0])
+    command = f"ls {package}; ghx --version && command -v gh; touch {package}/cli/x"
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("ghx"), SandboxPlan(), command)
+        without, _ = await look(await modes.resolve("baseline"), SandboxPlan(), f"ls -A {package}; gh --version")
+
+    *parts, version = done.stdout.split()
+    assert {part for part in parts if part != "ghx"} == {
+        *("__init__.py", "_base", "capabilities", "cli", "documents", "mcp", "py.typed"),
+    }
+    assert version[0].isdigit()
+    assert "Read-only file system" in done.stderr
+    assert without.stdout.startswith("gh version"), without.output
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_session_keeps_its_files_between_commands_and_can_remove_them() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        mode = await modes.resolve("baseline")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            said: list[str] = []
+            for command in (
+                "echo 1 > /tmp/a; echo 2 > $TMPDIR/b; echo 3 > ~/c; echo 4 > d",
+                "cat /tmp/a $TMPDIR/b ~/c d; rm -rf $PWD",
+                "ls -A",
+            ):
+                async with open_shell(command, environment=environment, directory=stage.directory) as process:
+                    said.append((await read_result(process)).stdout)
+
+    assert said == ["", "1\n2\n3\n4\n", ""]
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_git_finds_github_by_its_name_and_no_other_host() -> None:
+    async with open_modes(environ=os.environ) as modes:
+        done, stage = await look(
+            await modes.resolve("baseline"),
+            SandboxPlan(),
+            "git ls-remote https://github.com/ghx-bench/fixtures HEAD && ! git ls-remote https://example.com/x",
+        )
+
+    assert stage.facts["repo"] == "ghx-bench/fixtures"
+    assert done.exit_code == 0, done.stderr
+    assert "example.com:443 cannot be reached" in done.stderr or "403" in done.stderr
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_local_model_is_reached_where_its_port_is_named() -> None:
+    async def answer(client: anyio.abc.SocketStream) -> None:
+        async with client:
+            await client.send(b"a local model")
+
+    listening = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listening as listener, anyio.create_task_group() as serving, open_modes(environ=os.environ) as modes:
+        serving.start_soon(listener.serve, answer)
+        port, mode = listener.extra(anyio.abc.SocketAttribute.local_port), await modes.resolve("baseline")
+        command = f"cat < /dev/tcp/127.0.0.1/{port}"
+        named, _ = await look(mode, SandboxPlan(reachable_ports=(port,)), command)
+        unnamed, _ = await look(mode, SandboxPlan(), command)
+        serving.cancel_scope.cancel()
+
+    assert named.stdout == "a local model", named.stderr
+    assert unnamed.exit_code != 0
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_server_from_npm_works_in_a_sandbox() -> None:
+    try:
+        modules = node_modules("@modelcontextprotocol/server-github@2025.4.8")
+    except NotObtainableError as error:
+        pytest.skip(str(error))
+    script = modules / "@modelcontextprotocol" / "server-github" / "dist" / "index.js"
+    preset = PRESETS["npm"].model_copy(update={"command": "node", "args": (str(script),)})
+    async with open_modes([ModeDefinition(name="npm", mcp_servers={"hub": preset})], environ=os.environ) as modes:
+        mode = await modes.resolve("npm")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            server = ToolSet.of(mode).mcp_servers["hub"]
+            async with connect("hub", server, environment=environment, directory=stage.directory) as hub:
+                answer = await hub.call("list_issues", {"owner": "ghx-bench", "repo": "fixtures"})
+
+    assert not answer.failed, answer.text
+    assert "https://github.com/ghx-bench/fixtures/issues/" in answer.text
+
+
+OWN_AGENT = """
+from contextlib import asynccontextmanager
+
+from ghx_bench.agents import tool_belt
+from ghx_bench.profiler import Answer, TraceRecorder
+
+
+class Mine:
+    name = "mine"
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.recorder = TraceRecorder()
+        async with tool_belt(request, self.recorder) as self.belt:
+            yield self
+
+    async def prompt(self, text):
+        return Answer(text=(await self.belt.shell("cat /proc/sys/kernel/hostname; ls eval.config.yaml PROJECT")).text)
+
+    async def trace(self):
+        return self.recorder.trace()
+"""
+
+
+@needs_bubblewrap
+def test_what_an_agent_of_a_project_starts_is_in_the_sandbox_though_it_has_a_thread_of_its_own(tmp_path: Path) -> None:
+    config = f"{CONFIG.replace('[baseline, ghx, ghx-mcp]', '[baseline]')}sandbox: bwrap\n"
+    agent = OWN_AGENT.replace("PROJECT", str(tmp_path / "mine.py"))
+    write_files(tmp_path, {"eval.config.yaml": config, "mine.py": agent})
+
+    done = ghx_bench(tmp_path, "run", "--agent", "./mine.py:Mine", "--no-report")
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.error is None, done.stderr
+    (file,) = (run_in(tmp_path) / "sessions").rglob("*.json")
+    (call,) = [each for each in json.loads(file.read_bytes())["events"] if each["type"] == "tool_call"]
+    assert call["output"].startswith("sandbox\n")
+    assert call["output"].count("No such file or directory") == 2
