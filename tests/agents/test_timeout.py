@@ -54,7 +54,9 @@ class ProgramSession:
         async for chunk in TextReceiveStream(self._process.stdout):
             for line in chunk.splitlines():
                 self._pids.append(int(line.removeprefix("tool ")))
-                self._recorder.tool_call("work", {"line": line}, "started", success=True)
+                self._recorder.begin_tool_call(line, "work", {"line": line})
+                if line == "tool 0":
+                    self._recorder.end_tool_call(line, "done", success=True)
                 self._recorder.add_usage(TokenUsage.of(input=10, output=1, cache_read=0))
         return Answer(text=text)
 
@@ -104,6 +106,10 @@ async def test_a_program_past_its_deadline_is_gone_and_what_it_did_is_on_the_row
     assert row.timing.wall_ms is not None
     assert 2_000 <= row.timing.wall_ms <= took_ms
     assert row.tool_calls.total == 2
+    running, done = row.tool_calls.records
+    assert (running.unfinished, running.success, done.unfinished, done.success) == (True, None, False, True)
+    assert running.duration_ms is not None
+    assert running.duration_ms > 500  # it ran until the deadline
     assert row.tokens.total == 22
     [session] = (result.directory / "sessions").glob("*/none/plain/slow-001/0.json")
     trace = SessionTrace.model_validate_json(session.read_text())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.eval.scoring.tool_categories import CATEGORIES, GitHubToolClassifier, resolve_github_command
+from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.profiler.shell import names_of, parse_shell
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
@@ -70,8 +70,35 @@ def test_other_tools_are_known_by_name_and_those_of_servers_by_their_server(name
 
 
 @pytest.mark.parametrize("given", [None, 3, [], {}, {"command": None}, {"other": "gh pr view"}])
-def test_a_shell_call_that_cannot_be_read_is_still_sorted(given: Any) -> None:
-    assert CLASSIFY(ToolCallEvent(name="bash", input=given)) in CATEGORIES
+def test_a_shell_call_that_cannot_be_read_is_still_one(given: Any) -> None:
+    assert CLASSIFY(ToolCallEvent(name="bash", input=given)) == "bash"
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("bash", {"command": "gh pr list"}),
+        ("Bash", {"command": "gh pr list", "description": "List"}),
+        ("shell", {"command": ["bash", "-lc", "gh pr list"]}),
+        ("exec_command", {"cmd": "gh pr list", "yield_time_ms": 1000}),
+        ("run_shell_command", {"command": "gh pr list"}),
+        ("local_shell", {"action": {"type": "exec", "command": ["bash", "-lc", "gh pr list"]}}),
+        ("terminal", {"command": "gh pr list"}),
+        ("run_terminal_cmd", {"command": "gh pr list"}),
+        ("developer__shell", {"command": "gh pr list"}),
+        ("execute_command", {"command": "gh pr list"}),
+        ("container.exec", {"cmd": ["bash", "-lc", "gh pr list"]}),
+    ],
+)
+def test_the_shell_tools_of_all_agents_are_looked_into(name: str, given: Any) -> None:
+    assert CLASSIFY(ToolCallEvent(name=name, input=given)) == "gh_cli"
+
+
+@pytest.mark.parametrize(
+    "name", ["mcp__unknown.view", "mcp.unknown.view", "view (unknown MCP Server)", "mcp_ghx_issue_view", "ghx: view"]
+)
+def test_tools_of_servers_are_sorted_as_such_however_they_are_written(name: str) -> None:
+    assert CLASSIFY(ToolCallEvent(name=name, input={})) == "mcp"
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,7 @@ async def test_of_a_cancelled_call_nobody_knows_whether_it_succeeded() -> None:
     trace = notes.trace()
     (event,) = trace.tool_calls
     assert (event.success, event.error, event.output, event.duration_ms) == (None, None, None, 3_000)
+    assert event.unfinished
     assert trace.turns[0].duration_ms == 3_000
 
 
@@ -219,6 +220,76 @@ def test_a_call_that_is_going_on_is_in_the_trace_where_it_began() -> None:
     assert shape_of(trace.events) == ["turn_boundary", "tool_call", "text_output"]
     assert (trace.tool_calls[0].success, trace.tool_calls[0].duration_ms) == (None, 1_000)
     assert notes.trace().tool_calls[0].success is True
+
+
+def test_begin_and_end_of_a_call_are_noted_apart() -> None:
+    clock = HandClock()
+    notes = recorder(clock)
+    notes.begin_tool_call("call-1", "Run a command")
+    clock.pass_by(1)
+    notes.begin_tool_call("call-1", "bash", {"command": "ls"})
+    notes.text("meanwhile")
+    notes.begin_turn()
+    clock.pass_by(1)
+    notes.end_tool_call("call-1", "a.txt", success=True)
+
+    trace = notes.trace()
+
+    assert [shape_of(turn.events) for turn in trace.turns] == [["tool_call", "text_output"], []]
+    assert wire_call(trace) == {
+        "type": "tool_call",
+        "name": "bash",
+        "input": {"command": "ls"},
+        "output": "a.txt",
+        "durationMs": 2_000,
+        "success": True,
+        "callId": "call-1",
+    }
+
+
+def test_a_call_that_goes_on_when_the_session_ends_is_unfinished_with_its_time_so_far() -> None:
+    clock = HandClock()
+    notes = recorder(clock)
+    notes.begin_tool_call("call-1", "bash", {"command": "sleep 60"})
+    clock.pass_by(4)
+
+    (event,) = notes.trace().tool_calls
+
+    assert (event.unfinished, event.success, event.duration_ms) == (True, None, 4_000)
+    notes.end_tool_call("call-1", error="killed")
+    (event,) = notes.trace().tool_calls
+    assert (event.unfinished, event.success, event.error) == (False, False, "killed")
+
+
+def test_an_end_without_a_beginning_and_a_second_end_are_passed_over() -> None:
+    notes = recorder()
+    notes.end_tool_call("call-1", "nothing")
+    notes.begin_tool_call("call-2", "bash")
+    notes.end_tool_call("call-2", "first", success=True)
+    notes.end_tool_call("call-2", "second", success=False)
+
+    assert [(call.output, call.success) for call in notes.trace().tool_calls] == [("first", True)]
+
+
+def test_pieces_of_text_and_of_thought_are_one_event_each_until_something_else_happens() -> None:
+    notes = recorder()
+    for piece in ("I ", "think"):
+        notes.reasoning_chunk(piece)
+    for piece in ("Hello, ", "wor", "ld \ud83d", "\ude00"):
+        notes.text_chunk(piece)
+    notes.tool_call("bash")
+    notes.text_chunk("Done")
+    notes.begin_turn()
+    notes.text_chunk(".")
+
+    trace = notes.trace()
+
+    assert [shape_of(turn.events) for turn in trace.turns] == [
+        ["reasoning", "text_output", "tool_call", "text_output"],
+        ["text_output"],
+    ]
+    contents = [getattr(event, "content", None) for turn in trace.turns for event in turn.events]
+    assert contents == ["I think", "Hello, world \U0001f600", None, "Done", "."]
 
 
 def test_calls_that_overlap_stand_in_the_order_they_began() -> None:

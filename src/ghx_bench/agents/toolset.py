@@ -93,14 +93,25 @@ def tool_name(server: str, tool: str) -> str:
     return f"{server}_{tool}"
 
 
+_PREFIXES = ("mcp__{}__", "mcp__{}.", "mcp_{}_", "mcp.{}.", "{}__", "{}_", "{}.", "{}/", "{}: ")
+"""How agents put a server before its tool: Claude and Qwen, Codex to its model, Gemini, Codex to its client, goose,
+OpenCode, and in the titles of goose."""
+_TITLE = re.compile(r"(?P<tool>.+) \((?P<server>.+) MCP Server\)")
+"""How Gemini and Qwen title a call."""
+
+
 def server_tool_of(name: str, servers: Iterable[str]) -> tuple[str, str] | None:
     """Return the server and the tool that a name in a trace means, however the agent joins the two; else `None`."""
-    # The longest first: with servers `git` and `git_hub`, `git_hub_view` is a tool of the second.
-    for server in sorted(servers, key=len, reverse=True):
-        for prefix in (f"mcp__{server}__", f"{server}__", f"{server}_", f"{server}.", f"{server}/"):
-            if name.startswith(prefix) and name != prefix:
-                return server, name.removeprefix(prefix)
-    return None
+    names = tuple(servers)
+    # Names of tools may hold fewer characters than those of servers; a server's own name goes before such a spelling.
+    plain = {re.sub(refused, "_", each): each for refused in (r"[^A-Za-z0-9_]", r"[^A-Za-z0-9_-]") for each in names}
+    spelled = {**plain, **dict(zip(names, names, strict=True))}
+    if (title := _TITLE.fullmatch(name)) is not None and title["server"] in spelled:
+        return spelled[title["server"]], title["tool"]
+    prefixes = {form.format(spelling): server for spelling, server in spelled.items() for form in _PREFIXES}
+    # The longest: with servers `git` and `git_hub`, `git_hub_view` is a tool of the second.
+    found = max((each for each in prefixes if name.startswith(each) and name != each), key=len, default=None)
+    return None if found is None else (prefixes[found], name.removeprefix(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

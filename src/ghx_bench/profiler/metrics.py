@@ -104,6 +104,8 @@ class ToolCallRecord(ForeignModel):
     success: bool | None = None
     duration_ms: Number | None = None
     error: Annotated[str | None, OMITTABLE] = None
+    unfinished: Annotated[bool, OMITTABLE] = False
+    """Whether it was still going on when the session ended."""
 
 
 class ToolCallSummary(ForeignModel):

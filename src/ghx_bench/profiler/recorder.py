@@ -34,6 +34,9 @@ class PendingCall:
     error: str | None = None
 
 
+_Chunk = type[ReasoningEvent] | type[TextOutputEvent]
+
+
 class TraceRecorder:
     """Collects what an agent does, in order, and gives the trace of it at any moment.
 
@@ -49,6 +52,7 @@ class TraceRecorder:
         self.session_id = f"ses_{secrets.token_hex(8)}" if session_id is None else session_id
         self._clock = clock or SystemClock()
         self._early: list[ErrorEvent] = []
+        self._open_calls: dict[str, _TimedCall] = {}
         self._turns: list[_Turn] = []
         self._usage: TokenUsage | None = None
         self._costs: list[float | None] = []
@@ -72,6 +76,14 @@ class TraceRecorder:
     def text(self, content: str, *, tokens: int | None = None) -> None:
         """Note that the agent said something to the user."""
         self._add(TextOutputEvent(content=_clean(content), token_count=tokens))
+
+    def reasoning_chunk(self, text: str) -> None:
+        """Note a piece of what the agent thinks; pieces that nothing else comes between are one event."""
+        self._add_chunk(ReasoningEvent, text)
+
+    def text_chunk(self, content: str) -> None:
+        """Note a piece of what the agent says to the user; pieces that nothing else comes between are one event."""
+        self._add_chunk(TextOutputEvent, content)
 
     def tool_call(
         self,
@@ -102,10 +114,36 @@ class TraceRecorder:
             call.success, call.error = False, call.error or describe_error(error)
             raise
         except BaseException:
-            call.success = None
+            call.success, timed.is_unfinished = None, True
             raise
         finally:
             call.output, timed.ended = _as_json(call.output), self._clock.monotonic()
+
+    def begin_tool_call(self, call_id: str, name: str, input: object = None) -> None:  # noqa: A002 - the same
+        """Note that a tool call begins, which `end_tool_call` ends; until then, its time goes on in every trace.
+
+        Begun again while it goes on, it is the same call, of which more is known: agents tell the input late.
+        """
+        call = self._open_calls.get(call_id)
+        if call is None:
+            call = _TimedCall(name=name, began=self._clock.monotonic(), call_id=call_id)
+            self._open_calls[call_id] = call
+            self._add(call)
+        call.name = name
+        if input is not None:
+            call.input = _as_json(input)
+
+    def end_tool_call(
+        self, call_id: str, output: object = None, *, success: bool | None = None, error: str | None = None
+    ) -> None:
+        """Note how a tool call ended; one that never began, or has ended before, is passed over.
+
+        It stands where it began. `success` is `None` where the agent does not tell; with an `error` it has failed.
+        """
+        call = self._open_calls.pop(call_id, None)
+        if call is not None:
+            call.call = PendingCall(output=_as_json(output), success=success, error=error)
+            call.ended = self._clock.monotonic()
 
     def error(self, message: str, *, recoverable: bool | None = None) -> None:
         """Note something that went wrong outside any tool call; before the first turn it begins none."""
@@ -153,9 +191,17 @@ class TraceRecorder:
             **told,
         )
 
-    def _add(self, entry: "TraceEvent | _TimedCall") -> None:
+    def _add_chunk(self, kind: _Chunk, content: str) -> None:
+        turn = self._turns[-1] if self._turns and self._turns[-1].ended is None else None
+        last = turn.entries[-1] if turn and turn.entries else None
+        if isinstance(last, _Chunks) and last.kind is kind:
+            last.parts.append(content)
+        else:
+            self._add(_Chunks(kind=kind, parts=[content]))
+
+    def _add(self, entry: "_Entry") -> None:
         if not self._turns or self._turns[-1].ended is not None:
-            # Something happens, so a turn is going on, whoever forgot to say so.
+            # Something happens, so a turn is going on, though its beginning was not told.
             self.begin_turn()
         self._turns[-1].entries.append(entry)
 
@@ -175,21 +221,41 @@ class _Moment:
 @dataclass(slots=True, kw_only=True)
 class _TimedCall:
     name: str
-    input: JsonValue
+    input: JsonValue = None
     began: float
     call: PendingCall = field(default_factory=PendingCall)
     ended: float | None = None
+    is_unfinished: bool = False
+    call_id: str | None = None
 
     def as_of(self, now: _Moment) -> ToolCallEvent:
         ended, call = self.ended, self.call
-        return _call_event(
+        event = _call_event(
             self.name,
             self.input,
             output=call.output,
-            success=None if ended is None else call.success and call.error is None,
+            success=None if ended is None else False if call.error is not None else call.success,
             duration_ms=round(((now.seconds if ended is None else ended) - self.began) * 1000),
             error=call.error,
         )
+        told = {"call_id": self.call_id, "unfinished": True if ended is None or self.is_unfinished else None}
+        return event.model_copy(update={name: value for name, value in told.items() if value is not None})
+
+
+@dataclass(slots=True, kw_only=True)
+class _Chunks:
+    """Pieces of a text that are one event."""
+
+    kind: _Chunk
+    parts: list[str]
+
+    def as_of(self, _now: _Moment) -> ReasoningEvent | TextOutputEvent:
+        # Joined before it is cleaned: a piece may end in the middle of a character that is two code units in JSON.
+        whole = "".join(self.parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self.kind(content=whole)
+
+
+_Entry = TraceEvent | _TimedCall | _Chunks
 
 
 @dataclass(slots=True, kw_only=True)
@@ -197,7 +263,7 @@ class _Turn:
     number: int
     began: _Moment
     ended: _Moment | None = None
-    entries: list[TraceEvent | _TimedCall] = field(default_factory=list["TraceEvent | _TimedCall"])
+    entries: list[_Entry] = field(default_factory=list[_Entry])
 
     def end(self, now: _Moment) -> None:
         self.ended = self.ended or now
@@ -206,7 +272,9 @@ class _Turn:
         ended = self.ended or now
         return Turn(
             number=self.number,
-            events=tuple(entry.as_of(now) if isinstance(entry, _TimedCall) else entry for entry in self.entries),
+            events=tuple(
+                entry.as_of(now) if isinstance(entry, _TimedCall | _Chunks) else entry for entry in self.entries
+            ),
             start_timestamp=self.began.stamp,
             end_timestamp=ended.stamp,
             duration_ms=ended.ms_since(self.began),

@@ -27,6 +27,10 @@ class ToolCallEvent(TaggedModel):
     duration_ms: Number | None = None
     success: bool | None = None
     error: Annotated[str | None, OMITTABLE] = None
+    call_id: Annotated[str | None, OMITTABLE] = None
+    """What the model, or else the agent, calls this one call."""
+    unfinished: Annotated[bool, OMITTABLE] = False
+    """Whether it was still going on when the session ended: its time is the time until then."""
 
 
 class TextOutputEvent(TaggedModel):

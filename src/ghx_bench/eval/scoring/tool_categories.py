@@ -11,6 +11,7 @@ from ghx_bench.profiler.shell import (
     SubcommandResolver,
     Subcommands,
     command_of,
+    is_shell_tool,
     names_of,
 )
 from ghx_bench.profiler.shell.names import words_in
@@ -29,7 +30,7 @@ _FILE_TOOLS = words_in(
     """
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
-_OF_SOME_SERVER = re.compile(r"mcp__.+?__.+")
+_OF_SOME_SERVER = re.compile(r"mcp__.+?(?:__|\.).+|mcp\.[^.]+\..+|.+ \(.+ MCP Server\)")
 """How agents name the tools of MCP servers, also of those that are no mode's but their own."""
 _CAPABILITY = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
@@ -49,8 +50,9 @@ class GitHubToolClassifier:
         """Return the category of a call."""
         if server_tool_of(call.name, self._servers) or _OF_SOME_SERVER.fullmatch(call.name):
             return "mcp"
-        if command_of(call) is not None:
-            programs = frozenset(names_of(call, lambda command: command.program))
+        if is_shell_tool(call.name):
+            # Some agents do not tell what they ran: such a call is still one of a shell.
+            programs = names_of(call, lambda command: command.program) if command_of(call) is not None else ()
             return _category_of(programs)
         return "file_ops" if _NOT_ALPHANUMERIC.sub("", call.name.lower()) in _FILE_TOOLS else "other"
 

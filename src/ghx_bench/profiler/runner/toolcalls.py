@@ -50,7 +50,8 @@ def request_of(call: ToolCallEvent) -> str:
 def _record_of(call: ToolCallEvent, fate: Fate, category: str) -> ToolCallRecord:
     record = ToolCallRecord(name=call.name, category=category, success=_success_of(fate), duration_ms=call.duration_ms)
     error = call.error if call.error is not None or not fate.failed else fate.evidence
-    return record if error is None else record.model_copy(update={"error": error})
+    told = {**({} if error is None else {"error": error}), **({"unfinished": True} if call.unfinished else {})}
+    return record.model_copy(update=told) if told else record
 
 
 def _success_of(fate: Fate) -> bool | None:

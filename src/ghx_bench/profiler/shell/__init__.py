@@ -1,6 +1,6 @@
 """Shell text, understood: the commands it runs, and their names."""
 
-from ghx_bench.profiler.shell.calls import command_of, label_of, names_of, script_of
+from ghx_bench.profiler.shell.calls import command_of, is_shell_tool, label_of, names_of, script_of
 from ghx_bench.profiler.shell.command import Command, Script
 from ghx_bench.profiler.shell.names import (
     COMMON_PROGRAMS,
@@ -19,6 +19,7 @@ __all__ = [
     "SubcommandResolver",
     "Subcommands",
     "command_of",
+    "is_shell_tool",
     "label_of",
     "names_of",
     "parse_shell",

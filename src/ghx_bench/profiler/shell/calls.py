@@ -14,11 +14,14 @@ _TEXT_KEYS = ("command", "cmd", "script", "commandLine", "command_line", "code",
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
+def is_shell_tool(name: str) -> bool:
+    """Return whether a tool runs commands, by what agents call it: `Bash`, `exec_command`, `run_shell_command`."""
+    return not _SHELL_WORDS.isdisjoint(part.lower() for part in _NAME_PARTS.findall(name))
+
+
 def command_of(call: ToolCallEvent) -> str | tuple[str, ...] | None:
     """Return what a shell tool was given: text, or the words of one program; `None` for any other tool."""
-    if _SHELL_WORDS.isdisjoint(part.lower() for part in _NAME_PARTS.findall(call.name)):
-        return None
-    return _text_of(call.input)
+    return _text_of(call.input) if is_shell_tool(call.name) else None
 
 
 def script_of(call: ToolCallEvent) -> Script | None:
@@ -66,6 +69,8 @@ def _text_of(given: object) -> str | tuple[str, ...] | None:
         case list():
             words = cast("list[object]", given)
             return tuple(word for word in words if isinstance(word, str)) if words else None
+        case {"action": {"type": "exec"}}:  # of OpenAI's local_shell
+            return _text_of(cast("Mapping[str, object]", given)["action"])
         case dict():
             fields = cast("Mapping[str, object]", given)
             found = (fields[key] for key in _TEXT_KEYS if key in fields)
