@@ -69,15 +69,13 @@ class MessagePipe:
             if message.get("id") == self._prompt_id:
                 self.prompt_over.set()
             return True
-        if isinstance(params, dict):
-            match method, cast("dict[str, Any]", params):
-                case "session/update", {"update": dict(update)}:
-                    self._on_update(cast("JsonObject", update))
-                case "session/request_permission", {"toolCall": dict(call)}:
-                    # Some agents tell of a call here for the first time.
-                    self._on_update(cast("JsonObject", {**call, "sessionUpdate": "tool_call_update"}))
-                case _:
-                    pass
+        told = cast("JsonObject", params) if isinstance(params, dict) else {}
+        update, call = told.get("update"), told.get("toolCall")
+        if method == UPDATE and isinstance(update, dict):
+            self._on_update(update)
+        if method == PERMISSION and isinstance(call, dict):
+            # Some agents tell of a call here for the first time.
+            self._on_update({**call, "sessionUpdate": "tool_call_update"})
         return "id" in message
 
 

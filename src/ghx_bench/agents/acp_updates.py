@@ -63,10 +63,10 @@ class UpdateLog:
                 self._begin_turn_if_due()
                 self._said.append(text)
                 self._said_last.append(text)
-                self._recorder.text(text)
+                self._recorder.text_chunk(text)
             case {"sessionUpdate": "agent_thought_chunk", "content": {"text": str(text)}} if text:
                 self._begin_turn_if_due()
-                self._recorder.reasoning(text)
+                self._recorder.reasoning_chunk(text)
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
                 self._add_to_call(id_, update)
             case {"sessionUpdate": "usage_update"}:
@@ -92,17 +92,17 @@ class UpdateLog:
             self._said_last.clear()
             title = update.get("title")
             call = self._calls[id_] = _Call(id=id_, first_title=title if isinstance(title, str) else None)
+        if call.is_over:
+            return
         call.told |= {key: update[key] for key in _CALL_FIELDS if update.get(key) not in (None, {}, [])}
+        # Begun with each update: of most agents the first one says little, and the input comes later.
+        name = name_of_call(call.id, call.told, call.first_title, self._servers)
+        self._recorder.begin_tool_call(id_, name, input_of_call(call.told))
         status = update.get("status")
-        if status in _OVER and not call.is_over:
-            call.is_over = True
-            self._tool_was_last = True
-            self._recorder.tool_call(
-                name_of_call(call.id, call.told, call.first_title, self._servers),
-                input_of_call(call.told),
-                call.told.get("rawOutput", call.told.get("content")),
-                success=status == "completed",
-            )
+        if status in _OVER:
+            call.is_over = self._tool_was_last = True
+            output = call.told.get("rawOutput", call.told.get("content"))
+            self._recorder.end_tool_call(id_, output, success=status == "completed")
 
     def _without_noise(self, text: str) -> str:
         for expression in self._strip:

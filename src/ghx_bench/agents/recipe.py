@@ -149,7 +149,12 @@ class Recipe(Settings):
     command: Annotated[tuple[Text, ...], Field(min_length=1)] = Field(
         description="The program with its arguments.", examples=[["${PACKAGES}/my-agent/bin/my-agent", "acp"]]
     )
-    wire: WireKind = Field(description="The model API that it speaks.", examples=["openai-chat"])
+    wire: WireKind | None = Field(
+        default=None,
+        description="The model API that it speaks, so that its calls can be metered; without one, only what it tells "
+        "itself is known.",
+        examples=["openai-chat"],
+    )
     authentication: Text | None = Field(
         default=None, description="The method to authenticate with, where it asks for that."
     )
@@ -179,17 +184,18 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _names_known_variables(self) -> Self:
+        absent = {
+            **({"PACKAGES": "install"} if self.install is None else {}),
+            **({"BASE_URL": "wire", "KEY": "wire"} if self.wire is None else {}),
+        }
         for at, text in _texts(self.model_dump(exclude={"install"})):
-            for name in sorted(variables_in(text) - VARIABLES.keys()):
-                raise RefusedError(
-                    f"nothing is called ${{{name}}} in a recipe", at=at, suggestion=did_you_mean(name, VARIABLES)
-                )
-        if self.install is None and any("${PACKAGES}" in word for word in self.command):
-            raise RefusedError(
-                "${PACKAGES} is the folder of an installed package, and `install` names none",
-                at=("command",),
-                suggestion="add `install`, or name the program",
-            )
+            for name in sorted(variables_in(text)):
+                if name not in VARIABLES:
+                    remedy = did_you_mean(name, VARIABLES)
+                    raise RefusedError(f"nothing is called ${{{name}}} in a recipe", at=at, suggestion=remedy)
+                if name in absent:
+                    reason = f"${{{name}}} is {VARIABLES[name]}, and there is none without `{absent[name]}`"
+                    raise RefusedError(reason, at=at, suggestion=f"add `{absent[name]}`, or leave it out")
         return self
 
     def settings_for(self, *, shell: bool, web: bool) -> Settings | None:
