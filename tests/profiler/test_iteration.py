@@ -11,7 +11,7 @@ import anyio
 import pytest
 from profiler_fakes import FakeLifecycle, FakeProvider, FakeSession, answers_three, instruments, scenario
 
-from ghx_bench.profiler.causes import AgentError, Cause, TransientError
+from ghx_bench.profiler.causes import AgentError, Cause, ModelProviderError, TransientError
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.metrics import CustomMetric
@@ -205,11 +205,20 @@ async def test_a_failing_stage_fails_the_cell_and_blames_the_environment() -> No
     assert outcome.evidence is None
 
 
-async def test_a_session_that_cannot_be_opened_fails_the_cell() -> None:
-    outcome = await measure(task(FakeProvider(open_error=FileNotFoundError("no such agent"))))
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (FileNotFoundError("no such agent"), Cause.ENVIRONMENT),
+        (AgentError("authentication required"), Cause.ENVIRONMENT),
+        (ConnectionResetError("peer"), Cause.ENVIRONMENT),
+        (ModelProviderError("no such model"), Cause.MODEL_PROVIDER),
+    ],
+)
+async def test_a_failure_before_the_first_prompt_is_never_the_agents(error: Exception, cause: Cause) -> None:
+    outcome = await measure(task(FakeProvider(open_error=error)))
 
     assert isinstance(outcome, Failed)
-    assert outcome.cause is Cause.BENCH
+    assert (outcome.cause, outcome.error) == (cause, error)
 
 
 async def test_a_session_that_takes_for_ever_to_open_is_cut_off_and_the_stage_is_left_in_peace() -> None:
@@ -223,10 +232,11 @@ async def test_a_session_that_takes_for_ever_to_open_is_cut_off_and_the_stage_is
             return opening()
 
     lifecycle = FakeLifecycle()
-    outcome = await measure(task(SlowToOpen(), lifecycle=lifecycle, limits=Limits(setup_s=0.02)))
+    outcome = await measure(task(SlowToOpen(), lifecycle=lifecycle, limits=Limits(opening_s=0.02)))
 
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.ENVIRONMENT
+    assert str(outcome.error) == "opening the session within 0.02 s took longer than it may and was cancelled"
     assert lifecycle.log == ["enter add-001", "leave add-001"]
 
 

@@ -4,7 +4,7 @@ import socket
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from traceback import FrameSummary
@@ -20,10 +20,12 @@ class Cause(StrEnum):
 
     AGENT_TIMEOUT = "agent_timeout"
     AGENT_BUDGET = "agent_budget"
+    AGENT_SPEND = "agent_spend"
     AGENT_REFUSAL = "agent_refusal"
     AGENT_CRASH = "agent_crash"
     MODEL_PROVIDER = "model_provider"
     ENVIRONMENT = "environment"
+    RUN_BUDGET = "run_budget"
     SCORER = "scorer"
     BENCH = "bench"
 
@@ -33,7 +35,9 @@ class Cause(StrEnum):
         return self in _AGENTS_OWN
 
 
-_AGENTS_OWN = frozenset({Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH})
+_AGENTS_OWN = frozenset(
+    {Cause.AGENT_TIMEOUT, Cause.AGENT_BUDGET, Cause.AGENT_SPEND, Cause.AGENT_REFUSAL, Cause.AGENT_CRASH}
+)
 
 
 class MeasurementError(GhxBenchError):
@@ -46,6 +50,7 @@ class MeasurementError(GhxBenchError):
     │   └── AgentBlockedError it kept the event loop from running
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
+    ├── RunBudgetError        the run has spent what it may; its cells are run when it is resumed with more
     └── OverranError          the bench's own work at the cell took too long
     ```
     """
@@ -94,6 +99,13 @@ class EnvironmentFailure(MeasurementError):  # noqa: N818 - EnvironmentError is 
     cause: Cause = Cause.ENVIRONMENT
 
 
+class RunBudgetError(MeasurementError):
+    """The run has spent what it may spend."""
+
+    code: ClassVar[str] = "RUN_BUDGET_SPENT"
+    cause: Cause = Cause.RUN_BUDGET
+
+
 class OverranError(MeasurementError):
     """A part of the bench's own work at a cell took longer than it may."""
 
@@ -102,6 +114,25 @@ class OverranError(MeasurementError):
 
     def __init__(self, doing: str, what: str) -> None:
         super().__init__(f"{doing} {what} took longer than it may and was cancelled")
+
+
+_ERRORS: Mapping[Cause, type[MeasurementError]] = {
+    Cause.AGENT_CRASH: AgentError,
+    Cause.MODEL_PROVIDER: ModelProviderError,
+    Cause.ENVIRONMENT: EnvironmentFailure,
+    Cause.RUN_BUDGET: RunBudgetError,
+}
+
+
+def error_with_cause(
+    cause: Cause, message: str, *, is_transient: bool = False, retry_after_s: float | None = None
+) -> MeasurementError:
+    """Return an error that blames `cause`."""
+    if is_transient:
+        return TransientError(message, cause=cause, retry_after_s=retry_after_s)
+    error = _ERRORS.get(cause, MeasurementError)(message)
+    error.cause = cause
+    return error
 
 
 _LONGEST_MESSAGE = 2_000

@@ -74,3 +74,5 @@ class Evidence(Generic[S_co]):
     tool_calls: ToolCallSummary = field(default_factory=ToolCallSummary)
     cost: Cost = field(default_factory=Cost)
     score: Score | None = None
+    facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What the agent and its session say of themselves: versions and the like."""

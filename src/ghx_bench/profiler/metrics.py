@@ -84,6 +84,8 @@ class Timing(ForeignModel):
 
     wall_ms: Number | None = None
     segments: tuple[TimingSegment, ...] = ()
+    from_first_request_ms: Annotated[Number | None, OMITTABLE] = None
+    """From the first request to the model on, where a meter saw it: without the start of the agent and its servers."""
 
     def metrics(self) -> tuple[CustomMetric, ...]:
         """Return `latency_wall_ms`, and `latency_<label>_ms` for each label, summed over its segments."""
@@ -92,6 +94,7 @@ class Timing(ForeignModel):
             by_label[segment.label] = by_label.get(segment.label, 0) + segment.duration_ms
         return (
             CustomMetric("latency_wall_ms", self.wall_ms, "ms"),
+            CustomMetric("latency_from_first_request_ms", self.from_first_request_ms, "ms"),
             *(CustomMetric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
         )
 

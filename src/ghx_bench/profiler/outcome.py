@@ -15,9 +15,11 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.model_call_summary import anatomy_of, summarise_model_calls
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.score import PartialScoreError, Score
+from ghx_bench.profiler.trace import SessionTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,16 @@ def _session_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
         "agent_turns": trace.summary.total_turns if trace else None,
         "completion_reason": evidence.completion_reason if evidence else "error",
         "extensions": _extensions_of(evidence),
+        **(_metered(trace) if trace and trace.model_calls else {}),
+    }
+
+
+def _metered(trace: SessionTrace) -> Mapping[str, Any]:
+    calls = trace.model_calls
+    return {
+        "model_calls": summarise_model_calls(calls),
+        "token_anatomy": anatomy_of(calls),
+        "reported": trace.reported,
     }
 
 
@@ -176,7 +188,8 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
     if evidence.cost.source is not None:
         # Of a cost the table knows two sources, and its record which of them it was.
         sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
-    return sources
+    told = evidence.trace.sources if evidence.trace else {}
+    return {**sources, **{key: source for key, source in told.items() if key in sources}}
 
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:
@@ -202,7 +215,7 @@ def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
         case Failed(cause=cause, error=error):
             return {"cause": cause, "error": describe_raised(error), "error_code": error_code(error)}
         case Completed(cause=Cause() as cause, cut_short_by=details):
-            fault = _AGENTS_FAULTS[cause]
+            fault = _AGENTS_FAULTS.get(cause, "the agent was stopped")
             error = f"{fault.removesuffix(' and was stopped')}; {details}" if details else fault
             return {"cause": cause, "error": error, "error_code": cause.name}
         case Completed():
@@ -212,6 +225,7 @@ def _trouble_of(outcome: Outcome) -> Mapping[str, Any]:
 _AGENTS_FAULTS = {
     Cause.AGENT_TIMEOUT: "the agent did not finish within the scenario's timeoutMs and was stopped",
     Cause.AGENT_BUDGET: "the agent used up its budget of tool calls before it finished",
+    Cause.AGENT_SPEND: "the agent used up what a session may spend and was stopped",
     Cause.AGENT_REFUSAL: "the agent refused the task",
 }
 
@@ -219,6 +233,6 @@ _AGENTS_FAULTS = {
 def _extensions_of(evidence: Evidence[Any] | None) -> dict[str, JsonValue]:
     if evidence is None:
         return {}
-    facts = {"mode": dict(evidence.mode.facts), "stage": dict(evidence.stage.facts)}
+    facts = {"mode": evidence.mode.facts, "stage": evidence.stage.facts, "agent": evidence.facts}
     # Facts are others' words: what is no JSON is written as text rather than not at all.
-    return {name: to_jsonable_python(value, fallback=str) for name, value in facts.items() if value}
+    return {name: to_jsonable_python(dict(value), fallback=str) for name, value in facts.items() if value}

@@ -11,9 +11,11 @@ from pydantic import BaseModel, JsonValue
 
 from ghx_bench._base.clock import Clock, SystemClock, timestamp
 from ghx_bench.profiler.causes import describe_error
-from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.metrics import CustomMetric, TokenUsage
+from ghx_bench.profiler.model_calls import ModelCall
 from ghx_bench.profiler.trace import (
     ErrorEvent,
+    NamedCause,
     ReasoningEvent,
     SessionTrace,
     TextOutputEvent,
@@ -45,11 +47,16 @@ class TraceRecorder:
     going on, as it is after a cancellation: both then end at that moment in the trace, and go on in the recorder.
     Inputs and outputs are copied, and what JSON cannot hold is written as text.
 
-    `session_id` may be set later, where only the agent's first answer tells it; until then it is one of our own.
+    `session_id` may be set later, where only the agent's first answer tells it; until then it is one of our own. What
+    the session knows beside events is put into `facts`, `metrics`, `model_calls` and `cause`: see `SessionTrace`.
     """
 
     def __init__(self, *, session_id: str | None = None, clock: Clock | None = None) -> None:
         self.session_id = f"ses_{secrets.token_hex(8)}" if session_id is None else session_id
+        self.facts: dict[str, JsonValue] = {}
+        self.metrics: list[CustomMetric] = []
+        self.model_calls: list[ModelCall] = []
+        self.cause: NamedCause | None = None
         self._clock = clock or SystemClock()
         self._early: list[ErrorEvent] = []
         self._open_calls: dict[str, _TimedCall] = {}
@@ -172,8 +179,18 @@ class TraceRecorder:
         for turn in turns:
             events.append(TurnBoundaryEvent(turn_number=turn.number, timestamp=turn.start_timestamp))
             events.extend(turn.events)
+        beside: dict[str, Any] = {
+            "facts": {_clean(name): _as_json(fact) for name, fact in self.facts.items()},
+            "metrics": tuple(self.metrics),
+            "model_calls": tuple(self.model_calls),
+            "cause": self.cause,
+        }
         trace = SessionTrace(
-            session_id=self.session_id, events=tuple(events), turns=turns, summary=self._summary(events, now)
+            session_id=self.session_id,
+            events=tuple(events),
+            turns=turns,
+            summary=self._summary(events, now),
+            **{name: value for name, value in beside.items() if value},
         )
         return trace.with_all_keys()
 

@@ -10,7 +10,10 @@ from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import CompletionReason
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.model_call_summary import ModelCallSummary, anatomy_metrics
+from ghx_bench.profiler.model_calls import RequestAnatomy
 from ghx_bench.profiler.score import CheckpointDetail
+from ghx_bench.profiler.trace import ReportedFigures
 
 ROW_VERSION = 2
 """Rows of the TypeScript packages have none, those of 0.1.0 have 1; `ProfileRow.upgraded` reads all of them."""
@@ -79,8 +82,8 @@ class ProfileRow(ForeignModel):
     of metrics says it."""
     purity: Number | None = None
     """The share of requests that came through the mode's own tools, from 0 to 1."""
-    token_anatomy: dict[str, JsonValue] | None = None
-    """What the tokens were spent on."""
+    token_anatomy: RequestAnatomy | None = None
+    """What the tokens were spent on: bytes of all requests to the model, by what they are for."""
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None
     cause: Annotated[Cause | None, OMITTABLE] = None
@@ -89,6 +92,10 @@ class ProfileRow(ForeignModel):
     metrics: Annotated[dict[str, Number | None], OMITTABLE] = Field(default_factory=dict[str, Number | None])
     attempts: Annotated[tuple[Attempt, ...], OMITTABLE] = ()
     problems: Annotated[tuple[Incident, ...], OMITTABLE] = ()
+    model_calls: Annotated[ModelCallSummary | None, OMITTABLE] = None
+    """The calls of a model, where a meter saw them."""
+    reported: Annotated[ReportedFigures | None, OMITTABLE] = None
+    """The agent's own figures, where those of the row are the meter's."""
     start_order: Annotated[Count | None, OMITTABLE] = None
     version: Annotated[Count | None, OMITTABLE] = None
 
@@ -170,8 +177,12 @@ class ProfileRow(ForeignModel):
 def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
     """Return the numbers that the records on a row hold, by metric name."""
     records = (row.tokens, row.timing, row.tool_calls, row.cost)
-    derived = {metric.name: metric.value for record in records for metric in record.metrics()}
-    return {**derived, "agent_turns": row.agent_turns}
+    derived = [metric for record in records for metric in record.metrics()]
+    if row.model_calls is not None:
+        derived += row.model_calls.metrics()
+    if row.token_anatomy is not None:
+        derived += anatomy_metrics(row.token_anatomy)
+    return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}
 
 
 _CAUSES_BY_END: Mapping[CompletionReason, Cause] = {"timeout": Cause.AGENT_TIMEOUT, "tool_limit": Cause.AGENT_BUDGET}

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number, TaggedModel
-from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.causes import Cause
+from ghx_bench.profiler.metrics import CustomMetric, TokenUsage
+from ghx_bench.profiler.model_calls import ModelCall
 
 
 class ReasoningEvent(TaggedModel):
@@ -83,8 +85,31 @@ class TraceSummary(ForeignModel):
     total_cost_usd: Annotated[Number | None, OMITTABLE] = None
 
 
+class ReportedFigures(ForeignModel):
+    """What an agent says of itself, where something else has measured the same."""
+
+    tokens: TokenUsage = TokenUsage()
+    turns: Count | None = None
+    tool_calls: Count | None = None
+    cost_usd: Number | None = None
+
+
+class NamedCause(ForeignModel):
+    """Why a session could not come to its end, in the words of the session itself.
+
+    One that is not the agent's own, such as a model service that was down, leaves the cell unmeasured, also where the
+    agent ended its turn as if nothing had happened, or ran out of time meanwhile.
+    """
+
+    kind: Cause
+    message: str
+    may_work_next_time: bool = False
+    """Whether another attempt is worth it, within the scenario's `allowedRetries`."""
+    retry_after_s: Number | None = None
+
+
 class SessionTrace(ForeignModel):
-    """Everything one session did, in order, and by turn."""
+    """Everything one session did, in order, and by turn; and what it knows beside that, which goes on the row."""
 
     session_id: str
     events: tuple[TraceEvent, ...] = ()
@@ -94,6 +119,19 @@ class SessionTrace(ForeignModel):
     """What the agent was asked, as it was sent; the bench writes it down."""
     instructions: Annotated[str | None, OMITTABLE] = None
     """What its mode told the agent beside that."""
+    facts: Annotated[dict[str, JsonValue], OMITTABLE] = Field(default={})
+    """Versions and the like, for the row under `extensions.agent`."""
+    metrics: Annotated[tuple[CustomMetric, ...], OMITTABLE] = ()
+    """Numbers of the session's own, for the row beside those of collectors."""
+    model_calls: Annotated[tuple[ModelCall, ...], OMITTABLE] = ()
+    """Its calls of a model, where a meter saw them; the bench then fills in turns, tokens and tool calls from these, as
+    `metered_trace` says."""
+    cause: Annotated[NamedCause | None, OMITTABLE] = None
+    """Why it could not come to its end, where the session knows."""
+    sources: Annotated[dict[str, str], OMITTABLE] = Field(default={})
+    """Where numbers come from, by their key on the row, where that is not the agent: `meter`, `script`."""
+    reported: Annotated[ReportedFigures | None, OMITTABLE] = None
+    """The agent's own figures, where those of the summary are the meter's."""
 
     @property
     def tool_calls(self) -> tuple[ToolCallEvent, ...]:

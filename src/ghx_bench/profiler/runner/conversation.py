@@ -1,14 +1,23 @@
 """Holding one session: the prompt under its deadline, the export, and the evidence made of both."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from datetime import datetime
+from typing import Generic, cast
 
 import anyio
+from pydantic import JsonValue
 
-from ghx_bench.profiler.causes import AgentBlockedError, Cause, OverranError
+from ghx_bench.profiler.causes import (
+    AgentBlockedError,
+    Cause,
+    OverranError,
+    error_with_cause,
+)
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
+from ghx_bench.profiler.metered_trace import fill_from_model_calls
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.runner.deadlines import Phases, Suspensions, limit_running_time, set_deadline
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
@@ -37,6 +46,7 @@ class Conversation(Generic[S]):
     blocked: AgentBlockedError | None = None
     """Why an agent that was late could not be stopped, if that is so."""
     wall_ms: int | None = None
+    prompted_at: datetime | None = None
     problems: list[tuple[str, Exception]] = field(default_factory=list[tuple[str, Exception]])
     redaction: Redaction = field(init=False)
     """Takes the session's secrets out of whatever is said about it."""
@@ -52,7 +62,7 @@ class Conversation(Generic[S]):
             self.phases.enter("session")
             # One scope whose deadline moves, instead of one for each phase: those would have to be left in the order
             # they were entered, and the provider holds scopes of its own across them.
-            set_deadline(scope, limits.setup_s)
+            set_deadline(scope, limits.opening_s)
             async with plugin_call(scope) as holding, provider.session(self._request()) as session:
                 set_deadline(scope)
                 try:
@@ -64,15 +74,31 @@ class Conversation(Generic[S]):
                     set_deadline(scope, limits.cleanup_s, shielded=True)
             self._take(holding.error)
         if scope.cancelled_caught:
-            self._take(OverranError("opening" if self.wall_ms is None else "closing", "the session"))
+            what = f"the session within {limits.opening_s:g} s" if self.prompted_at is None else "the session"
+            self._take(OverranError("opening" if self.prompted_at is None else "closing", what))
         self.phases.leave()
 
     @property
     def cause(self) -> Cause | None:
         """The agent's own fault, if it was cut short by one."""
+        if self.trace is not None and self.trace.cause is not None:
+            return self.trace.cause.kind
         if self.timed_out:
             return Cause.AGENT_TIMEOUT
         return None if self.answer is None else _FAULTS.get(self.answer.reason)
+
+    @property
+    def obstacle(self) -> Exception | None:
+        """What kept the session from coming to its end, if that is not a fault of the agent that is scored as such."""
+        named = self.trace.cause if self.trace else None
+        if named is not None and not (named.kind.is_the_agents_own and self.error is None):
+            # The session knows better than what came of it: an outage may look like an answer, or like a timeout.
+            error = error_with_cause(
+                named.kind, named.message, is_transient=named.may_work_next_time, retry_after_s=named.retry_after_s
+            )
+            error.__cause__ = self.error
+            return error
+        return None if self.timed_out else self.error
 
     def evidence(self) -> Evidence[S]:
         """Return everything known so far."""
@@ -86,15 +112,28 @@ class Conversation(Generic[S]):
             answer=self.answer,
             trace=trace,
             tokens=trace.summary.total_tokens if trace else TokenUsage(),
-            timing=Timing(wall_ms=self.wall_ms, segments=self.phases.segments),
+            timing=self.timing(),
             tool_calls=self._tool_calls(),
+            facts=self._facts(),
             cost=cost_of(trace, self.cell.model) if trace else Cost(),
         )
+
+    def timing(self) -> Timing:
+        """Return how long it took so far."""
+        timing = Timing(wall_ms=self.wall_ms, segments=self.phases.segments)
+        calls = self.trace.model_calls if self.trace else ()
+        if not calls or self.prompted_at is None or self.wall_ms is None:
+            return timing
+        waited_s = (datetime.fromisoformat(calls[0].started_at) - self.prompted_at).total_seconds()
+        # A call that began with the session, before the prompt, keeps nothing from being the agent's own time.
+        since_first_ms = self.wall_ms - round(max(waited_s, 0) * 1000)
+        return timing.model_copy(update={"from_first_request_ms": max(since_first_ms, 0)})
 
     async def _converse(self, session: Session) -> None:
         """Prompt under the scenario's deadline; however that ends, ask for the trace."""
         clock, scenario = self.instruments.clock, self.stage.scenario
         self.phases.enter("prompt")
+        self.prompted_at = clock.now()
         began = clock.monotonic() - self.suspensions.update()
         prompting = Caught()
         try:
@@ -125,6 +164,7 @@ class Conversation(Generic[S]):
                     trace = require(await session.trace(), SessionTrace, "Session.trace()").with_all_keys()
                     told = {"prompt": self.stage.scenario.prompt, "instructions": self.mode.instructions}
                     trace = trace.model_copy(update={name: text for name, text in told.items() if text is not None})
+                    trace = fill_from_model_calls(trace) if trace.model_calls else trace
                     self.trace = self.redaction.record(trace, keeping=("sessionId",))
             if exporting.error is not None:
                 # An agent that cannot tell what it did still did it.
@@ -150,6 +190,12 @@ class Conversation(Generic[S]):
             self.error = error
         else:
             self.problems.append(("session", error))
+
+    def _facts(self) -> Mapping[str, JsonValue]:
+        """Return what the provider says of itself, and the session beside that."""
+        own = getattr(self.instruments.providers[self.cell.agent], "facts", None)
+        facts = dict(cast("Mapping[str, JsonValue]", own)) if isinstance(own, Mapping) else {}
+        return {**facts, **(self.trace.facts if self.trace else {})}
 
     def _completion_reason(self) -> CompletionReason:
         if self.timed_out:

@@ -18,6 +18,8 @@ class Limits:
     """How long the bench's own work at one cell may take, in seconds; the agent's limit is its scenario's."""
 
     setup_s: float = 600.0
+    opening_s: float = 60.0
+    """For opening a session, with the agent's program and its MCP servers."""
     export_s: float = 60.0
     scoring_s: float = 600.0
     cleanup_s: float = 120.0

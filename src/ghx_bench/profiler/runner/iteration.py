@@ -19,7 +19,6 @@ from ghx_bench.profiler.causes import (
 )
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence, Mode, Stage
-from ghx_bench.profiler.metrics import Timing
 from ghx_bench.profiler.outcome import Completed, Failed, Outcome, attempt_of, interrupted_attempt
 from ghx_bench.profiler.row import Attempt
 from ghx_bench.profiler.runner.conversation import Conversation
@@ -136,8 +135,7 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
     await conversation.hold()
     evidence = conversation.evidence()
     found = await _find_out(conversation, evidence)
-    timing = Timing(wall_ms=evidence.timing.wall_ms, segments=phases.segments)
-    evidence = replace(evidence, timing=timing, score=found if isinstance(found, Score) else None)
+    evidence = replace(evidence, timing=conversation.timing(), score=found if isinstance(found, Score) else None)
     cell = task.cell
     outcome: Outcome
     match found:
@@ -146,6 +144,8 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
             outcome = Completed(cell=cell, started_at=started_at, evidence=evidence, score=found, cause=cause)
             if conversation.blocked is not None:
                 outcome = replace(outcome, cut_short_by=describe_error(conversation.blocked))
+            elif conversation.trace is not None and conversation.trace.cause is not None:
+                outcome = replace(outcome, cut_short_by=conversation.trace.cause.message)
         case _Obstacle(cause=cause, error=error):
             outcome = Failed(cell=cell, started_at=started_at, evidence=evidence, cause=cause, error=error)
     outcome = replace(outcome, redaction=conversation.redaction)
@@ -165,10 +165,14 @@ class _Obstacle:
 
 async def _find_out(conversation: Conversation[S], evidence: Evidence[S]) -> Score | _Obstacle:
     """Return the score, or what was in the way of one; a session that broke down is not scored."""
-    broke = conversation.error
-    if broke is not None and not conversation.timed_out:
+    broke = conversation.obstacle
+    if broke is not None:
         unnamed = Cause.MODEL_PROVIDER if is_transient(broke) else Cause.BENCH
-        return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
+        if conversation.prompted_at is not None:
+            return _Obstacle(cause=cause_of(broke, otherwise=unnamed), error=broke)
+        # Nothing was asked of the agent yet: a program that does not start says nothing about it.
+        cause = cause_of(broke, otherwise=Cause.ENVIRONMENT)
+        return _Obstacle(cause=Cause.ENVIRONMENT if cause.is_the_agents_own else cause, error=broke)
     instruments, phases = conversation.instruments, conversation.phases
     phases.enter("score")
     found: list[Score] = []

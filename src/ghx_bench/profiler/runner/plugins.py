@@ -76,8 +76,15 @@ def _lift(shield: anyio.CancelScope | None) -> None:
 
 
 def run_collectors(outcome: Outcome, evidence: Evidence[Any], collectors: Iterable[Collector[Any]]) -> Outcome:
-    """Return the outcome with the metrics that were collected; a collector that fails costs its own metrics only."""
+    """Return the outcome with the session's own metrics and those that were collected.
+
+    A collector that fails costs its own metrics only.
+    """
     metrics: list[CustomMetric] = []
+    try:
+        metrics.extend([_check_metric(metric) for metric in (evidence.trace.metrics if evidence.trace else ())])
+    except Exception as error:  # noqa: BLE001 - plugin call: the session's own numbers
+        outcome = outcome.with_problem("session metrics", error)
     for collector in collectors:
         try:
             # Taken whole before any counts: a generator that raises halfway would leave half of its numbers.

@@ -1,21 +1,53 @@
 """What a session cost: as the agent reports it, else from its tokens and a price table."""
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.metrics import Cost, TokenUsage
+from ghx_bench.profiler.model_calls import ModelCall
 from ghx_bench.profiler.trace import SessionTrace
 
 
 def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> Cost:
-    """Return the cost the agent reports, else the one its tokens would have, else a cost that is not known."""
+    """Return the cost of the metered calls, else the one the agent reports, else that of its tokens, else none."""
+    if trace.model_calls and (metered := _price_of_calls(trace.model_calls, model, at)) is not None:
+        return metered
     reported = trace.summary.total_cost_usd
     if reported is not None and math.isfinite(reported) and reported >= 0:
         return Cost(total_usd=reported, source="reported")
     tokens, requests = trace.summary.total_tokens, trace.summary.total_turns
     return price_of(tokens, model, requests=requests, at=at) or Cost()
+
+
+def _price_of_calls(calls: Sequence[ModelCall], model: str, at: datetime | None) -> Cost | None:
+    """Return the sum of what model calls cost, each with the model it asked for; `None` if one of them has no price."""
+    used = [call for call in calls if call.cut or not call.has_failed]
+    prices = [price_of(call.usage, _priced_model(call, model), at=at) for call in used]
+    known = [price for price in prices if price is not None]
+    if not known or len(known) < len(prices):
+        return None
+
+    def total(part: str) -> float | None:
+        amounts = [getattr(price, part) for price in known]
+        return None if None in amounts else math.fsum(amounts)
+
+    return Cost(
+        total_usd=total("total_usd"),
+        input_usd=total("input_usd"),
+        output_usd=total("output_usd"),
+        reasoning_usd=total("reasoning_usd"),
+        source="computed",
+        prices=", ".join(dict.fromkeys(price.prices for price in known if price.prices is not None)),
+    )
+
+
+def _priced_model(call: ModelCall, model: str) -> str:
+    """Return the model of a call as price tables know it: that of the cell, unless the call asked for another."""
+    asked = call.model_asked
+    return model if asked is None or asked == model.rpartition("/")[2] else asked
 
 
 def load_prices(model: str) -> None:
