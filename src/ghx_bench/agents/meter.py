@@ -1,0 +1,437 @@
+"""The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
+
+import asyncio
+import math
+import secrets
+import socket
+import threading
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from urllib.parse import parse_qsl, urlencode
+
+import anyio
+import anyio.to_thread
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from ghx_bench._base.clock import Clock, SystemClock
+from ghx_bench._base.errors import InputError
+from ghx_bench.agents.metered_session import CallInProgress, MeteredSession
+from ghx_bench.agents.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
+from ghx_bench.agents.upstream import (
+    Headers,
+    HttpUpstream,
+    Upstream,
+    UpstreamAnswer,
+    UpstreamLostError,
+    UpstreamRequest,
+)
+from ghx_bench.agents.wires.protocol import (
+    KEY_HEADERS,
+    Route,
+    classify_status,
+    find_route,
+    key_header,
+    make_reader,
+    read_error,
+    read_request,
+    write_error,
+)
+from ghx_bench.profiler.model_calls import WireKind
+
+_BACKLOG = 1024
+_KEEP_ALIVE_S = 3600  # an agent may think for long between calls, and a connection closed under its hands is an error
+_MOST_BODY_BYTES = 64 * 2**20
+_MOST_ERROR_BYTES = 2**20
+_HOP_BY_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
+)
+# Compressed answers could not be read in passing.
+_NOT_SENT_ON = (
+    _HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b"expect"} | {name.encode() for name in KEY_HEADERS}
+)
+_OVER_BUDGET = 400  # not 429: agents would try again, some of them for minutes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider:
+    """Who answers the calls on a wire, and the real key, which stays here."""
+
+    name: str
+    upstream: Upstream
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def at(
+        cls, name: str, base_url: str, *, key_variable: str | None, environment: Mapping[str, str]
+    ) -> "ModelProvider":
+        """Return the provider at an address, with the key that is in a variable; local servers may need none."""
+        key = None if key_variable is None else environment.get(key_variable)
+        if key_variable is not None and not key:
+            raise InputError(f"model provider {name!r}: the variable {key_variable} is not set; put its key there")
+        return cls(name=name, upstream=HttpUpstream(base_url), key=key)
+
+
+class Meter:
+    """Stands between the agents of a run and their models; one for a run, `async with Meter.open(...) as meter:`.
+
+    Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
+    has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
+    passed on as it comes, and read afterwards.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[WireKind, ModelProvider],
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+        price: PriceOf = price_in_usd,
+        clock: Clock | None = None,
+    ) -> None:
+        if not providers:
+            raise InputError("the meter has no model provider; name at least one")
+        self.providers = dict(providers)
+        self.run_spending = Spending(run_budget or ModelBudget(), "run", price)
+        self._session_budget, self._price = session_budget or ModelBudget(), price
+        self._clock = clock or SystemClock()
+        self._sessions: dict[str, MeteredSession] = {}
+        self._exchanges: dict[str, set[_Exchange]] = {}
+        self._hold_until: dict[str, float] = {}
+        self._loop = asyncio.new_event_loop()
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._port = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        providers: Mapping[WireKind, ModelProvider],
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+        price: PriceOf = price_in_usd,
+        clock: Clock | None = None,
+    ) -> AsyncGenerator["Meter"]:
+        """Serve for the length of a block."""
+        meter = cls(providers, session_budget=session_budget, run_budget=run_budget, price=price, clock=clock)
+        meter.start()
+        try:
+            yield meter
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(meter.stop)
+
+    @property
+    def url(self) -> str:
+        """Return the address of the meter; agents are given that of their session."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Listen, and serve until `stop`; agents may connect as soon as this returns."""
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else Nagle stays on
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(_BACKLOG)
+        self._port = listening.getsockname()[1]
+        config = uvicorn.Config(
+            self._serve_request,
+            http=_Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            proxy_headers=False,
+            loop="asyncio",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, args=(self._server, listening), name="ghx-meter", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Cut off what is going on, and wait until the server has ended."""
+        for session in tuple(self._sessions):
+            self._end_session(session)
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join()
+
+    @contextmanager
+    def session(self, *, model: str | None = None, budget: ModelBudget | None = None) -> Generator[MeteredSession]:
+        """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
+
+        `model` is the one that the session is about, `budget` stands instead of the one for all sessions.
+        """
+        name = secrets.token_urlsafe(12)
+        session = MeteredSession(
+            id=name,
+            base_url=f"{self.url}/s/{name}",
+            clock=self._clock,
+            spending=Spending(budget or self._session_budget, "session", self._price),
+            run_spending=self.run_spending,
+            model=model,
+        )
+        self._exchanges[name] = set()
+        self._sessions[name] = session
+        try:
+            yield session
+        finally:
+            self._end_session(name)
+
+    def hold_s(self, provider: str) -> float:
+        """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
+        return max(self._hold_until.get(provider, 0.0) - self._clock.monotonic(), 0.0)
+
+    async def wait_for_provider(self, provider: str) -> None:
+        """Wait until a provider may be asked again; to be called before a session is opened."""
+        while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
+            await anyio.sleep(seconds)
+
+    def hold(self, provider: str, seconds: float) -> None:
+        """Note that a provider wants to be left alone."""
+        until = self._clock.monotonic() + seconds
+        self._hold_until[provider] = max(until, self._hold_until.get(provider, 0.0))
+
+    def _end_session(self, name: str) -> None:
+        self._sessions.pop(name, None)
+        for exchange in tuple(self._exchanges.pop(name, ())):
+            self._loop.call_soon_threadsafe(exchange.abandon)
+
+    def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
+        async def serve() -> None:
+            try:
+                await server.serve([listening])
+            finally:
+                for provider in self.providers.values():
+                    provider.upstream.close()
+
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner, listening:
+            runner.run(serve())
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            if len(body) > _MOST_BODY_BYTES:
+                await _reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
+                return
+            if not message.get("more_body", False):
+                break
+        _, _, rest = scope["raw_path"].decode("latin-1").partition("/s/")
+        name, _, path = rest.partition("/")
+        session, route = self._sessions.get(name), find_route(scope["method"], f"/{path}")
+        if session is None or route is None:
+            what = "session" if session is None else "address of a model"
+            await _reply(send, 404, write_error(route.wire if route else "openai-chat", 404, f"meter: no such {what}"))
+            return
+        provider = self._find_provider(route)
+        if provider is None:
+            await _reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
+            return
+        exchange = _Exchange(self, session, provider, route, _to_upstream(session, provider, route, scope, bytes(body)))
+        going_on = self._exchanges.get(name, set())
+        going_on.add(exchange)
+        try:
+            await exchange.serve(scope, receive, send)
+        finally:
+            going_on.discard(exchange)
+
+    def _find_provider(self, route: Route) -> ModelProvider | None:
+        if route.wire in self.providers or route.is_model_call:
+            return self.providers.get(route.wire)
+        # The list of models has the same address on several wires.
+        return next(iter(self.providers.values()))
+
+
+class _Protocol(HttpToolsProtocol):
+    """Tells the application its connection, so that an answer that was cut upstream can be cut here as well."""
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.scope.setdefault("state", {})["transport"] = self.transport
+
+
+class _Exchange:
+    """One request on its way to a provider, and the answer on its way back."""
+
+    def __init__(
+        self,
+        meter: Meter,
+        session: MeteredSession,
+        provider: ModelProvider,
+        route: Route,
+        request: UpstreamRequest,
+    ) -> None:
+        self._meter, self._session, self._provider, self._route = meter, session, provider, route
+        self._request = request
+        self._sending: asyncio.Task[UpstreamAnswer] | None = None
+        self._answer: UpstreamAnswer | None = None
+        self._is_abandoned = False
+
+    def abandon(self) -> None:
+        """Cut the request off: its agent does not listen any more."""
+        self._is_abandoned = True
+        if self._answer is not None:
+            self._answer.close()
+        elif self._sending is not None:
+            self._sending.cancel()
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on and the answer back, and note both if it is a model call."""
+        session, wire = self._session, self._route.wire
+        call = session.begin_call(self._route, len(self._request.body)) if self._route.is_model_call else None
+        refusal = self._refuse(scope, call)
+        if refusal is not None:
+            status, message = refusal
+            await _reply(send, status, write_error(wire, status, f"meter: {message}", code="meter_refused"))
+            if call is not None:
+                session.end_call(call)
+            return
+        watching = asyncio.create_task(self._watch(receive))
+        try:
+            await self._forward(call, send)
+        except UpstreamLostError as error:
+            if call is not None and not (call.reader is not None and call.reader.has_ended):
+                call.fail("abandoned" if self._is_abandoned else "connection", str(error))
+            if self._answer is None and not self._is_abandoned:
+                await _reply(send, 502, write_error(wire, 502, str(error)))
+            else:
+                scope["state"]["transport"].abort()
+                await watching
+        finally:
+            watching.cancel()
+            if self._answer is not None:
+                self._answer.close()
+            if call is not None:
+                session.end_call(call)
+
+    def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
+        """Return the status and the words with which a request is refused, if it is."""
+        if self._session.key not in _offered_keys(scope):
+            refusal = "the key is not the one of this session"
+            if call is not None:
+                call.status = 401
+                call.fail("authentication", refusal)
+            return 401, refusal
+        if call is None:
+            return None
+        refusal = self._session.refuse_by_budget(call, lambda: read_request(self._route, self._request.body))
+        if refusal is None:
+            return None
+        call.status = _OVER_BUDGET
+        call.fail("budget", refusal)
+        return _OVER_BUDGET, refusal
+
+    async def _watch(self, receive: Receive) -> None:
+        await receive()  # which returns when the agent has closed the connection, or everything was sent
+        self.abandon()
+
+    async def _forward(self, call: CallInProgress | None, send: Send) -> None:
+        self._sending = asyncio.create_task(self._provider.upstream.send(self._request))
+        await asyncio.sleep(0)  # it is sent now, and read while the provider is busy with it
+        if call is not None and call.asked is None:
+            self._session.take_request(call, read_request(self._route, self._request.body))
+        try:
+            self._answer = answer = await self._sending
+        except asyncio.CancelledError:
+            if not self._is_abandoned:
+                raise
+            raise UpstreamLostError("the agent closed the connection before the answer") from None
+        if self._is_abandoned:
+            raise UpstreamLostError("the agent closed the connection before the answer")
+        headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if call is None:
+            while content := await answer.read():
+                await send({"type": "http.response.body", "body": content, "more_body": True})
+        else:
+            call.status = answer.status
+            await (self._pass_error if classify_status(answer.status) else self._pass_answer)(call, answer, send)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _pass_answer(self, call: CallInProgress, answer: UpstreamAnswer, send: Send) -> None:
+        is_stream = any(name.lower() == b"content-type" and b"event-stream" in value for name, value in answer.headers)
+        call.reader = reader = make_reader(self._route.wire, is_stream=is_stream)
+        clock = self._session.clock
+        while content := await answer.read():
+            arrived = clock.monotonic()
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            call.response_bytes += len(content)
+            reader.feed(content)
+            if is_stream and call.first_token is None and reader.has_begun:
+                call.first_token = arrived
+        reader.end()
+
+    async def _pass_error(self, call: CallInProgress, answer: UpstreamAnswer, send: Send) -> None:
+        kind = classify_status(answer.status) or "server"
+        call.retry_after_s = _read_retry_after(answer.headers, self._session.clock.now().timestamp())
+        if kind == "rate_limit" and call.retry_after_s is not None:
+            self._meter.hold(self._provider.name, call.retry_after_s)
+        body = bytearray()
+        call.fail(kind, f"status {answer.status}")
+        while content := await answer.read():
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            call.response_bytes += len(content)
+            body += content[: _MOST_ERROR_BYTES - len(body)]
+        call.fail(kind, read_error(bytes(body)) or f"status {answer.status}")
+
+
+def _to_upstream(
+    session: MeteredSession, provider: ModelProvider, route: Route, scope: Scope, body: bytes
+) -> UpstreamRequest:
+    headers = [(name, value) for name, value in scope["headers"] if name not in _NOT_SENT_ON]
+    headers.append((b"accept-encoding", b"identity"))
+    if provider.key is not None:
+        name, value = key_header(route.wire, provider.key)
+        headers.append((name.encode(), value.encode()))
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return UpstreamRequest(
+        session=session.id,
+        wire=route.wire,
+        method=scope["method"],
+        path=scope["raw_path"].decode("latin-1").removeprefix(f"/s/{session.id}"),
+        query=urlencode([(name, value) for name, value in query if name != "key"]),
+        headers=headers,
+        body=body,
+    )
+
+
+def _offered_keys(scope: Scope) -> Iterable[str]:
+    headers: Headers = scope["headers"]
+    for name, value in headers:
+        if name.decode("latin-1") in KEY_HEADERS:
+            yield value.decode("latin-1").removeprefix("Bearer ").strip()
+    yield from (value for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name == "key")
+
+
+async def _reply(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _read_retry_after(headers: Headers, now: float) -> float | None:
+    """Return the seconds for which a provider asks to be left alone, told as such or as a date; `now` is UNIX time."""
+    told = {name.lower(): value.decode("latin-1") for name, value in headers}
+    text = told.get(b"retry-after", "")
+    try:
+        seconds = float(told[b"retry-after-ms"]) / 1000 if b"retry-after-ms" in told else float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - now
+        except ValueError:
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None

@@ -1,0 +1,255 @@
+"""The way from the meter to a model's provider: HTTP/1.1 on connections that are kept.
+
+Not httpx2: on loopback it took 2 ms for each call, twice what the meter may add.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+from urllib.parse import urlsplit
+
+import httptools
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.profiler.model_calls import WireKind
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_CONNECT_S = 30.0
+_IDLE_S = 30.0
+_MOST_BUFFERED = 2**18
+
+
+class UpstreamLostError(Exception):
+    """The provider could not be reached, or hung up before its answer was complete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamRequest:
+    """A request to a provider; the path follows the base URL of the wire, as agents are given it."""
+
+    session: str
+    wire: WireKind
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    body: bytes
+
+
+class UpstreamAnswer(Protocol):
+    """What a provider answers: the head first, then the body as it comes."""
+
+    @property
+    def status(self) -> int:
+        """The status of the response."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of the response, as they came."""
+        ...
+
+    async def read(self) -> bytes:
+        """Return the next bytes, as many as there are; none at the end. Raise `UpstreamLostError` if it was cut."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the answer; one that has not come to its end is cut off, also under a `read` that is waiting."""
+        ...
+
+
+class Upstream(Protocol):
+    """Where model calls go."""
+
+    async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
+        """Send a request, and return the answer as soon as its head is there."""
+        ...
+
+    def close(self) -> None:
+        """Close what is kept open."""
+        ...
+
+
+class HttpUpstream:
+    """A provider at an address, as its own clients take it: `https://api.openai.com/v1`, `https://api.anthropic.com`.
+
+    To be used in one event loop. A request on a kept connection that the provider has closed meanwhile is sent again on
+    a new one; nothing else is, since retrying is the agent's to decide.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        url = urlsplit(base_url.rstrip("/"))
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise InputError(f"model provider: {base_url!r} is no address; write it as https://host or https://host/v1")
+        self._tls = ssl.create_default_context() if url.scheme == "https" else None
+        self._host, self._port = url.hostname, url.port or (80 if self._tls is None else 443)
+        self._authority, self._path = url.netloc.rpartition("@")[2], url.path
+        self._idle: list[_Connection] = []
+
+    async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
+        """Send a request, and return the connection that its answer comes on."""
+        content = self._write(request)
+        while (kept := self._take_idle()) is not None:
+            try:
+                return await kept.ask(content)
+            except UpstreamLostError:
+                if kept.has_answered:
+                    raise
+        return await (await self._connect()).ask(content)
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        for each in self._idle:
+            each.transport.abort()
+        self._idle.clear()
+
+    def _write(self, request: UpstreamRequest) -> bytes:
+        # The base URL of OpenAI's wires ends in the version, which agents are given after the prefix of their session.
+        path = request.path.removeprefix("/v1") if request.wire.startswith("openai") else request.path
+        target = f"{self._path}{path}{'?' if request.query else ''}{request.query}"
+        lines = [f"{request.method} {target} HTTP/1.1".encode(), b"host: " + self._authority.encode()]
+        lines += [name + b": " + value for name, value in request.headers]
+        if request.body or request.method == "POST":
+            lines.append(b"content-length: %d" % len(request.body))
+        # One write: two would wait for each other where Nagle's algorithm meets delayed acknowledgements.
+        return b"\r\n".join(lines) + b"\r\n\r\n" + request.body
+
+    def _take_idle(self) -> "_Connection | None":
+        while self._idle:
+            kept = self._idle.pop()
+            if not kept.transport.is_closing() and time.monotonic() - kept.idle_since < _IDLE_S:
+                return kept
+            kept.transport.abort()
+        return None
+
+    async def _connect(self) -> "_Connection":
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(loop, self._idle), self._host, self._port, ssl=self._tls
+                )
+        except (OSError, TimeoutError) as error:
+            words = str(error) or f"no connection within {_CONNECT_S:.0f} s"
+            raise UpstreamLostError(f"cannot reach {self._authority}: {words}") from error
+        return connection
+
+
+@dataclass(slots=True)
+class _Head:
+    status: int = 0
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
+
+
+class _Connection(asyncio.Protocol):
+    """A connection to a provider, and the answer that is coming on it."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, idle: list["_Connection"]) -> None:
+        self._loop, self._pool = loop, idle
+        self.idle_since = 0.0
+        self.has_answered = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._head = _Head()
+        self._body = bytearray()
+        self._has_head = self._is_complete = self._is_lost = self._is_released = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def status(self) -> int:
+        return self._head.status
+
+    @property
+    def headers(self) -> Headers:
+        return self._head.headers
+
+    async def ask(self, content: bytes) -> "_Connection":
+        """Send a request, and wait for the head of its answer."""
+        self._begin()
+        self.has_answered = False
+        self.transport.write(content)
+        try:
+            while not self._has_head:
+                await self._wait()
+        except BaseException:
+            self.transport.abort()
+            raise
+        return self
+
+    async def read(self) -> bytes:
+        """Return the next bytes of the body."""
+        while not self._body:
+            if self._is_complete:
+                return b""
+            await self._wait()
+        content = bytes(self._body)
+        self._body.clear()
+        self.transport.resume_reading()
+        return content
+
+    def close(self) -> None:
+        """Keep the connection for the next request, or cut off an answer that is still coming."""
+        if self._is_released:
+            return
+        self._is_released = True
+        if self._is_complete and self._parser.should_keep_alive() and not self.transport.is_closing():
+            self.idle_since = time.monotonic()
+            self._pool.append(self)
+        else:
+            self.transport.abort()
+
+    async def _wait(self) -> None:
+        if self._is_lost:
+            when = "in the middle of its answer" if self._has_head else "before it answered"
+            raise UpstreamLostError(f"the model's provider closed the connection {when}")
+        self._waiter = self._loop.create_future()
+        await self._waiter
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self.has_answered = True
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._is_lost = True
+            self.transport.abort()
+        if len(self._body) > _MOST_BUFFERED:
+            self.transport.pause_reading()
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        names = {name.lower() for name, _ in self._head.headers}
+        if self._has_head and not names & {b"content-length", b"transfer-encoding"} and exc is None:
+            self._is_complete = True  # such a body ends with its connection
+        self._is_lost = True
+        self._wake()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._head.status = self._parser.get_status_code()
+        self._has_head = self._head.status >= 200  # noqa: PLR2004 - `100 Continue` and its kind come before the answer
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        if self._has_head:
+            self._is_complete = True
+        else:
+            self._head = _Head()
