@@ -74,6 +74,7 @@ class AcpProvider:
         launch: Launch,
         model_provider: ModelProvider | None = None,
         *,
+        vendor: str | None = None,
         session_budget: ModelBudget | None = None,
         run_budget: ModelBudget | None = None,
     ) -> None:
@@ -83,6 +84,8 @@ class AcpProvider:
         self.version = None if recipe.install is None else recipe.install.version
         self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
         self._recipe, self._launch, self._model_provider = recipe, launch, model_provider
+        self._vendor = vendor
+        """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
         self._session_budget, self._run_budget = session_budget, run_budget
         self._meter: Meter | None = None
 
@@ -168,7 +171,7 @@ class AcpProvider:
             )
         values = {
             **self._launch.values,
-            "MODEL": request.model,
+            "MODEL": request.model.removeprefix(f"{self._vendor}/"),
             "HOME": request.environment["HOME"],
             "DIRECTORY": str(request.directory),
             **({} if tap is None else {"BASE_URL": tap.base_url, "KEY": tap.key}),

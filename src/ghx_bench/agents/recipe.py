@@ -37,6 +37,7 @@ VARIABLES: Mapping[str, str] = {
 }
 """What `${NAME}` stands for in a recipe."""
 
+_FROM_HERE = ("./", "../")
 _RENDERED = (".json", ".toml", ".yaml", ".yml")
 
 
@@ -205,6 +206,14 @@ class Recipe(Settings):
                     reason = f"${{{name}}} is {VARIABLES[name]}, and there is none without `{absent[name]}`"
                     raise RefusedError(reason, at=at, suggestion=f"add `{absent[name]}`, or leave it out")
         return self
+
+    def resolve_paths(self, folder: Path) -> "Recipe":
+        """Return this recipe with what its command names by a path taken from a folder: that of its file."""
+        first, *rest = self.command
+        is_path = "/" in first and not first.startswith(("/", "${"))
+        words = (f"./{first}" if is_path and not first.startswith(_FROM_HERE) else first, *rest)
+        placed = (os.path.abspath(folder / word) if word.startswith(_FROM_HERE) else word for word in words)  # noqa: PTH100 - no links
+        return self.model_copy(update={"command": tuple(placed)})
 
     def settings_for(self, *, shell: bool, web: bool) -> Settings | None:
         """Return what a session gets in a mode with or without shell and web tools; `None` where that is not known."""

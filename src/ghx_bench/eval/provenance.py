@@ -13,6 +13,7 @@ from ghx_bench.agents.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.store.provenance import digest, digest_file
@@ -35,6 +36,8 @@ def ingredients_of(
     for entry in config.chosen_agents:
         for option, value in entry.options.items():
             found[f"agent {entry.name or entry.id}: option {option}"] = str(value)
+        if has_recipe(entry.id):
+            found[f"agent {entry.name or entry.id}: recipe"] = digest(recipe_of(entry.id).model_dump(mode="json"))
     for name in required_fixtures(scenarios):
         # A scenario may name one that is not there; it is refused where the world is seeded.
         if name in fixtures.names:

@@ -22,6 +22,7 @@ _PLURALS = {
     "fixture": "fixtures",
     "manifest": "manifests",
     "mode": "modes",
+    "agent": "agents",
     "solution": "solutions",
     "configuration": "configurations",
     "other file": "other files",
