@@ -40,7 +40,7 @@ from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
-from ghx_bench.profiler.analyzers import inline_analyzers
+from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
@@ -203,7 +203,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(*inline_analyzers(resolve_github_command), ExpectationAnalyzer()),
+            analyzers=(*inline_analyzers(resolve_github_command), MeteringAnalyzer(), ExpectationAnalyzer()),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,

@@ -18,9 +18,10 @@ Better = Literal["lower", "higher", "neither"]
 UNKNOWN = "unknown"
 """What is written in the place of a number that is not known."""
 
-Source = Literal["agent", "bench", "prices", "agent or prices"]
+Source = Literal["agent", "bench", "meter", "prices", "agent or meter", "agent or prices"]
 """Where a number comes from, in the words of `sources` on a row: the agent tells it, the bench sees it by itself (its
-clock, its scorer, the embedded GitHub), or it is tokens at the prices of a table."""
+clock, its scorer, the embedded GitHub), the meter in front of the model sees it, or it is tokens at the prices of a
+table. Where it may be one of two, the row says which."""
 
 _WORD = re.compile(r"<\w+>")
 _SHOWN_UNITS = frozenset({"ms", "USD"})
@@ -131,6 +132,14 @@ METRICS = MetricTable(
             shown={"plan": 3, "glance": 1, "session": 1, "terminal": 1},
         ),
         Metric(
+            name="latency_from_first_request_ms",
+            label="time from the first model request",
+            unit="ms",
+            definition="from the first request to the model until the agent ended its turn or was stopped: the wall "
+            "time without what the agent and its MCP servers took to start",
+            source="meter",
+        ),
+        Metric(
             name="latency_stage_ms",
             unit="ms",
             definition="preparing what the agent works in, before there is a session",
@@ -171,30 +180,37 @@ METRICS = MetricTable(
             name="tokens_input",
             unit="tokens",
             definition="tokens read by the model, without those that came from a cache or went into one",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tokens_output",
             unit="tokens",
             definition="tokens written by the model, without reasoning where the agent tells that apart",
-            source="agent",
+            source="agent or meter",
         ),
-        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning", source="agent"),
-        Metric(name="tokens_cache_read", unit="tokens", definition="tokens that a cache served", source="agent"),
-        Metric(name="tokens_cache_write", unit="tokens", definition="tokens that went into a cache", source="agent"),
+        Metric(name="tokens_reasoning", unit="tokens", definition="tokens of reasoning", source="agent or meter"),
+        Metric(
+            name="tokens_cache_read", unit="tokens", definition="tokens that a cache served", source="agent or meter"
+        ),
+        Metric(
+            name="tokens_cache_write",
+            unit="tokens",
+            definition="tokens that went into a cache",
+            source="agent or meter",
+        ),
         Metric(
             name="tokens_total",
             label="total tokens",
             unit="tokens",
             definition="all of these; unknown unless at least input and output are told",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tokens_active",
             label="active tokens",
             unit="tokens",
             definition="the total without what a cache served; unknown unless the agent tells `tokens_cache_read`",
-            source="agent",
+            source="agent or meter",
             shown={"plan": 2, "glance": 2, "session": 2, "terminal": 2},
         ),
         Metric(
@@ -230,47 +246,104 @@ METRICS = MetricTable(
             unit="calls",
             definition="tool calls of the agent; one shell call is one, whatever programs it runs, and so is a "
             "chain of `ghx`",
-            source="agent",
+            source="agent or meter",
             shown={"glance": 3, "session": 4, "terminal": 3},
         ),
         Metric(
             name="tool_calls_failed",
             unit="calls",
             definition="tool calls that say they failed, or whose output shows it",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tool_calls_retried",
             unit="calls",
             definition="tool calls that repeat a failed call to the letter, before it has succeeded",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tool_calls_error_rate",
             unit="ratio",
             most=1.0,
             definition="failed calls over calls whose fate is known",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tool_calls_unique",
             unit="tools",
             definition="different tools called, by the agent's names for them",
-            source="agent",
+            source="agent or meter",
         ),
         Metric(
             name="tool_calls_category_<name>",
             unit="calls",
             better="neither",
             definition="calls of one category; without a classifier, of one tool",
-            source="agent",
+            source="agent or meter",
+        ),
+        Metric(
+            name="model_calls_total",
+            label="model calls",
+            unit="calls",
+            definition="calls of the model, those that failed and those beside the conversation included",
+            source="meter",
+        ),
+        Metric(
+            name="model_calls_side",
+            label="side calls",
+            unit="calls",
+            definition="model calls that are not of the conversation: for titles, suggestions, memory",
+            source="meter",
+        ),
+        Metric(name="model_calls_failed", unit="calls", definition="model calls that failed", source="meter"),
+        Metric(
+            name="model_calls_retried",
+            unit="calls",
+            definition="model calls that are another attempt at one that failed",
+            source="meter",
+        ),
+        Metric(
+            name="model_calls_cut",
+            unit="calls",
+            definition="model calls that ended before the service had told what they used; with one of them the "
+            "tokens of the session are unknown, and `modelCalls.tokensAtLeast` on the row is a lower bound",
+            source="meter",
+        ),
+        Metric(
+            name="time_to_first_token_ms",
+            label="time to first token",
+            unit="ms",
+            definition="from a request to the model until the first piece of its answer: the median over the answered "
+            "calls of the conversation",
+            source="meter",
+        ),
+        Metric(
+            name="side_tokens_total",
+            unit="tokens",
+            definition="tokens of the side calls, which are in `tokens_total` too",
+            source="meter",
+        ),
+        Metric(
+            name="side_tokens_active",
+            unit="tokens",
+            definition="tokens of the side calls that no cache served, which are in `tokens_active` too",
+            source="meter",
+        ),
+        Metric(
+            name="request_share_<part>",
+            unit="ratio",
+            better="neither",
+            most=1.0,
+            definition="the share of a part (`instructions`, `tool_schemas`, `conversation`, `tool_results`) in the "
+            "bytes of all requests of the conversation",
+            source="meter",
         ),
         Metric(
             name="agent_turns",
             label="turns",
             unit="turns",
             definition="turns of the agent: what it did between two of its model calls is one",
-            source="agent",
+            source="agent or meter",
             shown={"glance": 4, "session": 5, "terminal": 4},
         ),
     )

@@ -92,9 +92,10 @@ class Timing(ForeignModel):
         by_label: dict[str, Number] = {}
         for segment in self.segments:
             by_label[segment.label] = by_label.get(segment.label, 0) + segment.duration_ms
+        if self.from_first_request_ms is not None:
+            by_label["from_first_request"] = self.from_first_request_ms
         return (
             CustomMetric("latency_wall_ms", self.wall_ms, "ms"),
-            CustomMetric("latency_from_first_request_ms", self.from_first_request_ms, "ms"),
             *(CustomMetric(f"latency_{label}_ms", spent, "ms") for label, spent in by_label.items()),
         )
 

@@ -189,7 +189,8 @@ def _sources_of(evidence: Evidence[Any] | None) -> dict[str, str]:
         # Of a cost the table knows two sources, and its record which of them it was.
         sources["cost"] = "agent" if evidence.cost.source == "reported" else "prices"
     told = evidence.trace.sources if evidence.trace else {}
-    return {**sources, **{key: source for key, source in told.items() if key in sources}}
+    # The table knows that a number may be the meter's; only the session knows whether it is.
+    return {key: told.get(key, source.removesuffix(" or meter")) for key, source in sources.items()}
 
 
 def _verdict_of(outcome: Outcome) -> Mapping[str, Any]:

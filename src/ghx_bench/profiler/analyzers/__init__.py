@@ -8,6 +8,7 @@ from ghx_bench.profiler.analyzers.defaults import (
 )
 from ghx_bench.profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_bench.profiler.analyzers.error import ErrorAnalyzer
+from ghx_bench.profiler.analyzers.metering import MeteringAnalyzer
 from ghx_bench.profiler.analyzers.reasoning import ReasoningAnalyzer
 from ghx_bench.profiler.analyzers.recovery import Recovery
 from ghx_bench.profiler.analyzers.strategy import StrategyAnalyzer
@@ -18,6 +19,7 @@ __all__ = [
     "POST_HOC_ANALYZERS",
     "EfficiencyAnalyzer",
     "ErrorAnalyzer",
+    "MeteringAnalyzer",
     "ReasoningAnalyzer",
     "Recovery",
     "StrategyAnalyzer",
