@@ -3,8 +3,6 @@
 import asyncio
 import math
 import secrets
-import socket
-import threading
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +11,11 @@ from urllib.parse import parse_qsl, urlencode
 
 import anyio
 import anyio.to_thread
-import uvicorn
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench._base.errors import InputError
+from ghx_bench.agents.loopback_server import LoopbackServer, cut_off
 from ghx_bench.agents.metered_session import CallInProgress, MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
 from ghx_bench.agents.upstream import (
@@ -42,8 +39,6 @@ from ghx_bench.agents.wires.protocol import (
 )
 from ghx_bench.profiler.model_calls import WireKind
 
-_BACKLOG = 1024
-_KEEP_ALIVE_S = 3600  # an agent may think for long between calls, and a connection closed under its hands is an error
 _MOST_BODY_BYTES = 64 * 2**20
 _MOST_ERROR_BYTES = 2**20
 _HOP_BY_HOP = frozenset(
@@ -63,6 +58,8 @@ class ModelProvider:
     name: str
     upstream: Upstream
     key: str | None = field(default=None, repr=False)
+    session_header: str | None = None
+    """The header in which the provider is told the id of a session; for scripted ones, which play one part in each."""
 
     @classmethod
     def at(
@@ -101,10 +98,7 @@ class Meter:
         self._sessions: dict[str, MeteredSession] = {}
         self._exchanges: dict[str, set[_Exchange]] = {}
         self._hold_until: dict[str, float] = {}
-        self._loop = asyncio.new_event_loop()
-        self._server: uvicorn.Server | None = None
-        self._thread: threading.Thread | None = None
-        self._port = 0
+        self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
 
     @classmethod
     @asynccontextmanager
@@ -126,43 +120,15 @@ class Meter:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(meter.stop)
 
-    @property
-    def url(self) -> str:
-        """Return the address of the meter; agents are given that of their session."""
-        return f"http://127.0.0.1:{self._port}"
-
     def start(self) -> None:
-        """Listen, and serve until `stop`; agents may connect as soon as this returns."""
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else Nagle stays on
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(_BACKLOG)
-        self._port = listening.getsockname()[1]
-        config = uvicorn.Config(
-            self._serve_request,
-            http=_Protocol,
-            ws="none",
-            lifespan="off",
-            interface="asgi3",
-            proxy_headers=False,
-            loop="asyncio",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            date_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=1,
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, args=(self._server, listening), name="ghx-meter", daemon=True)
-        self._thread.start()
+        """Serve until `stop`; agents may connect as soon as this returns."""
+        self._server.start()
 
     def stop(self) -> None:
         """Cut off what is going on, and wait until the server has ended."""
         for session in tuple(self._sessions):
             self._end_session(session)
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
-            self._thread.join()
+        self._server.stop()
 
     @contextmanager
     def session(self, *, model: str | None = None, budget: ModelBudget | None = None) -> Generator[MeteredSession]:
@@ -173,7 +139,7 @@ class Meter:
         name = secrets.token_urlsafe(12)
         session = MeteredSession(
             id=name,
-            base_url=f"{self.url}/s/{name}",
+            base_url=f"{self._server.url}/s/{name}",
             clock=self._clock,
             spending=Spending(budget or self._session_budget, "session", self._price),
             run_spending=self.run_spending,
@@ -203,18 +169,11 @@ class Meter:
     def _end_session(self, name: str) -> None:
         self._sessions.pop(name, None)
         for exchange in tuple(self._exchanges.pop(name, ())):
-            self._loop.call_soon_threadsafe(exchange.abandon)
+            self._server.loop.call_soon_threadsafe(exchange.abandon)
 
-    def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
-        async def serve() -> None:
-            try:
-                await server.serve([listening])
-            finally:
-                for provider in self.providers.values():
-                    provider.upstream.close()
-
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner, listening:
-            runner.run(serve())
+    def _close_upstreams(self) -> None:
+        for provider in self.providers.values():
+            provider.upstream.close()
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -254,14 +213,6 @@ class Meter:
             return self.providers.get(route.wire)
         # The list of models has the same address on several wires.
         return next(iter(self.providers.values()))
-
-
-class _Protocol(HttpToolsProtocol):
-    """Tells the application its connection, so that an answer that was cut upstream can be cut here as well."""
-
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        self.scope.setdefault("state", {})["transport"] = self.transport
 
 
 class _Exchange:
@@ -309,8 +260,8 @@ class _Exchange:
             if self._answer is None and not self._is_abandoned:
                 await _reply(send, 502, write_error(wire, 502, str(error)))
             else:
-                scope["state"]["transport"].abort()
-                await watching
+                watching.cancel()
+                await cut_off(scope, receive)
         finally:
             watching.cancel()
             if self._answer is not None:
@@ -397,6 +348,8 @@ def _to_upstream(
     if provider.key is not None:
         name, value = key_header(route.wire, provider.key)
         headers.append((name.encode(), value.encode()))
+    if provider.session_header is not None:
+        headers.append((provider.session_header.encode(), session.id.encode()))
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     return UpstreamRequest(
         session=session.id,

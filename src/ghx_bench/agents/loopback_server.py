@@ -1,0 +1,85 @@
+"""An ASGI application on a free port of loopback, in a thread of its own."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_BACKLOG = 1024
+_KEEP_ALIVE_S = 3600  # an agent may think for long between calls, and a connection closed under its hands is an error
+
+
+class LoopbackServer:
+    """Serves from `start` to `stop`; clients may connect as soon as `start` has returned.
+
+    `on_stop` is called in the event loop of the server, `loop`, when nothing is served any more.
+    """
+
+    def __init__(self, app: ASGIApp, *, name: str, on_stop: Callable[[], None] | None = None) -> None:
+        config = uvicorn.Config(
+            app,
+            http=_Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            loop="asyncio",
+            access_log=False,
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=1,
+        )
+        self.loop = asyncio.new_event_loop()
+        self.port = 0
+        self._server, self._on_stop = uvicorn.Server(config), on_stop
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Return the address, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Listen, and serve until `stop`."""
+        self._listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else Nagle stays on
+        self._listening.bind(("127.0.0.1", 0))
+        self._listening.listen(_BACKLOG)
+        self.port = self._listening.getsockname()[1]
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the server, and wait until it has ended."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner, self._listening:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            await self._server.serve([self._listening])
+        finally:
+            if self._on_stop is not None:
+                self._on_stop()
+
+
+async def cut_off(scope: Scope, receive: Receive) -> None:
+    """Close the connection of a request in the middle of its response, as a provider does that breaks down."""
+    scope["state"]["transport"].abort()
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _Protocol(HttpToolsProtocol):
+    """Tells the application its connection, which ASGI does not: there is no other way to cut a response off."""
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.scope.setdefault("state", {})["transport"] = self.transport
