@@ -79,7 +79,7 @@ async def test_what_the_agent_tells_is_in_the_trace_in_its_order(tmp_path: Path)
     answer, trace = await hold(provider(strip=["Warning: [^\n]*\n"]), request(tmp_path, mode(ghx=server)), "talk")
 
     assert answer == Answer(text="All done.")
-    assert trace.session_id.startswith("tiny-")
+    assert str(trace.facts["session"]).startswith("tiny-")
     thought, said, shell, view, last = [each for turn in trace.turns for each in turn.events]
     assert isinstance(thought, ReasoningEvent)
     assert thought.content == "Let me see."
@@ -237,7 +237,7 @@ async def test_at_the_deadline_the_agent_is_told_to_stop_and_the_call_that_ran_i
         trace = await session.trace()
 
     assert scope.cancelled_caught
-    assert params_of(tmp_path, "session/cancel") == {"sessionId": trace.session_id}
+    assert params_of(tmp_path, "session/cancel") == {"sessionId": trace.facts["session"]}
     (call,) = trace.tool_calls
     assert (call.input, call.output, call.success) == ({"command": "sleep 600"}, {"output": "stopped"}, False)
     (child,) = [each["child"] for each in log_of(tmp_path) if "child" in each]

@@ -203,6 +203,8 @@ class AcpSession:
     """The MCP servers of the mode."""
     instructions: str | None
     """What the prompt begins with."""
+    agents_id: str = ""
+    """What the agent calls the session."""
 
     async def open(self, directory: str, tools: ToolSet, environment: Mapping[str, str]) -> None:
         """Shake hands, authenticate, and open a session with the servers of the mode."""
@@ -219,7 +221,8 @@ class AcpSession:
             meta = cast("dict[str, Any]", self.recipe.session_meta)
             servers = self._servers(tools, environment, hello)
             opened = await self.connection.new_session(cwd=directory, mcp_servers=servers, **meta)
-            self.recorder.session_id = opened.session_id
+            # Not the id of the trace: goose counts its sessions anew in every home.
+            self.agents_id = self.recorder.facts["session"] = opened.session_id
             if hello.agent_info is not None:
                 self.recorder.facts |= {"agent": hello.agent_info.name, "agentVersion": hello.agent_info.version}
             if self.recipe.session_mode is not None:
@@ -239,7 +242,7 @@ class AcpSession:
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._watch_tools)
                     block = acp.text_block(words)
-                    response = await self.connection.prompt(session_id=self.recorder.session_id, prompt=[block])
+                    response = await self.connection.prompt(session_id=self.agents_id, prompt=[block])
                     beside.cancel_scope.cancel()
         except _BROKEN as error:
             raise self._blame() or AgentError(await self._explain("session/prompt", error)) from error
@@ -317,7 +320,7 @@ class AcpSession:
     async def _cancel(self) -> None:
         """Tell the agent to stop, and let it say how its last calls ended."""
         with anyio.move_on_after(_CANCEL_GRACE_S), suppress(ConnectionError):
-            await self.connection.cancel(session_id=self.recorder.session_id)
+            await self.connection.cancel(session_id=self.agents_id)
             await self.pipe.prompt_over.wait()
 
     def _answer(self, response: PromptResponse) -> Answer:
