@@ -205,6 +205,8 @@ class AcpSession:
     """What the prompt begins with."""
     agents_id: str = ""
     """What the agent calls the session."""
+    calls_at_answer: int | None = None
+    """How many model calls there were when the agent ended its turn; `None` until then."""
 
     async def open(self, directory: str, tools: ToolSet, environment: Mapping[str, str]) -> None:
         """Shake hands, authenticate, and open a session with the servers of the mode."""
@@ -252,6 +254,7 @@ class AcpSession:
             raise
         if response is None:
             raise RuntimeError("a group of tasks that nothing cancelled was left early")
+        self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
         self._note_own_figures(response)
         # Some agents end their turn with the error of the model's provider as their answer.
         if (blame := self._blame()) is not None:
@@ -261,7 +264,7 @@ class AcpSession:
     async def trace(self) -> SessionTrace:
         """Return what the agent told so far, and what the meter saw."""
         if self.tap is not None:
-            await anyio.sleep(self.recipe.late_calls_ms / 1000)
+            await self._wait_for_late_call(self.tap)
             await self.tap.settle()
             self.recorder.model_calls[:] = self.tap.calls
         if (blame := self._blame()) is not None:
@@ -272,6 +275,13 @@ class AcpSession:
                 retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
             )
         return self.recorder.trace()
+
+    async def _wait_for_late_call(self, tap: MeteredSession) -> None:
+        """Wait for the model call that the agent is known to make after its answer, and no longer."""
+        if self.calls_at_answer is not None:
+            with anyio.move_on_after(self.recipe.late_calls_ms / 1000):
+                while len(tap.calls) <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
+                    await anyio.sleep(_LOOK_S)
 
     async def _watch_tools(self) -> None:
         """Raise as soon as it shows that the agent does not offer its model the tools of the mode."""
