@@ -32,6 +32,7 @@ from ghx_bench.profiler import (
     TraceRecorder,
     read_rows,
 )
+from ghx_bench.profiler.errors import ScopeError
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 
 Work = Callable[[str], Awaitable[None]]
@@ -115,6 +116,43 @@ async def test_an_agent_that_blocks_past_its_deadline_is_left_to_itself_and_told
     assert "in work: gate.wait()" in (row.error or "")
     assert "blocking = True" in (row.error or "")
     assert row.tool_calls.total == 1  # what it did until then is kept
+
+
+class Holding(Working):
+    """An agent that holds something for the whole run."""
+
+    def __init__(self, work: Work, *, fails: bool = False) -> None:
+        super().__init__(work)
+        self.fails, self.log = fails, list[tuple[str, str]]()
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        if self.fails:
+            raise OSError("no port")
+        self.log.append(("enter", threading.current_thread().name))
+        yield
+        self.log.append(("leave", threading.current_thread().name))
+
+
+@pytest.mark.anyio
+async def test_what_an_agent_holds_for_the_run_lives_in_the_thread_of_its_sessions(tmp_path: Path) -> None:
+    async def work(text: str) -> None:
+        agent.log.append(("work", threading.current_thread().name))
+
+    agent = Holding(work)
+    [row] = await run(ThreadedProvider(agent), tmp_path, "go")
+
+    assert row.success
+    assert agent.log == [(each, "agent working") for each in ("enter", "work", "leave")]
+
+
+@pytest.mark.anyio
+async def test_what_an_agent_cannot_hold_in_its_thread_stops_the_run(tmp_path: Path) -> None:
+    async def work(text: str) -> None:
+        raise AssertionError
+
+    with pytest.raises(ScopeError, match="agent 'working' could not be prepared, no cell was started: no port"):
+        await run(ThreadedProvider(Holding(work, fails=True)), tmp_path, "go")
 
 
 @pytest.mark.anyio

@@ -483,6 +483,15 @@ def test_a_tool_may_be_started_by_what_is_on_the_path_of_its_mode(mine: Project)
         assert mine.said("--strict") == []
 
 
+def test_a_mode_without_shell_and_servers_has_no_tools(mine: Project) -> None:
+    mine.write("modes/bare.yaml", "name: bare\nextends: baseline\nshell: false\n")
+
+    assert mine.said() == [
+        "modes/bare.yaml: /shell: mode 'bare' has neither a shell nor an MCP server, so that its agents have no tools; "
+        "leave out `shell: false`, or give it `mcp_servers`"
+    ]
+
+
 def test_a_mode_that_no_configuration_names_is_checked_too(mine: Project) -> None:
     mine.write("modes/other.yaml", "name: another\nextends: ghx\n")
 

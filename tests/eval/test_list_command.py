@@ -110,7 +110,7 @@ def test_modes_say_what_they_are_made_of(project: Path, capsys: pytest.CaptureFi
     assert (modes["told"]["shell"], modes["told"]["mcpServers"]) == (False, ["ghx"])
     assert modes["told"]["instructions"] == modes["ghx-mcp"]["instructions"]
     told = next(line for line in lines(capsys, "modes") if line.startswith("mine "))
-    assert told.split() == ["mine", "baseline", "gh,", "tag", "tags", "yes", "yes", "eval.config.yaml"]
+    assert told.split() == ["mine", "baseline", "gh,", "tag", "tags", "yes", "no", "yes", "eval.config.yaml"]
     assert project
 
 

@@ -171,6 +171,7 @@ async def test_a_mode_of_the_users_adds_to_the_one_it_extends(tmp_path: Path) ->
         tools=[str(helper)],
         instructions="Use helper.",
         environment={"HELPER_KEY": "${SECRET_KEY}", "PLAIN": "1"},
+        web=True,
     )
     async with modes_of(mine, defined(name="younger", extends="mine", shell=False), SECRET_KEY="s3") as modes:
         mode, younger = await modes.resolve("mine"), await modes.resolve("younger")
@@ -181,6 +182,8 @@ async def test_a_mode_of_the_users_adds_to_the_one_it_extends(tmp_path: Path) ->
         assert (mode.environment["HELPER_KEY"], mode.environment["PLAIN"]) == ("s3", "1")
         assert mode.instructions == "Use helper."
         assert (ToolSet.of(mode).shell, ToolSet.of(younger).shell) == (True, False)
+        assert (ToolSet.of(mode).web, ToolSet.of(younger).web) == (True, True)
+        assert not ToolSet.of(await modes.resolve("baseline")).web
         assert younger.instructions == "Use helper."
 
 

@@ -128,7 +128,7 @@ def test_nothing_of_a_run_tells_a_token_or_a_key(refusing: str, tmp_path: Path) 
 
     rows = {row.mode: row for row in rows_of(run_in(tmp_path))}
     assert rows["leaky"].success, done.stderr
-    assert "GITHUB_TOKEN=*** " in (rows["chatty"].error or "")
+    assert "GH_TOKEN=*** " in (rows["chatty"].error or "")
     assert f"{refusing}/mcp?key=${{HUB_KEY}}&token=${{GITHUB_TOKEN}}" in (rows["refused"].error or "")
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent != tmp_path / "tmp"]
     pages = [path for path in written if path.suffix == ".html"]

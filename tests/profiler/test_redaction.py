@@ -1,6 +1,7 @@
 """Secrets do not leave a session: neither in what the agent said and did, nor in what is said about it."""
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_without_secrets_nothing_changes(value: Any) -> None:
         assert redaction.value(value) == value
         trace = SessionTrace(session_id="s", events=(ToolCallEvent(name="t", output=value),))
         assert redaction.record(trace) is trace
+
+
+@given(secret=secrets, before=st.binary(max_size=5), after=st.binary(max_size=5))
+def test_a_secret_in_base64_is_gone_whatever_stands_around_it(secret: str, before: bytes, after: bytes) -> None:
+    whole = before + secret.encode(errors="replace") + after
+    for encode in (b64encode, urlsafe_b64encode):
+        clean = Redaction.of([secret]).text(encode(whole).decode())
+        # What is left says no more than the first and the last byte of the secret.
+        left = sum(map(len, clean.split(STAND_IN)))
+        assert STAND_IN in clean
+        assert left <= (len(before) + len(after)) * 4 / 3 + 8
 
 
 def test_of_two_secrets_the_one_inside_the_other_does_not_save_it() -> None:

@@ -346,6 +346,62 @@ async def test_scopes_are_entered_and_left_in_order(tmp_path: Path) -> None:
     ]
 
 
+class HeldProvider(FakeProvider):
+    """Notes, in the log of a lifecycle, when its scope of the run is entered and left."""
+
+    def __init__(self, lifecycle: FakeLifecycle, fails: Exception | None = None) -> None:
+        super().__init__()
+        self.lifecycle, self.fails = lifecycle, fails
+        self.directories: list[Path] = []
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        self.directories.append(directory)
+        if self.fails is not None:
+            raise self.fails
+        self.lifecycle.log.append("enter agent")
+        yield
+        self.lifecycle.log.append("leave agent")
+
+
+async def test_what_an_agent_holds_for_the_run_is_held_around_all_cells(tmp_path: Path) -> None:
+    lifecycle = FakeLifecycle()
+    provider = HeldProvider(lifecycle)
+
+    result = await profile(provider, lifecycle=lifecycle).run(config(tmp_path))
+
+    assert provider.directories == [result.directory]
+    assert lifecycle.log == [
+        "enter run",
+        "enter agent",
+        "enter mode plain",
+        "enter add-001",
+        "leave add-001",
+        "leave mode plain",
+        "leave agent",
+        "leave run",
+    ]
+
+
+async def test_an_agent_whose_scope_of_the_run_fails_aborts_before_any_cell(tmp_path: Path) -> None:
+    provider = HeldProvider(FakeLifecycle(), fails=OSError("no port"))
+
+    with pytest.raises(ScopeError, match="agent 'fake' could not be prepared, no cell was started: no port"):
+        await profile(provider).run(config(tmp_path))
+
+    assert provider.opened == 0
+
+
+async def test_a_method_of_an_agent_that_is_only_called_run_is_left_alone(tmp_path: Path) -> None:
+    class Runner(FakeProvider):
+        async def run(self, task: str) -> None:
+            raise AssertionError(task)
+
+    result = await profile(Runner()).run(config(tmp_path))
+
+    assert result.measured == 1
+
+
 # Rule 8: canaries
 
 

@@ -10,10 +10,11 @@ import threading
 import time
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import anyio
@@ -22,7 +23,7 @@ from anyio.abc import TaskGroup
 
 from ghx_bench.agents.process import OPEN_GROUPS, ProcessGroup
 from ghx_bench.profiler.causes import AgentBlockedError, describe_frame, find_user_frame
-from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest
+from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.trace import SessionTrace
 
@@ -271,6 +272,45 @@ async def _return_session(session: Session) -> Session:
     return session
 
 
+class _ThreadedScope:
+    """A scope that is held by a task in the thread of an agent."""
+
+    def __init__(self, scope: AbstractAsyncContextManager[object], thread: AgentThread) -> None:
+        self._scope, self._thread = scope, thread
+        self._opened, self._closed = _Reply(_return_session), _Reply(_return_session)
+        self._is_over = asyncio.Event()
+        self._held = anyio.CancelScope()
+
+    async def open(self) -> None:
+        """Enter the scope; raise what keeps it from being entered."""
+        self._thread.start(self._hold)
+        try:
+            await self._opened.is_done.wait()
+        except anyio.get_cancelled_exc_class():
+            self._thread.call_soon(self._held.cancel)
+            raise
+        self._opened.result()
+
+    async def close(self) -> None:
+        """Leave the scope, unless its thread is blocked."""
+        if self._thread.is_abandoned:
+            return
+        self._thread.call_soon(self._is_over.set)
+        await self._closed.is_done.wait()
+        self._closed.result()
+
+    async def _hold(self) -> None:
+        try:
+            with self._held:
+                async with self._scope:
+                    self._opened.finish()
+                    await self._is_over.wait()
+        except BaseException as error:  # noqa: BLE001 - plugin call: raised again where it is waited for
+            self._opened.error = self._closed.error = error
+        self._opened.finish()
+        self._closed.finish()
+
+
 class ThreadedProvider:
     """An agent whose sessions live in a thread of its own, or with `blocking = True` each in one of its own."""
 
@@ -286,6 +326,20 @@ class ThreadedProvider:
     def name(self) -> str:
         """The name of the agent."""
         return self._provider.name
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        """Hold what the agent holds for the whole run, in the event loop of its sessions."""
+        scope = scope_of_run(self._provider, directory)
+        if isinstance(scope, nullcontext):
+            yield
+            return
+        held = _ThreadedScope(scope, self._share_thread())
+        await held.open()
+        try:
+            yield
+        finally:
+            await held.close()
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator[ThreadedSession]:

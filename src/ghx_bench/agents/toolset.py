@@ -75,6 +75,7 @@ class ToolSet(Section):
     """The tools of a mode, as providers find them in `Mode.settings`."""
 
     shell: Flag = Field(default=True, description="Whether the agent may run commands.")
+    web: Flag = Field(default=False, description="Whether the agent keeps its own tools for the web.")
     tools: tuple[Text, ...] = Field(default=(), description="The programs on the path that make this mode what it is.")
     mcp_servers: dict[Name, McpServer] = Field(default={}, description="MCP servers by name.")
 

@@ -4,8 +4,9 @@ One run calls them in this order; what opens a scope closes it, also when cancel
 
 1. `ScenarioLoader(ids)` once, before anything else.
 2. `ModeResolver.resolve(name)` once for each mode.
-3. `Executor.open(...)` opens its workers: in each, `Lifecycle.run(...)` is entered, then `Lifecycle.mode(...)` for each
-   mode; both stay open until the last cell is done. If one of them raises, no cell is started.
+3. `Executor.open(...)` opens its workers: in each, `Lifecycle.run(...)` is entered, then `run(...)` of each provider
+   that has one, then `Lifecycle.mode(...)` for each mode; all stay open until the last cell is done. If one of them
+   raises, no cell is started.
 4. `Workers.run(...)` is called for each warm-up, then once for all blocks of cells. For each attempt at each cell:
    a. `Lifecycle.cell(...)` is entered and yields the `Stage`;
    b. `SessionProvider.session(...)` is entered, `Session.prompt(...)` is called once and, whatever became of it,
@@ -21,11 +22,12 @@ interruption of the run passes through, and a cell that was interrupted has no r
 when the run is told so, each with objects of its own; the provider, scorer and lifecycle themselves are shared.
 """
 
+import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, Protocol
+from typing import Generic, Literal, Protocol, cast
 
 from pydantic import JsonValue
 
@@ -57,6 +59,7 @@ __all__ = [
     "Worker",
     "WorkerSpec",
     "Workers",
+    "scope_of_run",
 ]
 
 
@@ -109,6 +112,11 @@ class SessionProvider(Protocol):
     scenarios, and of whose rows nothing is concluded about agents: `"solution"` does what must pass, `"nothing"` what
     must not, `"replay"` what another agent did). Both are read once, when the run is planned. `ghx-bench run` holds the
     sessions of an agent in an event loop of its own; one with a true `blocking` gets such a loop for each session.
+
+    It may have a method `run(directory)`, decorated with `asynccontextmanager`, which holds what all its sessions
+    share, from before the first to after the last; each worker enters it, with the directory of the run. And it may
+    have `facts`, a mapping that is read when a cell is over: versions and the like, for the row under
+    `extensions.agent`.
     """
 
     @property
@@ -119,6 +127,15 @@ class SessionProvider(Protocol):
     def session(self, request: SessionRequest) -> AbstractAsyncContextManager[Session]:
         """Open one session; on leaving, everything it started is gone, also when cancelled."""
         ...
+
+
+def scope_of_run(provider: SessionProvider, directory: Path) -> AbstractAsyncContextManager[object]:
+    """Return what a provider holds for the whole run; nothing if it has no such scope."""
+    run: object = getattr(provider, "run", None)
+    # By its kind and not by its name alone: agents have methods called `run` for purposes of their own.
+    if not callable(run) or not inspect.isasyncgenfunction(inspect.unwrap(run)):
+        return nullcontext()
+    return cast("AbstractAsyncContextManager[object]", run(directory))
 
 
 class Scorer(Protocol[S_contra]):

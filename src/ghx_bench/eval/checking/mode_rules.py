@@ -46,13 +46,17 @@ def mode_file_errors(document: Document) -> Iterator[Problem]:
 def _problems_in(
     mode: ModeDefinition, document: Document, place: Tokens, definitions: Definitions | None = None
 ) -> Iterator[Problem]:
-    """Yield the paths of a mode that lead nowhere, and those of programs that cannot be run."""
+    """Yield the paths of a mode that lead nowhere, those of programs that cannot be run, and that it has no tools."""
     yield from mode.lost
     try:
         whole = (definitions or Definitions((mode,))).whole(mode.name)
         on_path = {*COMMON, *(Path(tool).name for tool in whole.tools)}
     except InputError:
-        on_path = None  # it extends a mode that is not there, which is told elsewhere
+        whole = on_path = None  # it extends a mode that is not there, which is told elsewhere
+    if whole is not None and whole.shell is False and not whole.mcp_servers:
+        reason = f"mode {mode.name!r} has neither a shell nor an MCP server, so that its agents have no tools"
+        at = (*place, "shell") if mode.shell is False else place
+        yield problem(document, pointer_of(at), reason, "leave out `shell: false`, or give it `mcp_servers`")
     commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
     programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
     for tokens, program in programs.items():

@@ -100,12 +100,13 @@ def list_modes(*, listing: Listing = _HERE) -> int:
                 "tools": list(whole.tools),
                 "mcpServers": list(whole.mcp_servers),
                 "shell": whole.shell is not False,
+                "web": whole.web is True,
                 "instructions": whole.instructions,
                 "chosen": name in config.modes,
                 **_place(places.get(name)),
             }
         )
-    header = ("name", "extends", "tools", "MCP servers", "shell", "chosen", "from")
+    header = ("name", "extends", "tools", "MCP servers", "shell", "web", "chosen", "from")
     return _print(
         entries, in_columns(header, [[*_mode_row(each), origin] for each, origin in _with_origins(entries)]), listing
     )
@@ -251,6 +252,7 @@ def _mode_row(each: Entry) -> list[str]:
         ", ".join(Path(tool).name for tool in each["tools"]),
         ", ".join(each["mcpServers"]),
         "yes" if each["shell"] else "no",
+        "yes" if each["web"] else "no",
         _yes(each["chosen"]),
     ]
 

@@ -81,6 +81,10 @@ class ModeDefinition(Section):
         default={}, description="MCP servers by name: a description, or the name of a preset."
     )
     shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
+    web: Flag | None = Field(
+        default=None,
+        description="Whether the agent keeps its own tools for the web (search, fetch); false unless given.",
+    )
 
     _file: Path | None = PrivateAttr(default=None)
 
@@ -209,6 +213,7 @@ class Definitions:
         oldest_first = self.lineage(name)[::-1]
         instructions = [each.instructions for each in oldest_first if each.instructions is not None]
         shells = [each.shell for each in oldest_first if each.shell is not None]
+        webs = [each.web for each in oldest_first if each.web is not None]
         return ModeDefinition(
             name=name,
             tools=tuple(dict.fromkeys(tool for each in oldest_first for tool in each.tools)),
@@ -216,6 +221,7 @@ class Definitions:
             environment=_merge(each.environment for each in oldest_first),
             mcp_servers=_merge(each.mcp_servers for each in oldest_first),
             shell=shells[-1] if shells else True,
+            web=webs[-1] if webs else False,
         )
 
 

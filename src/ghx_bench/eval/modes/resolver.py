@@ -97,6 +97,7 @@ class Modes:
             raise MissingToolError(f"mode {whole.name!r}: {error}") from None
         tools = ToolSet(
             shell=whole.shell is not False,
+            web=whole.web is True,
             tools=tuple(Path(tool).name for tool in whole.tools),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
         )

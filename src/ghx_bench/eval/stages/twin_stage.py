@@ -77,9 +77,10 @@ class TwinLifecycle:
         assert running is not None  # noqa: S101 - the contract: cells are inside the run
         bound = bind(scenario, running.manifest, {RUN_ID: running.run_id})
         async with running.fork() as (world, folder):
-            environment = running.server.client_environment(
+            client = running.server.client_environment(
                 world, AGENT, directory=folder / "home", reachable_hosts=self._reachable_hosts
-            ).variables
+            )
+            environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
             yield Stage(
                 scenario=bound.scenario,

@@ -1,5 +1,6 @@
 """Secrets of a session, taken out of everything that leaves it: traces, rows, errors."""
 
+import base64
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -23,9 +24,9 @@ M = TypeVar("M", bound=WireModel)
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Replaces the secrets of a session, however they are spelled: as they are, in a URL, or in JSON.
+    """Replaces the secrets of a session, however they are spelled: as they are, in a URL, in JSON, or in base64.
 
-    What an agent makes of a secret, say by turning it round, is not recognised.
+    What else an agent makes of a secret, say by turning it round, is not recognised.
     """
 
     _secrets: re.Pattern[str] | None = None
@@ -33,7 +34,8 @@ class Redaction:
     @classmethod
     def of(cls, secrets: Iterable[str]) -> "Redaction":
         """Return what takes these secrets out; those that are too short to be any are left in."""
-        spellings = {each for secret in secrets if len(secret) >= SHORTEST for each in _spellings(secret)}
+        told = (each for secret in secrets if len(secret) >= SHORTEST for each in _spellings(secret))
+        spellings = {each for each in told if len(each) >= SHORTEST}
         longest_first = sorted(spellings, key=lambda each: (-len(each), each))
         return cls(re.compile("|".join(map(re.escape, longest_first))) if longest_first else None)
 
@@ -107,3 +109,13 @@ def _spellings(secret: str) -> Iterator[str]:
     yield quote(secret, safe="")
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield from _base64_cores(secret.encode(errors="replace"))
+
+
+def _base64_cores(secret: bytes) -> Iterator[str]:
+    """Yield what base64 makes of a secret, whatever stands before and after it, as in `user:password`."""
+    for before, start in enumerate((0, 2, 3)):
+        # Characters that also hold bits of what stands around the secret are not the same everywhere.
+        end = (before + len(secret)) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(bytes(before) + secret).decode()[start:end]

@@ -19,6 +19,7 @@ from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive
 from ghx_bench.profiler.causes import describe_error, error_code
 from ghx_bench.profiler.cell import NO_MODEL
+from ghx_bench.profiler.contracts import scope_of_run
 from ghx_bench.profiler.errors import NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
 from ghx_bench.profiler.outcome import Completed, Outcome, RowContext, row_of
@@ -105,6 +106,9 @@ class RunSpec(Generic[S]):
         lifecycle, what = setup.instruments.lifecycle, "the run"
         try:
             await scopes.enter_async_context(lifecycle.run(self.directory))
+            for name, provider in setup.instruments.providers.items():
+                what = f"agent {name!r}"
+                await scopes.enter_async_context(scope_of_run(provider, self.directory))
             for mode in setup.modes.values():
                 what = f"mode {mode.name!r}"
                 await scopes.enter_async_context(lifecycle.mode(mode))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.askpass import write_askpass, write_private
+from ghx_bench._base.git_settings import as_file, as_variables, authorize
 from ghx_bench.twin.urls import GITHUB_URLS
 
 _GITHUB = "https://github.com"
@@ -36,6 +37,9 @@ class ClientEnvironment:
 
     directory: Path
     variables: Mapping[str, str]
+    git_variables: Mapping[str, str]
+    """What leads git to the twin as this user, also where an agent takes git's files and questions away from it. Apart
+    from the others: with these, a command cannot act as another user by a `GH_TOKEN` of its own."""
 
     def over(self, base: Mapping[str, str]) -> dict[str, str]:
         """Return `base` (often `os.environ`) without what would lead a client elsewhere, and with these variables."""
@@ -88,7 +92,8 @@ def client_environment(
     write_private(folders["GH_CONFIG_DIR"] / "hosts.yml", _gh_hosts(identity))
     askpass = write_askpass(directory, identity.token, origins=(_GITHUB, doors.url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
-    write_private(git_config, _git_config(doors, identity, askpass))
+    settings = _git_settings(doors, identity, askpass)
+    write_private(git_config, as_file(settings))
     variables = {
         **_network_variables(doors, reachable_hosts),
         **{variable: str(folder) for variable, folder in folders.items()},
@@ -110,7 +115,10 @@ def client_environment(
         "GIT_ASKPASS": str(askpass),
         "GIT_TERMINAL_PROMPT": "0",
     }
-    return ClientEnvironment(directory=directory, variables=variables)
+    # The token goes to the proxy's two origins of github.com, and nowhere else.
+    tokens = (authorize(_GITHUB, identity.token), authorize("http://github.com", identity.token))
+    git_variables = as_variables((*settings, *tokens))
+    return ClientEnvironment(directory=directory, variables=variables, git_variables=git_variables)
 
 
 def _network_variables(doors: Doors, reachable_hosts: Sequence[str]) -> dict[str, str]:
@@ -142,33 +150,21 @@ def _gh_hosts(identity: Identity) -> str:
     )
 
 
-def _git_config(doors: Doors, identity: Identity, askpass: Path) -> str:
-    """Return a git configuration that finds github.com, also where an agent keeps variables from its shells.
+def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> tuple[tuple[str, str], ...]:
+    """Return settings by which git finds github.com, also where an agent keeps variables from its shells.
 
     No remote is rewritten to the twin's address: `gh` knows a repository by a remote on github.com.
     """
-    return f"""\
-[user]
-\tname = {_quote(identity.name)}
-\temail = {_quote(identity.email)}
-[init]
-\tdefaultBranch = main
-[core]
-\taskPass = {_quote(str(askpass))}
-[url "{_GITHUB}/"]
-\tinsteadOf = git@github.com:
-\tinsteadOf = ssh://git@github.com/
-[http "{_GITHUB}/"]
-\tproxy = {doors.proxy_url}
-\tsslCAInfo = {_quote(str(doors.bundle))}
-[http "http://github.com/"]
-\tproxy = {doors.proxy_url}
-[credential]
-\thelper =
-[advice]
-\tdetachedHead = false
-"""
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    return (
+        ("user.name", identity.name),
+        ("user.email", identity.email),
+        ("init.defaultBranch", "main"),
+        ("core.askPass", str(askpass)),
+        (f"url.{_GITHUB}/.insteadOf", "git@github.com:"),
+        (f"url.{_GITHUB}/.insteadOf", "ssh://git@github.com/"),
+        (f"http.{_GITHUB}/.proxy", doors.proxy_url),
+        (f"http.{_GITHUB}/.sslCAInfo", str(doors.bundle)),
+        ("http.http://github.com/.proxy", doors.proxy_url),
+        ("credential.helper", ""),
+        ("advice.detachedHead", "false"),
+    )
