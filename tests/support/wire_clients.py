@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import httpx2
 
 from ghx_bench.agents.wires.protocol import Route, find_route, make_reader
@@ -163,3 +164,10 @@ class WireClient:
 async def wire_client(base_url: str, key: str) -> AsyncIterator[WireClient]:
     async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
         yield WireClient(http, base_url, key)
+
+
+async def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what happens in the thread of a server."""
+    with anyio.fail_after(30):
+        while not is_so():  # noqa: ASYNC110 - see above
+            await anyio.sleep(0.005)

@@ -8,36 +8,37 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 _BACKLOG = 1024
+_GRACE_S = 1.0
 _KEEP_ALIVE_S = 3600  # an agent may think for long between calls, and a connection closed under its hands is an error
 
 
 class LoopbackServer:
     """Serves from `start` to `stop`; clients may connect as soon as `start` has returned.
 
+    Only uvicorn's protocol, and not its server, which looks ten times a second whether it is to end.
     `on_stop` is called in the event loop of the server, `loop`, when nothing is served any more.
     """
 
     def __init__(self, app: ASGIApp, *, name: str, on_stop: Callable[[], None] | None = None) -> None:
-        config = uvicorn.Config(
+        self._config = uvicorn.Config(
             app,
             http=_Protocol,
             ws="none",
             lifespan="off",
             interface="asgi3",
-            loop="asyncio",
             access_log=False,
             log_config=None,
             proxy_headers=False,
             server_header=False,
             date_header=False,
             timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=1,
         )
         self.loop = asyncio.new_event_loop()
         self.port = 0
-        self._server, self._on_stop = uvicorn.Server(config), on_stop
+        self._stopping, self._on_stop = asyncio.Event(), on_stop
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -54,20 +55,28 @@ class LoopbackServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the server, and wait until it has ended."""
-        self._server.should_exit = True
+        """Cut off what is going on, and wait until the server has ended."""
+        self.loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self.loop) as runner, self._listening:
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        try:
-            await self._server.serve([self._listening])
-        finally:
-            if self._on_stop is not None:
-                self._on_stop()
+        self._config.load()
+        state = ServerState()
+        server = await self.loop.create_server(
+            lambda: _Protocol(self._config, state, app_state={}), sock=self._listening
+        )
+        await self._stopping.wait()
+        server.close()
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        if state.tasks:
+            await asyncio.wait(state.tasks, timeout=_GRACE_S)  # they see that their connection is gone
+        if self._on_stop is not None:
+            self._on_stop()
 
 
 async def cut_off(scope: Scope, receive: Receive) -> None:

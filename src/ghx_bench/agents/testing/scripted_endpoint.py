@@ -188,67 +188,49 @@ class ScriptedEndpoint:
 
     async def _answer(self, route: Route, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         request = read_request(route, body)
-        headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
-        session = headers.get(SESSION_HEADER)
-        results = tuple(result.text for result in request.tool_results)
-        asked = AskedCall(
-            wire=route.wire,
-            path=scope["path"],
-            session=session,
-            model=request.model,
-            keys=tuple(headers[name].removeprefix("Bearer ") for name in KEY_HEADERS if name in headers),
-            is_side=not request.tools_offered,
-            is_streamed=request.is_streamed,
-            tools_offered=request.tools_offered,
-            results=results,
-            body=parse_object(body),
-            status=200,
-        )
-        script = self._find_script(request, session)
-        fault = None if script is None or asked.is_side else self._next_fault(script)
+        asked = _describe_call(request, body, scope)
+        script = None if asked.is_side else self._find_script(request, asked.session)
+        fault = None if script is None else self._next_fault(script)
         if fault is not None:
             self.calls.append(replace(asked, status=fault.status))
             extra = [] if fault.retry_after is None else [(b"retry-after", fault.retry_after.encode())]
             await _reply(send, fault.status, write_error(route.wire, fault.status, fault.message), extra)
             return
-        answer, decision = _SIDE, None
-        if script is not None and not asked.is_side:
-            decision = decide(script.solution, script.bindings, results)
-            answer = _make_answer(decision, len(results), request.tools_offered)
+        answer, decision, pace, model = _SIDE, None, Pace(), request.model or "scripted-1"
+        if script is not None:
+            decision, pace = decide(script.solution, script.bindings, asked.results), script.pace
+            answer = _make_answer(decision, len(asked.results), request.tools_offered)
         self.calls.append(replace(asked, decision=decision, tokens=answer.tokens))
-        pace, model = Pace() if script is None or asked.is_side else script.pace, request.model or "scripted-1"
-        await anyio.sleep(pace.before_first_s)
-        if not request.is_streamed:
-            await _reply(send, 200, json.dumps(write_whole(route.wire, answer, model)).encode())
-            return
-        events = list(write_stream(route.wire, answer, model))
-        await self._stream(events, pace, scope, receive, send)
+        if request.is_streamed:
+            pieces, kind = list(write_stream(route.wire, answer, model)), b"text/event-stream"
+        else:
+            pieces, kind = [json.dumps(write_whole(route.wire, answer, model)).encode()], b"application/json"
+        await self._deliver(pieces, kind, pace, receive, send)
+        if pace.cut_after is not None and pace.cut_after < len(pieces):
+            await cut_off(scope, receive)
 
-    async def _stream(self, events: Sequence[bytes], pace: Pace, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _deliver(self, pieces: Sequence[bytes], kind: bytes, pace: Pace, receive: Receive, send: Send) -> None:
+        """Send a response at its pace, up to where it is to be cut, unless the client goes away before."""
+        is_done = False
+
         async def watch() -> None:
             await receive()  # which returns when the client has gone, or everything was sent
             if not is_done:
                 self.cut_offs += 1
                 group.cancel_scope.cancel()
 
-        is_done = False
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
-            headers = [(b"content-type", b"text/event-stream")]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            for number, event in enumerate(events):
-                if number == pace.cut_after:
-                    is_done = True
-                    group.cancel_scope.cancel()
-                    break
-                if number and pace.between_s:
+            await anyio.sleep(pace.before_first_s)
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
+            for number, piece in enumerate(pieces[: pace.cut_after]):
+                if number:
                     await anyio.sleep(pace.between_s)
-                await send({"type": "http.response.body", "body": event, "more_body": True})
-            else:
-                is_done = True
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            is_done = True
+            if pace.cut_after is None or pace.cut_after >= len(pieces):
                 await send({"type": "http.response.body", "body": b""})
-        if pace.cut_after is not None and pace.cut_after < len(events):
-            await cut_off(scope, receive)
+            group.cancel_scope.cancel()
 
     def _find_script(self, request: ModelRequest, session: str | None) -> Script | None:
         with self._lock:
@@ -264,6 +246,23 @@ class ScriptedEndpoint:
                 return fault
             number -= fault.times
         return None
+
+
+def _describe_call(request: ModelRequest, body: bytes, scope: Scope) -> AskedCall:
+    headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+    return AskedCall(
+        wire=request.wire,
+        path=scope["path"],
+        session=headers.get(SESSION_HEADER),
+        model=request.model,
+        keys=tuple(headers[name].removeprefix("Bearer ") for name in KEY_HEADERS if name in headers),
+        is_side=not request.tools_offered,
+        is_streamed=request.is_streamed,
+        tools_offered=request.tools_offered,
+        results=tuple(result.text for result in request.tool_results),
+        body=parse_object(body),
+        status=200,
+    )
 
 
 def _make_answer(decision: Decision, step: int, offered: Sequence[str]) -> ScriptedAnswer:

@@ -1,0 +1,437 @@
+"""The meter between an agent and its model, over real HTTP on loopback."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.metered_session import MeteredSession
+from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget
+from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.upstream import HttpUpstream
+from ghx_bench.profiler.causes import Cause, ModelProviderError, TransientError
+from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.model_calls import WireKind
+
+pytestmark = pytest.mark.anyio
+
+REAL_KEY = "sk-real-and-secret"
+STEPS = Solution.model_validate({"steps": [{"shell": "one"}, {"shell": "two"}], "answer": "Finished with everything."})
+PROMPT = "Triage issue 7."
+
+
+@asynccontextmanager
+async def metered(
+    *scripts: Script, **settings: Any
+) -> AsyncIterator[tuple[ScriptedEndpoint, Meter, MeteredSession, WireClient]]:
+    scripts = scripts or (Script(solution=STEPS),)
+    async with (
+        ScriptedEndpoint.open(*scripts) as endpoint,
+        Meter.open(endpoint.providers(key=REAL_KEY), **settings) as meter,
+    ):
+        with meter.session() as session:
+            async with wire_client(session.base_url, session.key) as client:
+                yield endpoint, meter, session, client
+
+
+def ask_for(wire: WireKind, prompt: str = PROMPT, **settings: Any) -> Conversation:
+    conversation = Conversation(wire, **settings)
+    conversation.say(prompt)
+    return conversation
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_every_token_of_a_conversation_is_counted(wire: WireKind, stream: bool) -> None:
+    async with metered() as (endpoint, _, session, client):
+        await client.work(ask_for(wire, stream=stream), lambda call: f"did {call.name}")
+
+        assert session.usage() == endpoint.claimed_usage(session=session.id)
+        first, second, last = session.calls
+
+    assert [call.number for call in (first, second, last)] == [1, 2, 3]
+    assert (first.wire, first.model_asked, first.model_answered, first.status) == (
+        wire,
+        "scripted-1",
+        "scripted-1",
+        200,
+    )
+    assert (first.tools_offered, first.tool_result_count) == (("bash",), 0)
+    assert [(call.name, call.arguments) for call in first.tool_calls] == [
+        ("bash", {"command": "one", "description": "Run a command"})
+    ]
+    assert (last.tool_result_count, [(each.name, each.text) for each in last.tool_results]) == (
+        2,
+        [("bash", "did bash")],
+    )
+    assert last.stop_reason is not None
+    assert last.anatomy.tool_results > first.anatomy.tool_results == 0
+    assert (first.time_to_first_token_ms is not None) is stream
+    assert first.duration_ms is not None
+    assert first.duration_ms >= (first.time_to_first_token_ms or 0)
+    assert not any(call.cut or call.has_failed or call.side for call in (first, second, last))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_agent_holds_a_key_that_is_worth_nothing_and_the_provider_sees_the_real_one(wire: WireKind) -> None:
+    async with metered() as (endpoint, _, session, client):
+        response = await client.ask(ask_for(wire))
+
+        assert response.status_code == 200
+        assert endpoint.calls[0].keys == (REAL_KEY,)
+        assert REAL_KEY not in response.text + str(response.headers) + repr(session)
+
+        client.key = "another"
+        refused = await client.ask(ask_for(wire))
+        assert refused.status_code == 401
+        assert "key" in refused.json()["error"]["message"]
+        assert len(endpoint.calls) == 1
+        verdict = session.verdict()
+        assert isinstance(verdict, ModelProviderError)
+
+
+async def test_a_key_in_the_query_is_replaced_too() -> None:
+    async with metered() as (endpoint, _, session, client):
+        conversation = ask_for("gemini")
+        url = f"{session.base_url}{conversation.path}&key={session.key}"
+        response = await client.http.post(url, json=conversation.body())
+
+        assert response.status_code == 200
+        assert endpoint.calls[0].keys == (REAL_KEY,)
+
+
+async def test_sessions_do_not_see_each_other_and_end_with_their_block() -> None:
+    async with metered() as (endpoint, meter, session, client):
+        with meter.session() as other:
+            client.base_url = other.base_url
+            assert (await client.ask(ask_for("anthropic"))).status_code == 401
+            client.key = other.key
+            assert (await client.ask(ask_for("anthropic"))).status_code == 200
+        assert (await client.ask(ask_for("anthropic"))).status_code == 404
+        assert (session.calls, len(other.calls), len(endpoint.calls)) == ((), 2, 1)
+
+
+async def test_only_addresses_of_models_are_passed_on() -> None:
+    async with metered() as (endpoint, _, session, client):
+        headers = {"authorization": f"Bearer {session.key}"}
+        assert (await client.http.get(f"{session.base_url}/v1/models", headers=headers)).status_code == 200
+        assert (await client.http.post(f"{session.base_url}/v1/files", headers=headers)).status_code == 404
+        assert (await client.http.get(f"{session.base_url}/../../v1/models", headers=headers)).status_code == 404
+        assert (endpoint.calls, session.calls) == ([], ())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_pieces_are_passed_on_as_they_come(wire: WireKind) -> None:
+    script = Script(solution=Solution(answer="w " * 40), pace=Pace(between_s=0.02))
+    async with metered(script) as (_, _, session, client):
+        async with client.stream(ask_for(wire)) as response:
+            arrivals = [anyio.current_time() async for _ in response.aiter_raw()]
+        (call,) = session.calls
+
+    assert len(arrivals) > 5
+    assert arrivals[-1] - arrivals[0] > 0.1
+    assert call.time_to_first_token_ms is not None
+    assert call.duration_ms is not None
+    assert call.time_to_first_token_ms < call.duration_ms - 50
+
+
+async def test_side_calls_are_told_apart_whenever_they_come() -> None:
+    async with metered() as (endpoint, meter, _, client):
+        with meter.session(model="vendor/scripted-1") as session:
+            client.base_url, client.key = session.base_url, session.key
+            session.expect_prompt(PROMPT)
+            await client.ask(ask_for("openai-chat", "Make a title.", tools=()))
+            conversation = ask_for("openai-chat")
+            await client.work(conversation, lambda _: "done")
+            conversation.say("[SUGGESTION MODE] What may the user type next?")
+            await client.ask(conversation)
+            await client.ask(ask_for("openai-chat", model="tiny"))
+            await client.ask(ask_for("openai-chat", "Extract what is worth remembering.", tools=("save",)))
+
+            sides = [call.side for call in session.calls]
+            assert sides == ["no_tools", None, None, None, "other_prompt", "other_model", "other_prompt"]
+            assert session.offered_tools() == ("bash",)
+            assert session.usage() == endpoint.claimed_usage(session=session.id)
+
+
+async def test_an_agent_without_any_tools_has_a_conversation_all_the_same() -> None:
+    async with metered() as (_, _, session, client):
+        assert session.offered_tools() is None
+        await client.ask(ask_for("anthropic", tools=()))
+        assert [call.side for call in session.calls] == [None]
+        assert session.offered_tools() == ()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_stream_that_the_provider_cuts_is_cut_for_the_agent_and_its_tokens_are_unknown(wire: WireKind) -> None:
+    script = Script(solution=Solution(answer="w " * 40), pace=Pace(cut_after=3))
+    async with metered(script) as (_, _, session, client):
+        with pytest.raises(httpx2.TransportError):
+            await client.ask(ask_for(wire))
+        await session.settle(5)
+        (call,) = session.calls
+
+        assert (call.cut, call.error_kind, call.status) == (True, "connection", 200)
+        assert session.usage() == TokenUsage(**dict.fromkeys(TokenUsage.model_fields))
+        at_least = session.usage_at_least()
+        assert (at_least.input, at_least.cache_read, at_least.output) == (
+            (200, 1000, 1) if wire == "anthropic" else (0, 0, 0)
+        )
+        assert isinstance(session.verdict(), TransientError)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_agent_that_hangs_up_ends_the_call_upstream_at_once(wire: WireKind) -> None:
+    script = Script(solution=Solution(answer="w " * 400), pace=Pace(between_s=0.05))
+    async with metered(script) as (endpoint, _, session, client):
+        async with client.stream(ask_for(wire)) as response:
+            await anext(response.aiter_raw())
+            assert not session.is_idle
+            (going_on,) = session.calls
+            assert (going_on.cut, going_on.error_kind) == (True, "abandoned")
+        await wait_until(lambda: endpoint.cut_offs > 0)
+        await session.settle(5)
+        (call,) = session.calls
+
+        assert (call.cut, call.error_kind, call.has_failed) == (True, "abandoned", False)
+        assert session.usage().total is None
+        assert session.verdict() is None
+
+
+async def test_a_call_that_waits_for_its_first_token_is_ended_with_its_session() -> None:
+    async with (
+        metered(Script(pace=Pace(before_first_s=60))) as (_, meter, _, client),
+        anyio.create_task_group() as group,
+    ):
+        with meter.session() as session:
+            client.base_url, client.key = session.base_url, session.key
+            group.start_soon(_ask_in_vain, client)
+            await wait_until(lambda: not session.is_idle)
+        await wait_until(lambda: session.is_idle)
+        (call,) = session.calls
+        assert (call.cut, call.error_kind, call.status) == (True, "abandoned", None)
+
+
+async def _ask_in_vain(client: WireClient) -> None:
+    with pytest.raises(httpx2.TransportError):
+        await client.ask(ask_for("anthropic"))
+
+
+async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> None:
+    """Codex does so: it closes the connection on `response.completed`, before the end of the body."""
+    async with _endpoint_that_never_ends() as address:
+        provider = ModelProvider(name="slow", upstream=HttpUpstream(f"{address}/v1"))
+        async with Meter.open({"openai-responses": provider}) as meter:
+            with meter.session() as session:
+                async with (
+                    wire_client(session.base_url, session.key) as client,
+                    client.stream(ask_for("openai-responses")) as response,
+                ):
+                    async for piece in response.aiter_raw():
+                        if b"response.completed" in piece:
+                            break
+                await session.settle(5)
+                (call,) = session.calls
+
+    assert (call.cut, call.error_kind, call.usage.input, call.usage.reasoning) == (False, None, 200, 7)
+
+
+@asynccontextmanager
+async def _endpoint_that_never_ends() -> AsyncIterator[str]:
+    from ghx_bench.agents.testing import ScriptedAnswer, ScriptedTokens, write_stream
+
+    answer = ScriptedAnswer(text="done", tokens=ScriptedTokens(input=200, output=3, reasoning=7))
+    content = b"".join(write_stream("openai-responses", answer, "m"))
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+            await stream.send(head + b"%x\r\n%s\r\n" % (len(content), content))
+            with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                await stream.receive()
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind) -> None:
+    faults = (Fault(status=529, times=1, message="overloaded"), Fault(status=429, times=1, retry_after="30"))
+    async with metered(Script(solution=STEPS, faults=faults)) as (endpoint, meter, session, client):
+        conversation = ask_for(wire)
+        responses = [await client.ask(conversation) for _ in range(3)]
+        first, second, third = session.calls
+
+        assert [response.status_code for response in responses] == [529, 429, 200]
+        assert responses[0].json()["error"]["message"] == "overloaded"
+        assert (first.error_kind, first.error, first.attempt, first.retry_of) == ("overloaded", "overloaded", 1, None)
+        assert (second.error_kind, second.retry_after_s, second.attempt, second.retry_of) == ("rate_limit", 30, 2, 1)
+        assert (third.error_kind, third.attempt, third.retry_of) == (None, 3, 1)
+        assert 29 < meter.hold_s("scripted") <= 30
+        assert meter.hold_s("another") == 0
+        assert session.usage() == endpoint.claimed_usage()
+        assert session.verdict() is None
+
+        await client.ask(ask_for(wire, "Something else."))
+        assert session.calls[-1].retry_of is None
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (429, TransientError),
+        (500, TransientError),
+        (529, TransientError),
+        (401, ModelProviderError),
+        (404, ModelProviderError),
+    ],
+)
+async def test_an_outage_is_the_providers_fault(status: int, kind: type[Exception]) -> None:
+    fault = Fault(status=status, retry_after="7" if status == 429 else None)
+    async with metered(Script(faults=(fault,))) as (_, _, session, client):
+        for _ in range(2):
+            await client.ask(ask_for("openai-chat"))
+        await client.ask(ask_for("openai-chat", "A title.", tools=()))  # a side call that works does not change that
+
+        verdict = session.verdict()
+        assert isinstance(verdict, kind)
+        assert verdict.cause is Cause.MODEL_PROVIDER
+        assert str(status) in str(verdict)
+        assert "2 attempts" in str(verdict)
+        assert getattr(verdict, "retry_after_s", None) == (7 if status == 429 else None)
+
+
+async def test_a_request_that_the_provider_refuses_is_not_an_outage() -> None:
+    async with metered(Script(faults=(Fault(status=400),))) as (_, _, session, client):
+        await client.ask(ask_for("openai-chat"))
+        assert session.calls[0].error_kind == "request"
+        assert session.verdict() is None
+
+
+async def test_a_provider_that_cannot_be_reached_is_told() -> None:
+    provider = ModelProvider(name="gone", upstream=HttpUpstream("http://127.0.0.1:9/v1"))
+    async with Meter.open({"openai-chat": provider}) as meter:
+        with meter.session() as session:
+            async with wire_client(session.base_url, session.key) as client:
+                response = await client.ask(ask_for("openai-chat"))
+            (call,) = session.calls
+
+    assert response.status_code == 502
+    assert "127.0.0.1:9" in response.json()["error"]["message"]
+    assert (call.status, call.error_kind, call.cut) == (None, "connection", False)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("budget", "passed"),
+    [
+        (ModelBudget(max_model_calls=2), 2),
+        (ModelBudget(max_turns=2), 2),
+        (ModelBudget(max_tokens=2000), 2),
+        (ModelBudget(max_usd=0.02), 2),
+    ],
+)
+async def test_a_budget_refuses_further_calls_and_is_the_cause(
+    wire: WireKind, budget: ModelBudget, passed: int
+) -> None:
+    settings = {"session_budget": budget, "price": lambda usage, model: 0.011}
+    async with metered(**settings) as (endpoint, _, session, client):
+        assert session.verdict() is None
+        statuses = [(await client.ask(ask_for(wire, f"Question {number}."))).status_code for number in range(4)]
+        response = await client.ask(ask_for(wire))
+
+        assert statuses == [200] * passed + [400] * (4 - passed)
+        assert "used up" in response.json()["error"]["message"]
+        assert len(endpoint.calls) == passed
+        assert {call.error_kind for call in session.calls[passed:]} == {"budget"}
+        verdict = session.verdict()
+        assert isinstance(verdict, BudgetExhaustedError)
+        assert verdict.cause is Cause.AGENT_BUDGET
+        assert session.usage() == endpoint.claimed_usage()
+
+
+async def test_side_calls_are_no_turns() -> None:
+    async with metered(session_budget=ModelBudget(max_turns=1)) as (_, _, _, client):
+        assert (await client.ask(ask_for("anthropic"))).status_code == 200
+        assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
+        assert (await client.ask(ask_for("anthropic", "More."))).status_code == 400
+
+
+async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:
+    async with metered(run_budget=ModelBudget(max_model_calls=1)) as (_, meter, session, client):
+        assert (await client.ask(ask_for("anthropic"))).status_code == 200
+        assert session.verdict() is None
+        with meter.session() as other:
+            client.base_url, client.key = other.base_url, other.key
+            assert (await client.ask(ask_for("anthropic"))).status_code == 400
+            verdict = other.verdict()
+        assert isinstance(verdict, BudgetExhaustedError)
+        assert not verdict.cause.is_the_agents_own
+
+
+async def test_a_limit_in_dollars_without_a_price_stops_after_the_first_call() -> None:
+    async with metered(session_budget=ModelBudget(max_usd=100.0)) as (_, _, session, client):
+        statuses = [(await client.ask(ask_for("anthropic"))).status_code for _ in range(2)]
+        assert statuses == [200, 400]
+        assert "no price is known for model 'scripted-1'" in str(session.verdict())
+
+
+async def test_sixteen_sessions_at_once_count_their_own() -> None:
+    async with metered() as (endpoint, meter, _, _):
+
+        async def work(wire: WireKind) -> None:
+            with meter.session() as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    await client.work(ask_for(wire), lambda _: "done")
+                assert session.usage() == endpoint.claimed_usage(session=session.id)
+                assert len(session.calls) == 3
+
+        async with anyio.create_task_group() as group:
+            for number in range(16):
+                group.start_soon(work, WIRES[number % 4])
+
+
+async def test_a_connection_that_the_provider_has_closed_meanwhile_is_opened_anew() -> None:
+    served = 0
+
+    async def serve(stream: Any) -> None:
+        nonlocal served
+        async with stream:  # which answers once, says nothing of closing, and closes
+            await stream.receive()
+            served += 1
+            body = json.dumps({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}).encode()
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+            await stream.send(head + body)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        provider = ModelProvider(name="curt", upstream=HttpUpstream(f"http://127.0.0.1:{port}/v1"))
+        async with Meter.open({"openai-chat": provider}) as meter:
+            with meter.session() as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    statuses = [(await client.ask(ask_for("openai-chat", stream=False))).status_code for _ in range(3)]
+        group.cancel_scope.cancel()
+    assert (statuses, served) == ([200, 200, 200], 3)
+
+
+def test_a_key_that_is_not_there_is_told_in_one_line() -> None:
+    with pytest.raises(InputError, match="'openai': the variable OPENAI_API_KEY is not set"):
+        ModelProvider.at("openai", "https://api.openai.com/v1", key_variable="OPENAI_API_KEY", environment={})
+    with pytest.raises(InputError, match="is no address"):
+        ModelProvider.at("local", "localhost:8080", key_variable=None, environment={})
+    provider = ModelProvider.at("x", "http://localhost:1", key_variable="K", environment={"K": REAL_KEY})
+    assert REAL_KEY not in repr(provider)
