@@ -15,7 +15,8 @@ from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
-from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.row import ProfileRow
@@ -34,7 +35,7 @@ class ScriptedAgent:
     find_solution: Callable[[str, str], Solution]
     script: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sessions: dict[str, str] = field(default_factory=dict[str, str])
-    """The session of the meter, by the session of the trace."""
+    """The meter's name of each session, by that of its trace."""
 
     @property
     def name(self) -> str:
@@ -44,8 +45,10 @@ class ScriptedAgent:
     def facts(self) -> Mapping[str, Any]:
         return self.inner.facts
 
-    def run(self, directory: Path) -> Any:
-        return self.inner.run(directory)
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        async with self.inner.run(directory):
+            yield
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator[AcpSession]:
@@ -83,24 +86,29 @@ async def run_scripted(
     concurrency: int = 1,
     script: Mapping[str, Any] | None = None,
     solution: Solution | None = None,
+    solved_as: str | None = None,
     **settings: Any,
 ) -> Ran:
-    """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell."""
+    """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+
+    `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends.
+    """
     config = EvalConfig.model_validate(
         {
             "modes": list(modes),
             "models": [MODEL],
             "agents": ["nop"],
             "scenarios": {"ids": list(scenarios)},
-            "execution": {"repetitions": repetitions, "warmup": False, "max_concurrency": concurrency},
+            "execution": {"repetitions": repetitions, "warmup": False, "max_concurrency": concurrency, "retries": 0},
             "output": {"results_dir": str(results)},
             **settings,
         }
     )
-    catalogue = Catalogue(config)
+    catalogue, definitions = Catalogue(config), Definitions(definitions_of(config))
 
     def find_solution(scenario_id: str, mode: str) -> Solution:
-        found = solution or catalogue.solution_files()[scenario_id].solution_for(mode)
+        lineage = [solved_as] if solved_as else [each.name for each in definitions.lineage(mode)]
+        found = solution or catalogue.solution_files()[scenario_id].solution_for(*lineage)
         assert found is not None, f"{scenario_id} has no solution for {mode}"
         return found
 
@@ -110,7 +118,6 @@ async def run_scripted(
             wired = endpoint.providers(key=REAL_KEY)[recipe.wire or "openai-chat"]
             provider = AcpProvider(recipe, find_launch(recipe, agents_folder), wired)
             agents[recipe.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
-            await scopes.enter_async_context(provider.run(results))
         evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
         instruments = replace(evaluation.setup.instruments, providers=agents)
         matrix = replace(evaluation.plan.matrix, agents=tuple(agents))

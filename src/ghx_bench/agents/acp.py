@@ -135,7 +135,8 @@ class AcpProvider:
                 if process.stderr is not None:
                     beside.start_soon(last_words.read, process.stderr)
                 pipe = MessagePipe(process, log.add)
-                desk = PermissionDesk(self._recipe.permissions, refused_tools=() if tools.shell else ("execute",))
+                refused = (*(() if tools.shell else ("execute",)), *(() if tools.web else ("fetch",)))
+                desk = PermissionDesk(self._recipe.permissions, refused_tools=refused)
                 # The SDK answers by itself what the desk has no method for: that the client cannot do it.
                 connection = acp.connect_to_agent(cast("acp.Client", desk), pipe)
                 try:
@@ -163,7 +164,7 @@ class AcpProvider:
     ) -> tuple[Mapping[str, str], FilledSettings]:
         if request.directory is None or "HOME" not in request.environment:
             raise EnvironmentFailure(f"{self.name} needs a folder to work in and a home, and the stage has none")
-        settings = self._recipe.settings_for(shell=tools.shell, web=False)
+        settings = self._recipe.settings_for(shell=tools.shell, web=tools.web)
         if settings is None:
             raise EnvironmentFailure(
                 f"mode {request.mode.name!r} has no shell, and the recipe of {self.name} does not say how to take "

@@ -177,7 +177,8 @@ class Recipe(Settings):
         description="Whether the tokens it tells with an answer are those of all its model calls, and not of the last.",
     )
     late_calls_ms: Annotated[StrictInt, Field(ge=0)] = Field(
-        default=0, description="How long to wait for one more model call that it makes after its answer, such as for a title."
+        default=0,
+        description="How long to wait for one more model call that it makes after its answer, such as for a title.",
     )
     strip: tuple[Expression, ...] = Field(
         default=(), description="Regular expressions for what is no part of an answer, and is taken out of it."
