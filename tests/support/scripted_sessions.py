@@ -87,11 +87,13 @@ async def run_scripted(
     script: Mapping[str, Any] | None = None,
     solution: Solution | None = None,
     solved_as: str | None = None,
+    timeout_ms: int | None = None,
     **settings: Any,
 ) -> Ran:
     """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
 
-    `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends.
+    `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends;
+    `timeout_ms` stands instead of that of the scenarios.
     """
     config = EvalConfig.model_validate(
         {
@@ -120,11 +122,10 @@ async def run_scripted(
             agents[recipe.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
         evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
         instruments = replace(evaluation.setup.instruments, providers=agents)
-        matrix = replace(evaluation.plan.matrix, agents=tuple(agents))
-        ready = replace(
-            evaluation,
-            setup=replace(evaluation.setup, instruments=instruments),
-            plan=replace(evaluation.plan, matrix=matrix),
-        )
+        plan = replace(evaluation.plan, matrix=replace(evaluation.plan.matrix, agents=tuple(agents)))
+        if timeout_ms is not None:
+            shorter = {id_: each.model_copy(update={"timeout_ms": timeout_ms}) for id_, each in plan.scenarios.items()}
+            plan = replace(plan, scenarios=shorter)
+        ready = replace(evaluation, setup=replace(evaluation.setup, instruments=instruments), plan=plan)
         result = await ready.run()
         return Ran(list(read_rows(result.directory / "rows.jsonl")), endpoint, agents, result.directory)
