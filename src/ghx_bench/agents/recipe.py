@@ -290,17 +290,22 @@ def _render(path: str, content: JsonValue) -> str:
     if path.endswith(".json"):
         return json.dumps(content, indent=2)
     if path.endswith(".toml"):
-        items = cast("dict[str, JsonValue]", content).items()
-        return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in items)
+        return "".join(f"{line}\n" for line in _toml_pairs(cast("dict[str, JsonValue]", content)))
     return yaml.safe_dump(content, sort_keys=False)
 
 
+def _toml_pairs(values: Mapping[str, JsonValue]) -> Iterator[str]:
+    for key, value in values.items():
+        if value is not None:  # which TOML cannot say
+            yield f"{_toml(key)} = {_toml(value)}"
+
+
 def _toml(value: JsonValue) -> str:
-    """Write a value inline; the strings of JSON are also TOML's."""
+    """Write a value inline; the texts of JSON are also TOML's, but for one character that has to be escaped there."""
     match value:
         case dict():
-            return f"{{ {', '.join(f'{json.dumps(key)} = {_toml(each)}' for key, each in value.items())} }}"
+            return f"{{ {', '.join(_toml_pairs(value))} }}"
         case list():
             return f"[{', '.join(map(_toml, value))}]"
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
