@@ -61,7 +61,7 @@ async def run_past_deadline(agent: str, agents: RealAgents, folder: Path, **sett
 async def test_at_the_deadline_in_a_command_nothing_is_left_and_the_command_is_on_the_row(
     agent: str, agents: RealAgents, tmp_path: Path
 ) -> None:
-    waiting = "tail -f /dev/null & setsid tail -f /dev/null & tail -f /dev/null"
+    waiting = "set -m; tail -f /dev/null & nohup tail -f /dev/null & tail -f /dev/null"
     solution = Solution.model_validate({"steps": [{"shell": waiting}], "answer": "done"})
 
     row = await run_past_deadline(agent, agents, tmp_path, solution=solution)

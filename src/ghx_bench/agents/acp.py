@@ -59,7 +59,7 @@ _BROKEN = (acp.RequestError, ConnectionError, ValidationError)
 _LONGEST_WORDS = 1000
 _LOOK_S = 0.02
 _CANCEL_GRACE_S = 1.0
-"""How long a cancelled agent may take to say how its last calls ended; those measured need less than 0.2 s."""
+"""How long a cancelled agent may take to end its turn; those measured need less than 0.2 s."""
 
 
 class AcpProvider:
@@ -329,7 +329,9 @@ class AcpSession:
             self.recorder.cost(self.log.cost_usd)
 
     async def _cancel(self) -> None:
-        """Tell the agent to stop, and let it say how its last calls ended."""
+        """Tell the agent to stop, and let it do so in good order."""
+        # How agents say that a call ended which was cancelled differs: as failed, as aborted, even as completed.
+        self.log.is_closed = True
         with anyio.move_on_after(_CANCEL_GRACE_S), suppress(ConnectionError):
             await self.connection.cancel(session_id=self.agents_id)
             await self.pipe.prompt_over.wait()

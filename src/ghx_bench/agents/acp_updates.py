@@ -37,6 +37,8 @@ class UpdateLog:
         servers: Iterable[str],
         strip: Sequence[str] = (),
     ) -> None:
+        self.is_closed = False
+        """Whether updates are passed over: what an agent tells when it was stopped is not its doing any more."""
         self.cost_usd: float | None = None
         """What the agent itself says that the session has cost so far."""
         self._recorder = recorder
@@ -55,6 +57,8 @@ class UpdateLog:
 
     def add(self, update: JsonObject) -> None:
         """Write down one update; kinds that say nothing about the session's work are passed over."""
+        if self.is_closed:
+            return
         match update:
             case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}} if text:
                 self._begin_turn_if_due()
