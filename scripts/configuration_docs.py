@@ -40,16 +40,22 @@ def main() -> None:
 def settings() -> str:
     """Return the tables: what stands alone, then a table for each section."""
     schema = EvalConfig.model_json_schema(by_alias=True)
-    alone, sections = [*HEAD], list[str]()
+    return "\n".join(_tables(schema, (), schema["$defs"]))
+
+
+def _tables(schema: Mapping[str, Any], place: tuple[str, ...], known: Mapping[str, Any]) -> list[str]:
+    """Return the table of what stands alone in a section, and then those of its own sections."""
+    alone, sections = list[str](), list[str]()
     for name, described in schema["properties"].items():
-        section = schema["$defs"].get(described.get("$ref", "").rpartition("/")[2], {})
+        path, section = (*place, name), known.get(described.get("$ref", "").rpartition("/")[2], {})
         if "properties" in section:
-            purpose = EvalConfig.model_fields[name].description or ""
-            sections += ["", f"**`{name}`**: {_sentence(purpose)}", "", *HEAD]
-            sections += [_row((name, key), value) for key, value in section["properties"].items()]
+            # Left out of the schema where it is the section's own.
+            purpose = _sentence(described.get("description") or section.get("description", ""))
+            sections += ["", f"**`{'.'.join(path)}`**: {purpose}", *_tables(section, path, known)]
         else:
-            alone.append(_row((name,), {"default": REQUIRED, **described} if name in schema["required"] else described))
-    return "\n".join([*alone, *sections])
+            required = name in schema.get("required", ()) and not place
+            alone.append(_row(path, {"default": REQUIRED, **described} if required else described))
+    return [*(["", *HEAD, *alone] if place and alone else [*HEAD, *alone] if alone else []), *sections]
 
 
 def _row(path: tuple[str, ...], described: Mapping[str, Any]) -> str:

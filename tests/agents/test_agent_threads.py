@@ -325,9 +325,28 @@ class ObedientSession:
         return self._recorder.trace()
 
 
+class Scoped(Obedient):
+    """An agent that opens sessions only inside of its scope of the run."""
+
+    is_held = False
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        assert directory.is_dir()
+        self.is_held = True
+        yield
+        self.is_held = False
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator[Any]:
+        assert self.is_held
+        async with super().session(request) as session:
+            yield session
+
+
 class TestThreadedProviderKeepsTheContract(SessionProviderContract):
     def make_provider(self) -> SessionProvider:
-        return ThreadedProvider(Obedient())
+        return ThreadedProvider(Scoped())
 
     def make_prompt(self) -> str:
         return "echo hello"

@@ -127,6 +127,23 @@ async def test_metered_numbers_are_on_the_row_with_their_source_and_the_agents_o
     assert row.cost.total_usd == pytest.approx(3 * (100 * 1.25 + 50 * 0.125 + 10 * 10) / 1e6)
 
 
+async def test_the_numbers_of_a_script_say_that_they_are(tmp_path: Path) -> None:
+    class Scripted(RecordingProvider):
+        @asynccontextmanager
+        async def session(self, request: SessionRequest) -> AsyncGenerator[RecordingSession]:
+            session = RecordingSession(self.work)
+            session.recorder = TraceRecorder(source="script")
+            yield session
+
+    async def works(notes: TraceRecorder) -> str:
+        notes.tool_call("bash", {"command": "ls"}, "a.txt", success=True)
+        return "3"
+
+    row = await row_of(Scripted(works), tmp_path)
+
+    assert row.sources == {"timing": "bench", "toolCalls": "script", "agentTurns": "script"}
+
+
 async def test_the_time_from_the_first_request_leaves_out_what_came_before(tmp_path: Path) -> None:
     async def works(notes: TraceRecorder) -> str:
         await anyio.sleep(0.3)

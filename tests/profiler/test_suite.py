@@ -402,6 +402,23 @@ async def test_a_method_of_an_agent_that_is_only_called_run_is_left_alone(tmp_pa
     assert result.measured == 1
 
 
+async def test_how_long_opening_a_session_may_take_is_a_setting(tmp_path: Path) -> None:
+    class NeverOpens(FakeProvider):
+        def session(self, request: Any) -> Any:
+            @asynccontextmanager
+            async def opening() -> Any:
+                await anyio.sleep_forever()
+                yield None
+
+            return opening()
+
+    result = await profile(NeverOpens()).run(config(tmp_path, execution={"open_timeout_s": 0.05}))
+
+    [row] = read_rows(result.directory / "rows.jsonl")
+    assert (row.cause, row.success) == ("environment", None)
+    assert row.error == "opening the session within 0.05 s took longer than it may and was cancelled"
+
+
 # Rule 8: canaries
 
 

@@ -254,6 +254,25 @@ cells: list[Cell] = list(matrix.cells())
 assert len(cells) == matrix.total == 6
 assert {cell.arm for cell in cells} == {Arm(agent="greeter", model="none", mode=mode) for mode in ("a", "b")}
 
+# %% ModelCall, RequestAnatomy, ModelCallSummary, NamedCause, ReportedFigures
+from ghx_bench.profiler import Cause, ModelCall, ModelCallSummary, NamedCause, ReportedFigures, RequestAnatomy
+
+notes = TraceRecorder()
+notes.facts["binary"] = "2.1.0"
+notes.model_calls.append(
+    ModelCall(
+        number=1,
+        wire="anthropic",
+        started_at="2026-03-03T00:00:00.000Z",
+        usage=TokenUsage.of(input=900, output=40),
+        anatomy=RequestAnatomy(instructions=1_200, tool_schemas=9_000, conversation=300),
+    )
+)
+notes.cause = NamedCause(kind=Cause.MODEL_PROVIDER, message="the last call failed with 529", may_work_next_time=True)
+assert notes.trace().model_calls[0].usage.total == 940
+counted: ModelCallSummary | None = rows[0].model_calls  # of a row whose model calls nothing metered, None
+own_figures: ReportedFigures | None = rows[0].reported
+
 # %% MeasurementError, TransientError, AgentError, ModelProviderError, EnvironmentFailure, Cause
 from ghx_bench.profiler import (
     AgentError,

@@ -25,7 +25,7 @@ class NopSession:
     """Ends its turn at once, without a word."""
 
     def __init__(self) -> None:
-        self._recorder = TraceRecorder()
+        self._recorder = TraceRecorder(source="script")
 
     async def prompt(self, text: str) -> Answer:  # noqa: ARG002 - the contract's signature
         """Do nothing."""

@@ -40,7 +40,7 @@ class ReferenceProvider:
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["ReferenceSession"]:
         """Open a session, and with it the MCP servers of its mode if the solution calls one."""
-        recorder = TraceRecorder()
+        recorder = TraceRecorder(source="script")
         solution = self._solutions(request.cell.scenario_id, request.mode.name)
         with_servers = solution is not None and solution.needs_servers()
         async with tool_belt(request, recorder, with_servers=with_servers) as belt:

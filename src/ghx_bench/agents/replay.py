@@ -72,7 +72,7 @@ class ReplayProvider:
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["ReplaySession"]:
         """Open a session, and with it the MCP servers of its mode if the recording calls one."""
-        recorder, recording = TraceRecorder(), self._recordings(request.cell)
+        recorder, recording = TraceRecorder(source="script"), self._recordings(request.cell)
         servers = ToolSet.of(request.mode).mcp_servers
         calls = recording.tool_calls if recording else ()
         with_servers = any(isinstance(parse_call(call, servers), ServerCall) for call in calls)

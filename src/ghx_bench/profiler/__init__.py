@@ -40,6 +40,8 @@ from ghx_bench.profiler.metrics import (
     ToolCallRecord,
     ToolCallSummary,
 )
+from ghx_bench.profiler.model_call_summary import ModelCallSummary
+from ghx_bench.profiler.model_calls import ModelCall, RequestAnatomy
 from ghx_bench.profiler.profile import ModeTable, Profile
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.row import Attempt, ProfileRow
@@ -52,7 +54,9 @@ from ghx_bench.profiler.store.rows import read_rows
 from ghx_bench.profiler.suite import SuiteResult, run_profile_suite
 from ghx_bench.profiler.trace import (
     ErrorEvent,
+    NamedCause,
     ReasoningEvent,
+    ReportedFigures,
     SessionTrace,
     TextOutputEvent,
     ToolCallEvent,
@@ -95,7 +99,10 @@ __all__ = [
     "Mode",
     "ModeResolver",
     "ModeTable",
+    "ModelCall",
+    "ModelCallSummary",
     "ModelProviderError",
+    "NamedCause",
     "NoLifecycle",
     "Observer",
     "PartialScoreError",
@@ -106,6 +113,8 @@ __all__ = [
     "ProfileRow",
     "ReasoningEvent",
     "Receive",
+    "ReportedFigures",
+    "RequestAnatomy",
     "ScenarioLoader",
     "ScenarioSets",
     "Score",

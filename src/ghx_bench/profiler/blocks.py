@@ -56,11 +56,16 @@ class CellMeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellInterrupted:
-    """A cell was cancelled; it has no row and is run again on resuming, but what it spent is not forgotten."""
+    """A cell was cancelled, or the run's budget is spent; it has no row and is run again on resuming.
+
+    What it spent is not forgotten.
+    """
 
     cell: Cell
     attempts: tuple[Attempt, ...]
     trace: SessionTrace | None = None
+    stopped_by: str | None = None
+    """Which limit of the run's budget its session reached, in words; `None` if the run was interrupted."""
 
 
 Message = CellStarted | CellRetried | CellMeasured | CellInterrupted | Incident
@@ -69,7 +74,8 @@ Message = CellStarted | CellRetried | CellMeasured | CellInterrupted | Incident
 Receive = Callable[[Message], Awaitable[None]]
 """Takes a message at the head of the run; when it has returned from `CellMeasured`, the row is on disk.
 
-What it raises must stop the whole run: the disk is full, or a warm-up failed.
+What it raises must stop the whole run: the disk is full, or a warm-up failed. A `RunBudgetError` for `CellStarted` may
+instead be taken as: this cell is not to be measured.
 """
 
 

@@ -22,7 +22,7 @@ from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, in_words
 from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
-from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Section, Text, refuse_duplicates
+from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Real, Section, Text, refuse_duplicates
 from ghx_bench.profiler.cell import NO_MODEL, Order
 from ghx_bench.profiler.stats.plan import AnalysisPlan
 
@@ -89,6 +89,7 @@ def _refuse_emptiness(value: object) -> object:
     return value
 
 
+Positive = Annotated[Real, Field(gt=0)]
 Folder = Annotated[Path, BeforeValidator(_refuse_emptiness)]
 
 
@@ -177,6 +178,61 @@ class Execution(Section):
     seed: Annotated[StrictInt, SetBy("--seed")] = Field(
         default=0, description="Decides the order in which modes take turns."
     )
+    open_timeout_s: Annotated[Positive | None, SetBy("--open-timeout")] = Field(
+        default=None,
+        description="Seconds that opening a session may take, with the agent's program and its MCP servers; 60 unless "
+        "given. A session that is late is a failure of the environment, never of the agent.",
+    )
+
+
+class Budget(Section):
+    """What may be spent on models; what is not given is not limited."""
+
+    max_usd: Positive | None = Field(
+        default=None, description="US dollars, by a table of prices; a model without a known price is refused then."
+    )
+    max_tokens: AtLeastOne | None = Field(default=None, description="Tokens, those that a cache served included.")
+    max_model_calls: AtLeastOne | None = Field(default=None, description="Model calls, side calls included.")
+    max_turns: AtLeastOne | None = Field(default=None, description="Model calls of the conversation itself.")
+
+
+class RunBudget(Budget):
+    """What the whole run may spend: then no further cell is started, and resuming with more runs the rest."""
+
+    max_usd: Annotated[Positive | None, SetBy("--max-usd")] = Field(
+        default=None,
+        description="US dollars, by a table of prices.",
+    )
+    max_tokens: Annotated[AtLeastOne | None, SetBy("--max-tokens")] = Field(
+        default=None, description="Tokens, those that a cache served included."
+    )
+    max_model_calls: Annotated[AtLeastOne | None, SetBy("--max-model-calls")] = Field(
+        default=None, description="Model calls, side calls included."
+    )
+    max_turns: Annotated[AtLeastOne | None, SetBy("--max-turns")] = Field(
+        default=None, description="Model calls of the conversations themselves."
+    )
+
+
+class Budgets(Section):
+    """What may be spent on models."""
+
+    session: Budget = Field(
+        default=Budget(), description="By one session, which is stopped then; that counts against its agent."
+    )
+    run: RunBudget = Field(default=RunBudget(), description="By the whole run, all attempts counted.")
+
+
+class ModelService(Section):
+    """How much at a time is asked of a model service, for each key; what is not given is not limited."""
+
+    sessions_at_once: AtLeastOne | None = Field(
+        default=None, description="Sessions that use one key at the same time; others wait before they are opened."
+    )
+    requests_per_minute: AtLeastOne | None = Field(
+        default=None,
+        description="Requests with one key in a minute; with more, new sessions wait, calls in flight do not.",
+    )
 
 
 class Output(Section):
@@ -204,6 +260,10 @@ class ProfileConfig(Section):
     )
     scenarios: ScenarioChoice = Field(default=ScenarioChoice(), description="Which scenarios to run.")
     execution: Execution = Field(default=Execution(), description="How the cells are run.")
+    budget: Budgets = Field(default=Budgets(), description="What may be spent on models.")
+    model_service: ModelService = Field(
+        default=ModelService(), description="How much at a time is asked of a model service."
+    )
     output: Output = Field(default=Output(), description="Where results go.")
     analysis: AnalysisPlan = Field(default=AnalysisPlan(), description="What will be concluded, and how.")
     extensions: dict[str, JsonValue] = Field(default={}, description="Data for plugins, passed on unchanged.")

@@ -116,7 +116,7 @@ class SessionProvider(Protocol):
     It may have a method `run(directory)`, decorated with `asynccontextmanager`, which holds what all its sessions
     share, from before the first to after the last; each worker enters it, with the directory of the run. And it may
     have `facts`, a mapping that is read when a cell is over: versions and the like, for the row under
-    `extensions.agent`.
+    `extensions.agent`. One with a true `is_paid` calls models that cost money: `ghx-bench run` then wants a limit.
     """
 
     @property

@@ -15,7 +15,8 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.model_call_summary import anatomy_of, summarise_model_calls
+from ghx_bench.profiler.model_call_summary import anatomy_of, main_calls, summarise_model_calls
+from ghx_bench.profiler.model_calls import usage_at_least
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.score import PartialScoreError, Score
@@ -98,7 +99,12 @@ def interrupted_attempt(evidence: Evidence[Any], number: int, at: datetime) -> A
 
 
 def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
+    calls = evidence.trace.model_calls if evidence and evidence.trace else ()
+    metered: dict[str, Any] = {} if not calls else {"model_calls": len(calls), "turns": len(main_calls(calls))}
+    if any(call.cut for call in calls):
+        metered["tokens_at_least"] = usage_at_least(calls)
     return {
+        **metered,
         "wall_ms": evidence.timing.wall_ms if evidence else None,
         "session_id": evidence.trace.session_id if evidence and evidence.trace else "",
         "tokens": evidence.tokens if evidence else TokenUsage(),

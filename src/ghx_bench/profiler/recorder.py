@@ -36,6 +36,9 @@ class PendingCall:
     error: str | None = None
 
 
+_RECORDED = ("tokens", "toolCalls", "agentTurns")
+"""The keys of a row whose numbers a recorder gives."""
+
 _Chunk = type[ReasoningEvent] | type[TextOutputEvent]
 
 
@@ -48,15 +51,17 @@ class TraceRecorder:
     Inputs and outputs are copied, and what JSON cannot hold is written as text.
 
     `session_id` may be set later, where only the agent's first answer tells it; until then it is one of our own. What
-    the session knows beside events is put into `facts`, `metrics`, `model_calls` and `cause`: see `SessionTrace`.
+    the session knows beside events is put into `facts`, `metrics`, `model_calls`, `cause` and `sources`, as on a
+    `SessionTrace`. `source` is where the numbers come from if that is not an agent: a `script`.
     """
 
-    def __init__(self, *, session_id: str | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, *, session_id: str | None = None, clock: Clock | None = None, source: str | None = None) -> None:
         self.session_id = f"ses_{secrets.token_hex(8)}" if session_id is None else session_id
         self.facts: dict[str, JsonValue] = {}
         self.metrics: list[CustomMetric] = []
         self.model_calls: list[ModelCall] = []
         self.cause: NamedCause | None = None
+        self.sources: dict[str, str] = {} if source is None else dict.fromkeys(_RECORDED, source)
         self._clock = clock or SystemClock()
         self._early: list[ErrorEvent] = []
         self._open_calls: dict[str, _TimedCall] = {}
@@ -184,6 +189,7 @@ class TraceRecorder:
             "metrics": tuple(self.metrics),
             "model_calls": tuple(self.model_calls),
             "cause": self.cause,
+            "sources": dict(self.sources),
         }
         trace = SessionTrace(
             session_id=self.session_id,

@@ -28,6 +28,11 @@ class Attempt(ForeignModel):
     session_id: str = ""
     tokens: TokenUsage = TokenUsage()
     cost_usd: Number | None = None
+    tokens_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
+    """Where the tokens are not known, what was used for certain."""
+    model_calls: Annotated[Count | None, OMITTABLE] = None
+    turns: Annotated[Count | None, OMITTABLE] = None
+    """Calls of the conversation, where a meter saw them."""
     cause: Annotated[Cause | None, OMITTABLE] = None
     error: Annotated[str | None, OMITTABLE] = None
     error_code: Annotated[str | None, OMITTABLE] = None

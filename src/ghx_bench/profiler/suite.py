@@ -40,11 +40,15 @@ class SuiteResult:
     directory: Path
     total: int
     measured: int
+    left: int = 0
+    """How many cells were not started, or not finished, because the run has spent what it may."""
+    stopped_by: str | None = None
+    """Which limit of its budget the run has reached, in words."""
 
     @property
     def failed(self) -> int:
         """How many cells could not be measured."""
-        return self.total - self.measured
+        return self.total - self.measured - self.left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,8 +196,14 @@ async def run_planned(
             store=store,
         )
         await head.run()
+        left = len(matrix) - len(store.done)
         return SuiteResult(
-            run_id=store.record.run_id, directory=store.directory.path, total=len(matrix), measured=store.measured
+            run_id=store.record.run_id,
+            directory=store.directory.path,
+            total=len(matrix),
+            measured=store.measured,
+            left=left if head.stopped_by is not None else 0,
+            stopped_by=head.stopped_by if left else None,
         )
 
 
@@ -233,6 +243,7 @@ def _spec_of(plan: SuitePlan[S], store: RunStore, setup: Setup[S], open_elsewher
         provenance_id=store.record.provenance[-1].id if store.record.provenance else None,
         retries=plan.config.execution.retries,
         keeps_sessions=plan.config.output.session_export,
+        opening_s=plan.config.execution.open_timeout_s,
         priced_model=plan.matrix.models[0],
     )
 

@@ -81,6 +81,16 @@ class MeasuringFlags:
     """`interleaved` mixes the modes, so that a drifting model service hits all alike."""
     seed: WholeNumber | None = None
     """Seed of the order."""
+    open_timeout: Number | None = None
+    """Seconds that opening a session may take."""
+    max_usd: Number | None = None
+    """US dollars that the whole run may spend on models; then no further cell is started."""
+    max_tokens: WholeNumber | None = None
+    """Tokens that the whole run may spend."""
+    max_model_calls: WholeNumber | None = None
+    """Model calls that the whole run may make."""
+    max_turns: WholeNumber | None = None
+    """Turns that the agents of the whole run may take."""
     output_dir: str | None = None
     """Where run directories are made."""
 

@@ -21,6 +21,7 @@ from rich.table import Table
 from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
+from ghx_bench._base.problems import plural
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
@@ -103,7 +104,7 @@ def show_result(
         without = f"for verdicts and a report: {how_to_install('report')}, then ghx-bench report {result.directory}"
         line = without if read is None else f"report: {report(result, read)}"
         print(line, file=sys.stderr if as_json else sys.stdout)
-    return exit_code(unmeasured=result.failed, gates=gates)
+    return exit_code(unmeasured=result.failed + result.left, gates=gates)
 
 
 def is_evaluation(record: RunRecord) -> bool:
@@ -215,6 +216,7 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
     if as_json:
         modes = {mode: glance.to_wire() for mode, glance in glances.items()}
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
+        counts |= {"left": result.left, "stoppedBy": result.stopped_by} if result.stopped_by else {}
         objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
         said = {**objections, "gates": [each.to_wire() for each in gates]}
         described = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
@@ -229,6 +231,11 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
     failed = f", {result.failed} could not be measured" if result.failed else ""
     measured = f"{result.measured} cell{'' if result.measured == 1 else 's'} measured"
     console.print(f"\n{measured}{failed}: {result.directory}", markup=False, highlight=False, soft_wrap=True)
+    if result.stopped_by is not None:
+        command = shlex.join(["ghx-bench", "resume", str(result.directory)])
+        left = f"{plural(result.left, 'cell')} left: {result.stopped_by}"
+        stop = f"{left}; go on with a higher limit, as in: {command} --max-usd N"
+        console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for alarm in alarms(controls.objections):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, WholeNumber, show_tracebacks
+from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, Number, Switch, WholeNumber, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
@@ -25,6 +25,11 @@ def resume(
     profile: str | None = None,
     log_json: LogFile = None,
     max_concurrency: WholeNumber | None = None,
+    max_usd: Number | None = None,
+    max_tokens: WholeNumber | None = None,
+    max_model_calls: WholeNumber | None = None,
+    max_turns: WholeNumber | None = None,
+    yes: Switch = False,
     accept_changes: bool = False,
     fail_on: list[str] | None = None,
     report: bool = True,
@@ -44,6 +49,16 @@ def resume(
         Write every event as a line of JSON to this file (`-` for standard error).
     max_concurrency
         How many cells run at once.
+    max_usd
+        US dollars that the whole run may spend on models, what it has spent before included.
+    max_tokens
+        Tokens that the whole run may spend.
+    max_model_calls
+        Model calls that the whole run may make.
+    max_turns
+        Turns that the agents of the whole run may take.
+    yes
+        Run agents whose model calls are paid for without a limit of --max-usd.
     accept_changes
         Go on though agents, tools, servers, fixtures, scenarios or solutions are not what they were; the run keeps a
         record of both, and rows say which they were made with.
@@ -59,6 +74,13 @@ def resume(
     show_tracebacks(debug)
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
+    changes = {
+        "max_concurrency": max_concurrency,
+        "max_usd": max_usd,
+        "max_tokens": max_tokens,
+        "max_model_calls": max_model_calls,
+        "max_turns": max_turns,
+    }
     record = record_of(run)
     if is_evaluation(record) and profile is not None:
         raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
@@ -68,12 +90,12 @@ def resume(
     if finished is not None and log_json is not None:
         print(f"note: --log-json: nothing of {run} is left to measure, and nothing is logged", file=sys.stderr)
     if is_evaluation(record):
-        changes = {"max_concurrency": max_concurrency, "fail_on": fail_on}
         return _resume_evaluation(
             run,
             record,
             finished,
-            changes,
+            {**changes, "fail_on": fail_on},
+            is_agreed=yes,
             accept_changes=accept_changes,
             log_json=log_json,
             with_report=report,
@@ -85,7 +107,7 @@ def resume(
         run,
         record,
         profile,
-        max_concurrency=max_concurrency,
+        changes=changes,
         accept_changes=accept_changes,
         log_json=log_json,
         as_json=as_json,
@@ -98,6 +120,7 @@ def _resume_evaluation(
     finished: SuiteResult | None,
     changes: dict[str, Any],
     *,
+    is_agreed: bool,
     accept_changes: bool,
     log_json: str | None,
     with_report: bool,
@@ -123,6 +146,7 @@ def _resume_evaluation(
         return run_evaluation(
             catalogue,
             resume=run,
+            is_agreed=is_agreed,
             accept_changes=accept_changes,
             log_json=log_json,
             with_report=with_report,
@@ -131,7 +155,7 @@ def _resume_evaluation(
 
 
 def _resume_profile(
-    run: Path, record: RunRecord, reference: str | None, *, max_concurrency: int | None, **shown: Any
+    run: Path, record: RunRecord, reference: str | None, *, changes: dict[str, Any], **shown: Any
 ) -> int:
     from ghx_bench.eval.cli.profile import load_profile, run_profile, settings_of_profile
     from ghx_bench.profiler.errors import RunMismatchError
@@ -143,7 +167,7 @@ def _resume_profile(
     # What the user's own code prints must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
         profile = load_profile(place)
-    config = settings_of_profile(record, run, profile).override(max_concurrency=max_concurrency)
+    config = settings_of_profile(record, run, profile).override(**changes)
     return run_profile(profile, config, place, resume=run, **shown)
 
 

@@ -36,6 +36,7 @@ def run(
     measuring: MeasuringFlags = _AS_CONFIGURED,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
+    yes: Switch = False,
     dry_run: Switch = False,
     log_json: LogFile = None,
     report: bool = True,
@@ -55,6 +56,8 @@ def run(
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
         Run only scenarios of this difficulty (basic, intermediate, advanced); repeat for several.
+    yes
+        Run agents whose model calls are paid for without a limit of --max-usd.
     dry_run
         Print what would be run, and stop.
     log_json
@@ -78,21 +81,26 @@ def run(
     say_notes(catalogue.config)
     if dry_run:
         return _show_plan(catalogue, as_json=as_json)
-    return run_evaluation(catalogue, log_json=log_json, with_report=report, as_json=as_json)
+    return run_evaluation(catalogue, is_agreed=yes, log_json=log_json, with_report=report, as_json=as_json)
 
 
 def run_evaluation(
     catalogue: Catalogue,
     *,
+    is_agreed: bool,
     log_json: str | None,
     with_report: bool,
     as_json: bool,
     resume: Path | None = None,
     accept_changes: bool = False,
 ) -> int:
-    """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code."""
+    """Run what a catalogue's configuration says, or what a run of it has left, and return the exit code.
+
+    What may cost without a limit has to be agreed to.
+    """
     from ghx_bench.eval.assembly import assemble
     from ghx_bench.eval.cli.measuring import measure_and_show
+    from ghx_bench.eval.cli.spending import confirm_spend
 
     config = catalogue.config
 
@@ -100,6 +108,7 @@ def run_evaluation(
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
             if resume is None:
                 _say_warnings(catalogue)
+            confirm_spend(evaluation.plan, evaluation.setup.instruments.providers, is_agreed=is_agreed)
             return await evaluation.run(observers=observers, resume=resume, accept_changes=accept_changes)
 
     return measure_and_show(

@@ -8,9 +8,9 @@ from typing import Generic, assert_never
 
 import anyio
 
-from ghx_bench._base.errors import OperationError
+from ghx_bench._base.errors import OperationError, ungrouped
 from ghx_bench.profiler.blocks import CellInterrupted, CellMeasured, Message, PlacedCell, blocks_of
-from ghx_bench.profiler.causes import error_code
+from ghx_bench.profiler.causes import RunBudgetError, error_code
 from ghx_bench.profiler.cell import Cell, Matrix
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.contracts import Executor, Workers
@@ -48,6 +48,8 @@ class Head(Generic[S]):
     store: RunStore
     _interrupted: list[CellInterrupted] = field(default_factory=list[CellInterrupted])
     _incidents: list[Incident] = field(default_factory=list[Incident])
+    stopped_by: str | None = None
+    """Which limit of the run's budget is reached, in words; no cell is started then."""
 
     async def run(self) -> None:
         """Run to the end, and write down how it ended."""
@@ -64,8 +66,10 @@ class Head(Generic[S]):
             )
         )
         try:
-            async with self.executor.open(self.spec, self._receive) as workers:
-                await self._run_cells(workers)
+            # An executor elsewhere cannot refuse a single cell: there, what is refused stops the run.
+            with suppress(RunBudgetError), ungrouped():
+                async with self.executor.open(self.spec, self._receive) as workers:
+                    await self._run_cells(workers)
             # After the last append nothing else would notice that the rows of a run are not where it says they are.
             self.store.rows.require_in_place()
         except anyio.get_cancelled_exc_class():
@@ -74,8 +78,14 @@ class Head(Generic[S]):
         except BaseException:
             self._finish("failed")
             raise
+        left = len(self.matrix) - len(self.store.done)
+        if left and self.stopped_by is not None:
+            message = f"{self.stopped_by}: {left} of {len(self.matrix)} cells were not measured"
+            self._note(Incident(where="budget", code=RunBudgetError.code, message=message))
+            self._finish("interrupted")
+            return
         # An executor that leaves cells undone, or a scope that swallows why, must not make a run complete.
-        self._finish("complete" if len(self.store.done) == len(self.matrix) else "failed")
+        self._finish("failed" if left else "complete")
 
     async def _run_cells(self, workers: Workers) -> None:
         order = enumerate(self.matrix.cells())
@@ -97,11 +107,14 @@ class Head(Generic[S]):
     async def _receive(self, message: Message) -> None:
         """Take what a worker tells; a result is on disk when this returns."""
         match message:
+            case CellStarted() if (spent := self._find_excess()) is not None:
+                raise RunBudgetError(spent)
             case CellStarted(at=at, cell=cell) if cell.is_canary:
                 self._tell(CanaryStarted(at=at, cell=cell))
             case CellStarted() | CellRetried():
                 self._tell(message)
             case CellMeasured(cell=cell) if cell.is_canary:
+                self.store.spend.add(message.files.row.attempts)
                 self._judge_canary(message)
             case CellMeasured(cell=cell, files=files):
                 # First on disk, then told: an observer that says "done" must be right after a crash.
@@ -111,10 +124,16 @@ class Head(Generic[S]):
                 self._tell(CellFinished(at=self.setup.instruments.clock.now(), cell=cell, row=files.row))
             case CellInterrupted():
                 self._interrupted.append(message)
+                self.store.spend.add(message.attempts)
+                self.stopped_by = self.stopped_by or message.stopped_by
             case Incident():
                 self._note(message)
             case _:
                 assert_never(message)
+
+    def _find_excess(self) -> str | None:
+        self.stopped_by = self.stopped_by or self.store.spend.find_excess(self.config.budget.run)
+        return self.stopped_by
 
     def _record_units(self, units: Mapping[str, str]) -> None:
         """Keep in `run.json`, once for a run and not on each row, what collectors measure their metrics in."""

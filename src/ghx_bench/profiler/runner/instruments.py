@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Generic
 
 from ghx_bench._base.clock import Clock, SystemClock
@@ -87,6 +87,11 @@ class Setup(Generic[S]):
 
     instruments: Instruments[S]
     modes: Mapping[str, Mode]
+
+    def with_opening_limit(self, limit_s: float) -> "Setup[S]":
+        """Return the same, with another limit for opening a session."""
+        limits = replace(self.instruments.limits, opening_s=limit_s)
+        return replace(self, instruments=replace(self.instruments, provider=None, limits=limits))
 
     def describe(self, error: BaseException) -> str:
         """Return what went wrong outside any cell in words, without the secrets of the modes."""

@@ -17,12 +17,12 @@ from ghx_bench._base.problems import one_line
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.profiler.analysis import SessionAnalysisBundle
 from ghx_bench.profiler.blocks import CellFiles, CellInterrupted, CellMeasured, PlacedCell, Receive
-from ghx_bench.profiler.causes import describe_error, error_code
+from ghx_bench.profiler.causes import Cause, RunBudgetError, describe_error, error_code
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.contracts import scope_of_run
 from ghx_bench.profiler.errors import NotPicklableError, ScopeError
 from ghx_bench.profiler.events import CellRetried, CellStarted
-from ghx_bench.profiler.outcome import Completed, Outcome, RowContext, row_of
+from ghx_bench.profiler.outcome import Completed, Failed, Outcome, RowContext, row_of
 from ghx_bench.profiler.row import Incident
 from ghx_bench.profiler.runner.deadlines import Suspensions, set_deadline
 from ghx_bench.profiler.runner.instruments import OpenSetup, Setup
@@ -52,6 +52,8 @@ class RunSpec(Generic[S]):
     retries: int | None = None
     """Instead of each scenario's own `allowedRetries`."""
     keeps_sessions: bool = True
+    opening_s: float | None = None
+    """Instead of the instruments' own limit."""
     priced_model: str = NO_MODEL
     """A model of the run, whose price is looked up once before time is measured."""
 
@@ -70,8 +72,10 @@ class RunSpec(Generic[S]):
         else:
             assert self.open_elsewhere is not None  # noqa: S101 - a spec without it cannot be pickled
             opening = self.open_elsewhere()
-        async with opening as setup, self._open_with(setup, receive) as worker:
-            yield worker
+        async with opening as given:
+            setup = given if self.opening_s is None else given.with_opening_limit(self.opening_s)
+            async with self._open_with(setup, receive) as worker:
+                yield worker
 
     @asynccontextmanager
     async def _open_with(self, setup: Setup[S], receive: Receive) -> AsyncGenerator["RunWorker[S]"]:
@@ -154,7 +158,10 @@ class RunWorker(Generic[S]):
         async with instruments.take_turn(placed.cell):
             # While it waited for its turn, the run may have been called off.
             await anyio.lowlevel.checkpoint_if_cancelled()
-            await self.receive(CellStarted(at=instruments.clock.now(), cell=placed.cell))
+            try:
+                await self.receive(CellStarted(at=instruments.clock.now(), cell=placed.cell))
+            except RunBudgetError:
+                return  # the cells that run come to their end, and this one is measured when the run is resumed
             mode = self.setup.modes[placed.cell.mode]
             task = Task(
                 cell=placed.cell,
@@ -164,6 +171,12 @@ class RunWorker(Generic[S]):
                 suspensions=self.suspensions,
             )
             outcome = await self._iterate(task)
+            if isinstance(outcome, Failed) and outcome.cause is Cause.RUN_BUDGET:
+                spent = describe_error(outcome.error)
+                trace = outcome.evidence.trace if outcome.evidence and self.spec.keeps_sessions else None
+                attempts = tuple(task.attempts)
+                await self.receive(CellInterrupted(cell=task.cell, attempts=attempts, trace=trace, stopped_by=spent))
+                return
             await self.receive(self._result_of(outcome, task, placed.start_order))
 
     async def _iterate(self, task: Task[S]) -> Outcome:

@@ -17,6 +17,7 @@ from ghx_bench.profiler.blocks import CellFiles
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError, RunLockedError, RunMismatchError
 from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.runner.spend import RunSpend
 from ghx_bench.profiler.store.directory import RunDirectory, unusable
 from ghx_bench.profiler.store.record import RECORD_VERSION, RunRecord, read_record, write_record
 from ghx_bench.profiler.store.rows import RowsFile
@@ -40,6 +41,7 @@ class RunStore:
     rows: RowsFile
     done: set[Cell] = field(default_factory=set[Cell])
     measured: int = 0
+    spend: RunSpend = field(default_factory=RunSpend)
     _waiting: list[_QueuedFiles] = field(default_factory=list[_QueuedFiles])
     _is_writing: bool = False
 
@@ -93,6 +95,7 @@ class RunStore:
         """Count a row that is on disk."""
         self.done.add(row.cell)
         self.measured += row.was_measured
+        self.spend.add(row.attempts)
 
     def _write(self, batch: Sequence[CellFiles]) -> None:
         for files in batch:
@@ -173,6 +176,8 @@ def resume_run(
             if row.cell in store.done:
                 raise BadRowsError(f"{directory.rows}: cell {row.cell} has two rows; remove one of them")
             store.note(row)
+        for each in record.interruptions:
+            store.spend.add(each.attempts)
         store.update(status="running")
         yield store
 

@@ -1,13 +1,16 @@
 """The rules of `SessionProvider` and `Session`, to be run against any implementation."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from unittest.mock import patch
 
 import anyio
 
-from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest
+from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.testing.contract_suite import ContractSuite, HookNotWrittenError, Probe, holds, skip_without
 from ghx_bench.profiler.testing.record_rules import assert_survives_json
@@ -105,7 +108,7 @@ class SessionProviderContract(ContractSuite):
         """Whoever holds a session must learn what went wrong."""
 
         async def rule() -> None:
-            async with self.make_provider().session(self._request()):
+            async with self._open_session():
                 raise Probe
 
         try:
@@ -119,7 +122,7 @@ class SessionProviderContract(ContractSuite):
         text = self.make_slow_prompt()
 
         async def rule() -> None:
-            async with self.make_provider().session(self._request()) as session:
+            async with self._open_session() as session:
                 await self._cancel_prompt(session, text)
                 with self.soon("Session.trace: must work after `prompt` was cancelled"):
                     assert_survives_json(await session.trace(), "Session.trace: the trace of a cancelled prompt")
@@ -131,7 +134,7 @@ class SessionProviderContract(ContractSuite):
         text = self.make_failing_prompt()
 
         async def rule() -> None:
-            async with self.make_provider().session(self._request()) as session:
+            async with self._open_session() as session:
                 assert await _fails(session, text), "make_failing_prompt(): was answered; return one that fails"
                 with self.soon("Session.trace: must work after `prompt` raised"):
                     assert_survives_json(await session.trace(), "Session.trace: the trace of a failed prompt")
@@ -143,7 +146,7 @@ class SessionProviderContract(ContractSuite):
 
         async def rule() -> None:
             watch = Watch()
-            async with self.make_provider().session(self._request()) as session:
+            async with self._open_session() as session:
                 await session.prompt(self.make_prompt())
                 await session.trace()
                 watch.look()
@@ -166,7 +169,7 @@ class SessionProviderContract(ContractSuite):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(cancel)
                 with scope:
-                    async with self.make_provider().session(self._request()) as session:
+                    async with self._open_session() as session:
                         await session.prompt(text)
                 tasks.cancel_scope.cancel()
             self._assert_cancelled(scope, "SessionProvider.session")
@@ -179,7 +182,7 @@ class SessionProviderContract(ContractSuite):
 
         async def rule() -> None:
             with process_left_alone("SessionProvider.session") as check:
-                async with self.make_provider().session(self._request()) as session:
+                async with self._open_session() as session:
                     check()
                     await session.prompt(self.make_prompt())
                     check()
@@ -203,9 +206,22 @@ class SessionProviderContract(ContractSuite):
     def _request(self, environment: Mapping[str, str] | None = None) -> SessionRequest:
         return self.make_request({**self.make_environment(), **(environment or {})})
 
+    @asynccontextmanager
+    async def _open_session(self) -> AsyncGenerator[Session]:
+        """Hold a session of a new provider, and around it what the provider holds for a run."""
+        provider = self.make_provider()
+        async with self._hold_run(provider), provider.session(self._request()) as session:
+            yield session
+
+    @asynccontextmanager
+    async def _hold_run(self, provider: SessionProvider) -> AsyncGenerator[None]:
+        with TemporaryDirectory() as directory:
+            async with scope_of_run(provider, Path(directory)):
+                yield
+
     def _hold(self, text: str) -> Held:
         async def rule() -> Held:
-            async with self.make_provider().session(self._request()) as session:
+            async with self._open_session() as session:
                 return Held(await session.prompt(text), await session.trace())
 
         with holds("Session: a prompt must be answered and traced"):
@@ -228,7 +244,7 @@ class SessionProviderContract(ContractSuite):
                         await both_are_open.wait()
                     held[number] = Held(await session.prompt(text), await session.trace())
 
-            async with anyio.create_task_group() as tasks:
+            async with self._hold_run(provider), anyio.create_task_group() as tasks:
                 tasks.start_soon(hold, 0, one)
                 tasks.start_soon(hold, 1, other)
             return held
