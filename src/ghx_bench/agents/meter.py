@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
@@ -48,6 +48,8 @@ _HOP_BY_HOP = frozenset(
 _NOT_SENT_ON = (
     _HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b"expect"} | {name.encode() for name in KEY_HEADERS}
 )
+# A large request takes a millisecond to read: that is done while the model thinks, not before it gets the request.
+_READING_WAITS_S = 0.005
 _OVER_BUDGET = 400  # not 429: agents would try again, some of them for minutes
 
 
@@ -131,26 +133,30 @@ class Meter:
         self._server.stop()
 
     @contextmanager
-    def session(self, *, model: str | None = None, budget: ModelBudget | None = None) -> Generator[MeteredSession]:
+    def session(
+        self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None
+    ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
-        `model` is the one that the session is about, `budget` stands instead of the one for all sessions.
+        `name` is the one under which its traffic is recorded and replayed, `model` the one that it is about, and
+        `budget` stands instead of the one for all sessions.
         """
-        name = secrets.token_urlsafe(12)
+        secret = secrets.token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
-            id=name,
-            base_url=f"{self._server.url}/s/{name}",
+            id=secret,
+            name=name or secret,
+            base_url=f"{self._server.url}/s/{secret}",
             clock=self._clock,
             spending=Spending(budget or self._session_budget, "session", self._price),
             run_spending=self.run_spending,
             model=model,
         )
-        self._exchanges[name] = set()
-        self._sessions[name] = session
+        self._exchanges[secret] = set()
+        self._sessions[secret] = session
         try:
             yield session
         finally:
-            self._end_session(name)
+            self._end_session(secret)
 
     def hold_s(self, provider: str) -> float:
         """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
@@ -228,7 +234,7 @@ class _Exchange:
     ) -> None:
         self._meter, self._session, self._provider, self._route = meter, session, provider, route
         self._request = request
-        self._sending: asyncio.Task[UpstreamAnswer] | None = None
+        self._sending: asyncio.Task[object] | None = None
         self._answer: UpstreamAnswer | None = None
         self._is_abandoned = False
 
@@ -252,6 +258,7 @@ class _Exchange:
                 session.end_call(call)
             return
         watching = asyncio.create_task(self._watch(receive))
+        reading = asyncio.get_running_loop().call_later(_READING_WAITS_S, self._read_request, call)
         try:
             await self._forward(call, send)
         except UpstreamLostError as error:
@@ -264,9 +271,11 @@ class _Exchange:
                 await cut_off(scope, receive)
         finally:
             watching.cancel()
+            reading.cancel()
             if self._answer is not None:
                 self._answer.close()
             if call is not None:
+                self._read_request(call)
                 session.end_call(call)
 
     def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
@@ -287,22 +296,28 @@ class _Exchange:
         return _OVER_BUDGET, refusal
 
     async def _watch(self, receive: Receive) -> None:
-        await receive()  # which returns when the agent has closed the connection, or everything was sent
+        while (await receive())["type"] != "http.disconnect":
+            pass  # which comes when the agent has closed the connection, or when everything was sent
         self.abandon()
 
-    async def _forward(self, call: CallInProgress | None, send: Send) -> None:
-        self._sending = asyncio.create_task(self._provider.upstream.send(self._request))
-        await asyncio.sleep(0)  # it is sent now, and read while the provider is busy with it
+    def _read_request(self, call: CallInProgress | None) -> None:
         if call is not None and call.asked is None:
             self._session.take_request(call, read_request(self._route, self._request.body))
+
+    async def _send(self) -> UpstreamAnswer:
+        self._sending = asyncio.current_task()
         try:
-            self._answer = answer = await self._sending
+            return await self._provider.upstream.send(self._request)
         except asyncio.CancelledError:
-            if not self._is_abandoned:
+            if not self._is_abandoned or self._sending is None:
                 raise
+            self._sending.uncancel()
             raise UpstreamLostError("the agent closed the connection before the answer") from None
-        if self._is_abandoned:
-            raise UpstreamLostError("the agent closed the connection before the answer")
+        finally:
+            self._sending = None
+
+    async def _forward(self, call: CallInProgress | None, send: Send) -> None:
+        self._answer = answer = await self._send()
         headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if call is None:
@@ -343,20 +358,20 @@ class _Exchange:
 def _to_upstream(
     session: MeteredSession, provider: ModelProvider, route: Route, scope: Scope, body: bytes
 ) -> UpstreamRequest:
-    headers = [(name, value) for name, value in scope["headers"] if name not in _NOT_SENT_ON]
+    headers = [each for each in scope["headers"] if each[0] not in _NOT_SENT_ON]
     headers.append((b"accept-encoding", b"identity"))
     if provider.key is not None:
         name, value = key_header(route.wire, provider.key)
         headers.append((name.encode(), value.encode()))
     if provider.session_header is not None:
         headers.append((provider.session_header.encode(), session.id.encode()))
-    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = scope["query_string"].decode("latin-1")
     return UpstreamRequest(
-        session=session.id,
+        session_name=session.name,
         wire=route.wire,
         method=scope["method"],
         path=scope["raw_path"].decode("latin-1").removeprefix(f"/s/{session.id}"),
-        query=urlencode([(name, value) for name, value in query if name != "key"]),
+        query="&".join(each for each in query.split("&") if not each.startswith("key=")),
         headers=headers,
         body=body,
     )

@@ -120,6 +120,7 @@ class MeteredSession:
     """
 
     id: str
+    name: str
     base_url: str
     clock: Clock
     spending: Spending

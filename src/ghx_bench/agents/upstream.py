@@ -31,7 +31,8 @@ class UpstreamLostError(Exception):
 class UpstreamRequest:
     """A request to a provider; the path follows the base URL of the wire, as agents are given it."""
 
-    session: str
+    session_name: str
+    """The name under which the session is recorded and replayed."""
     wire: WireKind
     method: str
     path: str
@@ -160,7 +161,7 @@ class _Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._head = _Head()
         self._body = bytearray()
-        self._has_head = self._is_complete = self._is_lost = self._is_released = False
+        self._has_head = self._is_complete = self._is_kept = self._is_lost = self._is_released = False
         self._waiter: asyncio.Future[None] | None = None
 
     @property
@@ -200,7 +201,7 @@ class _Connection(asyncio.Protocol):
         if self._is_released:
             return
         self._is_released = True
-        if self._is_complete and self._parser.should_keep_alive() and not self.transport.is_closing():
+        if self._is_complete and self._is_kept and not self.transport.is_closing():
             self.idle_since = time.monotonic()
             self._pool.append(self)
         else:
@@ -250,6 +251,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._has_head:
-            self._is_complete = True
+            # Asked now: afterwards the parser says no.
+            self._is_complete, self._is_kept = True, self._parser.should_keep_alive()
         else:
             self._head = _Head()

@@ -1,0 +1,200 @@
+"""Model traffic is recorded without secrets, and replayed without a model; a difference is told, not papered over."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from wire_clients import WIRES, Conversation, WireClient, wire_client
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.model_recording import ModelRecorder, load_recording, recording_path
+from ghx_bench.agents.model_replay import ReplayUpstream
+from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.profiler.causes import Cause
+from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, WireKind
+
+pytestmark = pytest.mark.anyio
+
+SOLUTION = Solution.model_validate(
+    {
+        "steps": [{"shell": "gh issue view 7 --json title", "save": "issue"}, {"shell": "echo {{issue.title}}"}],
+        "answer": "The title is {{issue.title}}. Grüße!",
+    }
+)
+PROMPT = "What is the title of issue 7?"
+NAME = "issue-title-001/baseline 1"
+REAL_KEY = "sk-real-and-secret"
+
+
+def tell(title: str) -> Callable[[RequestedToolCall], str]:
+    return lambda call: json.dumps({"title": title}) if "view" in str(call.arguments) else title
+
+
+def ask_for(wire: WireKind, prompt: str = PROMPT, **settings: object) -> Conversation:
+    conversation = Conversation(wire, **settings)  # pyright: ignore[reportArgumentType]
+    conversation.say(prompt)
+    return conversation
+
+
+@asynccontextmanager
+async def recorded(
+    folder: Path, *, script: Script | None = None, secrets: tuple[str, ...] = ()
+) -> AsyncIterator[WireClient]:
+    recorder = ModelRecorder(folder)
+    async with ScriptedEndpoint.open(script or Script(solution=SOLUTION)) as endpoint:
+        providers = {
+            wire: ModelProvider(name="scripted", upstream=recorder.wrap(provider.upstream), key=REAL_KEY)
+            for wire, provider in endpoint.providers().items()
+        }
+        async with Meter.open(providers) as meter:
+            recorder.begin(NAME, secrets=secrets)
+            with meter.session(NAME) as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    yield client
+    assert recorder.problem is None
+
+
+async def replay(
+    folder: Path, conversation: Conversation, run: Callable[[RequestedToolCall], str]
+) -> tuple[ReplayUpstream, tuple[ModelCall, ...]]:
+    upstream = ReplayUpstream(folder)
+    async with Meter.open({wire: ModelProvider(name="replay", upstream=upstream) for wire in WIRES}) as meter:
+        with meter.session(NAME) as session:
+            async with wire_client(session.base_url, session.key) as client:
+                try:
+                    await client.work(conversation, run)
+                except AssertionError as error:
+                    assert "replay:" in str(error)  # noqa: PT017 - a refusal, of which the report tells more
+            return upstream, session.calls
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_what_was_recorded_is_replayed_to_the_byte_without_a_model(
+    wire: WireKind, stream: bool, tmp_path: Path
+) -> None:
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for(wire, stream=stream), tell("Übung macht den Meister"))
+    _, exchanges = load_recording(tmp_path, NAME)
+
+    upstream, calls = await replay(tmp_path, ask_for(wire, stream=stream), tell("Übung macht den Meister"))
+
+    assert [call.verdict for call in upstream.report(NAME)] == ["exact"] * 3
+    assert upstream.verdict(NAME) is None
+    assert [call.response_bytes for call in calls] == [len(b"".join(each.response_pieces())) for each in exchanges]
+    assert [call.tool_calls[0].arguments for call in calls[:2]] == [
+        {"command": "gh issue view 7 --json title", "description": "Run a command"},
+        {"command": "value_1='Übung macht den Meister'\necho \"${value_1}\"", "description": "Run a command"},
+    ]
+    assert not any(call.cut or call.has_failed for call in calls)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_result_that_has_changed_is_a_divergence_with_both_texts(wire: WireKind, tmp_path: Path) -> None:
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for(wire), tell("The old title"))
+
+    upstream, calls = await replay(tmp_path, ask_for(wire), tell("The new title"))
+
+    first, second = upstream.report(NAME)
+    assert (first.verdict, second.verdict) == ("exact", "divergence")
+    assert "The new title" in (second.asked or "")
+    assert "The old title" in (second.recorded or "")
+    verdict = upstream.verdict(NAME)
+    assert verdict is not None
+    assert (verdict.code, verdict.cause) == ("REPLAY_DIVERGED", Cause.BENCH)
+    assert "The new title" in str(verdict)
+    assert calls[-1].status == 400
+
+
+async def test_what_differs_from_run_to_run_is_a_blind_spot_by_name(tmp_path: Path) -> None:
+    def run(pgid: int, port: int) -> Callable[[RequestedToolCall], str]:
+        return lambda _: f'{{"title": "http://127.0.0.1:{port}/x"}}\nProcess Group PGID: {pgid}'
+
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for("gemini"), run(4711, 40001))
+
+    upstream, _ = await replay(tmp_path, ask_for("gemini"), run(4712, 40001))
+    assert [call.blind_spots for call in upstream.report(NAME)] == [(), ("process groups",), ("process groups",)]
+
+    upstream, _ = await replay(tmp_path, ask_for("gemini"), run(4712, 50002))
+    report = upstream.report(NAME)
+    assert [call.verdict for call in report] == ["exact", "blind_spot", "blind_spot"]
+    assert report[1].blind_spots == ("ports", "process groups")
+
+
+async def test_a_prompt_that_has_changed_is_a_divergence(tmp_path: Path) -> None:
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for("anthropic"), tell("x"))
+
+    upstream, _ = await replay(tmp_path, ask_for("anthropic", "What is the title of issue 8?"), tell("x"))
+
+    (call,) = upstream.report(NAME)
+    assert (call.verdict, call.asked) == ("divergence", "What is the title of issue 8?")
+
+
+async def test_another_model_or_another_number_of_results_is_not_answered(tmp_path: Path) -> None:
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for("anthropic"), tell("x"))
+
+    upstream, _ = await replay(tmp_path, ask_for("anthropic", model="another"), tell("x"))
+
+    (call,) = upstream.report(NAME)
+    assert call.verdict == "divergence"
+    assert "no call like this one" in (call.recorded or "")
+
+
+async def test_calls_that_failed_or_were_cut_are_not_replayed(tmp_path: Path) -> None:
+    async with recorded(tmp_path, script=Script(solution=SOLUTION, faults=(Fault(status=529, times=1),))) as client:
+        assert (await client.ask(ask_for("anthropic"))).status_code == 529
+        await client.work(ask_for("anthropic"), tell("x"))
+
+    upstream, calls = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+
+    assert [call.status for call in calls] == [200, 200, 200]
+    assert [call.verdict for call in upstream.report(NAME)] == ["exact"] * 3
+
+
+async def test_an_answer_that_was_cut_is_not_replayed(tmp_path: Path) -> None:
+    async with recorded(tmp_path, script=Script(solution=SOLUTION, pace=Pace(cut_after=4))) as client:
+        with pytest.raises(Exception, match="closed"):
+            await client.ask(ask_for("anthropic"))
+    _, (exchange,) = load_recording(tmp_path, NAME)
+    assert exchange.cut
+
+    upstream, _ = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+
+    assert [call.verdict for call in upstream.report(NAME)] == ["divergence"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_no_secret_is_written(wire: WireKind, stream: bool, tmp_path: Path) -> None:
+    token, other = "ghs_0123456789abcdef", "pass word/42"
+    async with recorded(tmp_path, secrets=(token, other)) as client:
+        await client.work(ask_for(wire, f"{PROMPT} With {token}.", stream=stream), tell(f"see {other}"))
+
+    text = recording_path(tmp_path, NAME).read_text()
+    assert "***" in text
+    for secret in (token, other, REAL_KEY, client.key):
+        assert secret not in text
+    _, exchanges = load_recording(tmp_path, NAME)
+    # The model repeats the title, and on a stream a few characters at a time.
+    assert exchanges[1].withheld
+    assert not exchanges[0].withheld
+
+
+async def test_a_session_that_was_not_recorded_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no model traffic of session"):
+        load_recording(tmp_path, NAME)
+    recording_path(tmp_path, "torn").write_text('{"version": 1,')
+    with pytest.raises(InputError, match="is damaged"):
+        load_recording(tmp_path, "torn")
+
+    upstream, _ = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+
+    assert "no model traffic of session" in str(upstream.verdict(NAME))
