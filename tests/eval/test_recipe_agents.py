@@ -59,7 +59,7 @@ def test_an_agent_in_yaml_is_evaluated_metered_and_holds_no_real_key(
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url)
 
-    done = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk-real-4711"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -82,12 +82,27 @@ def test_an_answer_that_follows_a_failed_call_is_the_model_providers_fault(
     endpoint.add(Script(solution=SOLUTION, faults=(Fault(status=529),)))
     write_project(tmp_path, url=endpoint.url)
 
-    done = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert done.returncode == 3, done.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert row.cause == Cause.MODEL_PROVIDER
     assert "529" in (row.error or "")
+
+
+@pytest.mark.process
+def test_a_session_that_has_spent_its_budget_is_stopped_and_says_so(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
+    endpoint.add(Script(solution=SOLUTION))
+    write_project(tmp_path, url=endpoint.url, budget={"session": {"max_model_calls": 1}})
+
+    refused = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
+
+    assert (refused.returncode, "--max-usd" in refused.stderr) == (2, True)
+    assert done.returncode == 0, done.stderr
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.cause == Cause.AGENT_BUDGET
+    assert len(endpoint.calls) == 1
 
 
 @pytest.fixture

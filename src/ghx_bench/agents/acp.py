@@ -82,6 +82,7 @@ class AcpProvider:
             raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
+        self.is_paid = model_provider is not None and model_provider.key is not None
         self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
         self._recipe, self._launch, self._model_provider = recipe, launch, model_provider
         self._vendor = vendor

@@ -266,6 +266,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
     from ghx_bench.agents.acp import AcpProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     launch = find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
@@ -280,7 +281,14 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         key_variable=options.key_env or (vendor.key_env if own else None),
         environment=environ,
     )
-    return AcpProvider(recipe, launch, provider, vendor=vendor.name if own else None)
+    return AcpProvider(
+        recipe,
+        launch,
+        provider,
+        vendor=vendor.name if own else None,
+        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
+        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+    )
 
 
 def _check_name(name: str, entry: AgentEntry) -> None:
