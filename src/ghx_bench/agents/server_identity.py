@@ -63,9 +63,14 @@ class LastWords:
         with anyio.move_on_after(_PATIENCE_S):
             await self._has_ended.wait()
 
+    @property
+    def text(self) -> str:
+        """The lines in one."""
+        return " | ".join(self._lines)
+
     def failure(self, what: str, error: BaseException | None = None) -> EnvironmentFailure:
         """Return an error that says what happened and why: in the server's own words, if it said anything."""
-        reason = " | ".join(self._lines) or ("" if error is None else describe_error(error))
+        reason = self.text or ("" if error is None else describe_error(error))
         return EnvironmentFailure(f"{what}: {reason}" if reason else what)
 
     def start_failure(self, name: str, server: McpServer, error: BaseException) -> EnvironmentFailure:

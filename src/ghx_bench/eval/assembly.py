@@ -10,9 +10,12 @@ from pathlib import Path
 import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
+from ghx_bench._base.extras import require_extra
 from ghx_bench.agents.agent_threads import ThreadedProvider
+from ghx_bench.agents.installation import AGENTS_FOLDER, find_launch
 from ghx_bench.agents.nop import NopProvider
 from ghx_bench.agents.prying import ProbeAnalyzer, PryingProvider
+from ghx_bench.agents.recipe import recipe_names
 from ghx_bench.agents.reference import ReferenceProvider, Solutions
 from ghx_bench.agents.replay import ReplayProvider
 from ghx_bench.agents.sandbox import Ring, require_sandbox
@@ -24,6 +27,7 @@ from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.project.object_references import is_reference
+from ghx_bench.eval.project.recipe_agents import VENDORS, has_recipe, recipe_of, recipe_options
 from ghx_bench.eval.project.user_agents import (
     BadAgentError,
     agent_at,
@@ -40,6 +44,7 @@ from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
 from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
+from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
@@ -204,7 +209,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
         await _require_isolation(config, spec.project)
     async with open_modes(spec.modes, environ=environ) as modes, AsyncExitStack() as threads:
         lifecycle, take_turn = _choose_stage(spec, environ)
-        providers = _make_agents(spec)
+        providers = _make_agents(spec, environ)
         for each in providers.values():
             if isinstance(each, ThreadedProvider):
                 threads.push_async_callback(each.aclose)
@@ -255,12 +260,12 @@ def _agent_entries(config: EvalConfig) -> list[AgentEntry]:
     return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
 
 
-def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
+def _make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
     for entry in _agent_entries(spec.config):
-        provider = _make_agent(entry, spec)
+        provider = _make_agent(entry, spec, environ)
         name = entry.name or provider.name
         _check_name(name, entry)
         control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
@@ -270,16 +275,50 @@ def _make_agents(spec: EvaluationSpec) -> Mapping[str, SessionProvider]:
     return made
 
 
-def _make_agent(entry: AgentEntry, spec: EvaluationSpec) -> SessionProvider:
-    """Make one agent: one of ours, or another, which gets a thread of its own."""
+def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make one agent: one of ours, one with a recipe, or another, which gets a thread of its own."""
     if entry.id in AGENTS:
         return AGENTS[entry.id].make(spec, entry)
+    if has_recipe(entry.id):
+        return _make_recipe_agent(entry, spec, environ)
     if is_reference(entry.id):
         return ThreadedProvider(agent_at(entry.id, entry.options))
     installed = installed_agents()
     if entry.id in installed:
         return ThreadedProvider(installed_agent(installed[entry.id], entry.options))
-    raise UnknownNameError("agent", entry.id, known=[*AGENTS, *installed])
+    raise UnknownNameError("agent", entry.id, known=[*AGENTS, *recipe_names(), *installed])
+
+
+def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
+    recipe, options = recipe_of(entry.id), recipe_options(entry)
+    require_extra("agents", for_what=f"agent {recipe.name}")
+    # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
+    from ghx_bench.agents.acp import AcpProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
+
+    launch = find_launch(recipe, spec.project / AGENTS_FOLDER)
+    if recipe.wire is None:
+        return AcpProvider(recipe, launch)
+    if NO_MODEL in spec.config.model_ids:
+        raise InputError(f"agent {recipe.name}: needs a model; name it with --model, or under `models`")
+    vendor = VENDORS[recipe.wire]
+    own = options.base_url is None
+    provider = ModelProvider.at(
+        vendor.name if own else options.base_url or "",
+        vendor.base_url if own else options.base_url or "",
+        key_variable=options.key_env or (vendor.key_env if own else None),
+        environment=environ,
+    )
+    return AcpProvider(
+        recipe,
+        launch,
+        provider,
+        vendor=vendor.name if own else None,
+        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
+        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+    )
 
 
 def _check_name(name: str, entry: AgentEntry) -> None:

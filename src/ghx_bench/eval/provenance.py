@@ -13,6 +13,7 @@ from ghx_bench.agents.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.evidence import Mode
@@ -36,8 +37,7 @@ def ingredients_of(
     """Return the ingredients by name, each with its value, its version or a digest."""
     found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", "sandbox": config.sandbox}
     for name, entry in agents.items():
-        for option, value in entry.options.items():
-            found[f"agent {name}: option {option}"] = str(value)
+        found |= {f"agent {name}: {what}": value for what, value in _digests_of_agent(entry)}
     for name in required_fixtures(scenarios):
         # A scenario may name one that is not there; it is refused where the world is seeded.
         if name in fixtures.names:
@@ -55,6 +55,14 @@ def ingredients_of(
         parts = chain(_digests_of_mode(definitions.whole(name), project), _versions_of(mode))
         found |= {f"mode {name}: {what}": value for what, value in parts}
     return found
+
+
+def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
+    """Yield the options of an agent, and the recipe that it is run by."""
+    for option, value in entry.options.items():
+        yield f"option {option}", str(value)
+    if has_recipe(entry.id):
+        yield "recipe", digest(recipe_of(entry.id).model_dump(mode="json"))
 
 
 def _digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:

@@ -114,8 +114,9 @@ class AgentEntry(Section):
     """One agent of a run; in a file, its id alone will do."""
 
     id: Text = Field(
-        description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
-        "as in ./my_agent.py:MyAgent; in a profile, the name of one of its agents.",
+        description="The agent: one that comes with the package, one of an installed package, a recipe of your own, as "
+        "in ./my-agent.yaml, or a class of your own, as in ./my_agent.py:MyAgent; in a profile, the name of one of its "
+        "agents.",
         examples=["./my_agent.py:MyAgent"],
     )
     name: Text | None = Field(

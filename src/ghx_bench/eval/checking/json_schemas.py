@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from ghx_bench.agents.recipe import Recipe
 from ghx_bench.agents.solution import SolutionFile
 from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
@@ -20,7 +21,7 @@ from ghx_bench.profiler.scenario import ScenarioSets
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
-SchemaName = Literal["scenario", "sets", "fixture", "manifest", "solution", "mode", "config"]
+SchemaName = Literal["scenario", "sets", "fixture", "manifest", "solution", "mode", "agent", "config"]
 
 
 def json_schema(name: SchemaName) -> Schema:
@@ -115,5 +116,6 @@ _SCHEMAS: dict[SchemaName, tuple[str, Callable[[], Schema]]] = {
     "manifest": ("A fixture manifest of ghx-bench", lambda: _schema_of(FixtureManifest)),
     "solution": ("A solution of a ghx-bench scenario", lambda: _schema_of(SolutionFile)),
     "mode": ("A mode of ghx-bench", _mode),
+    "agent": ("The recipe of an agent for ghx-bench", lambda: _schema_of(Recipe)),
     "config": ("The configuration of ghx-bench", _config),
 }

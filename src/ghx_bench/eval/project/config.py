@@ -26,7 +26,13 @@ from ghx_bench.documents.section import Flag, Section, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
 from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.project.gates import Gate
-from ghx_bench.eval.project.object_references import DEFAULT_AGENT, is_reference, normalise_reference, reference_beside
+from ghx_bench.eval.project.object_references import (
+    DEFAULT_AGENT,
+    is_recipe_file,
+    is_reference,
+    normalise_reference,
+    reference_beside,
+)
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
@@ -89,8 +95,8 @@ class ProviderChoice(Section):
 
     id: Text = Field(
         default="reference",
-        description="The agent: one that comes with the package, one of an installed package, or a class of your own, "
-        "as in ./my_agent.py:MyAgent.",
+        description="The agent: one that comes with the package, one of an installed package, a recipe of your own, as "
+        "in ./my-agent.yaml, or a class of your own, as in ./my_agent.py:MyAgent.",
         examples=["./my_agent.py:MyAgent"],
     )
     port: Port | None = Field(default=None, description="The port of the agent's own server, for agents that have one.")
@@ -274,10 +280,10 @@ class EvalConfig(ProfileConfig):
             changes["mode_files"] = tuple(folder / each for each in self.mode_files)
         if self.agents:
             changes["agents"] = tuple(
-                each.model_copy(update={"id": reference_beside(each.id, folder)}) if is_reference(each.id) else each
+                each.model_copy(update={"id": reference_beside(each.id, folder)}) if _is_path(each.id) else each
                 for each in self.agents
             )
-        elif is_reference(self.provider.id):
+        elif _is_path(self.provider.id):
             own = reference_beside(self.provider.id, folder)
             changes["provider"] = self.provider.model_copy(update={"id": own})
         if self.visible_paths:
@@ -296,10 +302,16 @@ class EvalConfig(ProfileConfig):
         return self.model_copy(update=changes)
 
 
+def _is_path(agent: str) -> bool:
+    return is_reference(agent) or is_recipe_file(agent)
+
+
 def _is_meant(entry: AgentEntry, name: str) -> bool:
     """Return whether a name on the command line is that of an agent, or its id, however its path is written."""
     if name in {entry.name, entry.id}:
         return True
+    if is_recipe_file(name) and is_recipe_file(entry.id):
+        return os.path.abspath(name) == os.path.abspath(entry.id)  # noqa: PTH100 - no links
     if not (is_reference(name) and is_reference(entry.id)):
         return False
     one, other = (normalise_reference(each, default=DEFAULT_AGENT) for each in (name, entry.id))
@@ -309,10 +321,11 @@ def _is_meant(entry: AgentEntry, name: str) -> bool:
 def _require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
     """Refuse a name that neither the file nor any package has, with those of the file among the known."""
     # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
+    from ghx_bench.agents.recipe import recipe_names  # noqa: PLC0415 - see above
     from ghx_bench.eval.project.user_agents import installed_agents  # noqa: PLC0415 - see above
 
-    others = (*NAMED_CONTROLS, *installed_agents())
-    if name not in others and not is_reference(name):
+    others = (*NAMED_CONTROLS, *recipe_names(), *installed_agents())
+    if name not in others and not _is_path(name):
         raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
 
 

@@ -7,13 +7,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from ghx_bench.agents.recipe import Recipe
 from ghx_bench.agents.solution import SUFFIX
 from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.folders import CONFIG_NAME, FIXTURES_FOLDER, SCENARIOS_FOLDER, SETS_NAME, is_scenario_name
 from ghx_bench.eval.project.sets import SCHEMA_KEY
 
-Kind = Literal["configuration", "fixture", "manifest", "mode", "seed", "sets", "scenario", "solution"]
+Kind = Literal["agent", "configuration", "fixture", "manifest", "mode", "seed", "sets", "scenario", "solution"]
 
 SEED_SUFFIX = ".seed"
 """How the names of seeds end, before `.yaml` or `.json`."""
@@ -25,6 +26,7 @@ _MANIFEST_KEYS = frozenset({"seedId", "seed_id", "createdAt", "created_at"})
 _FIXTURE_KEYS = frozenset({"branches", "issues", "pulls", "world"})
 _CONFIG_KEYS = frozenset(EvalConfig.model_fields) | {SCHEMA_KEY}
 _MODE_KEYS = frozenset(ModeDefinition.model_fields) | {SCHEMA_KEY}
+_AGENT_KEYS = frozenset(Recipe.model_fields) - {"schema_url"} | {SCHEMA_KEY}
 _TELLING_MODE_KEYS = frozenset({"extends", "tools", "mcp_servers", "instructions"})
 _KEYS_OF_OTHERS = frozenset({"prompt", "assertions", "fixtures", "modes", "extends", "tools", "users", "repositories"})
 _RECORDS: Mapping[str, frozenset[str]] = {
@@ -65,6 +67,8 @@ def _resembled_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Ki
         return "fixture"
     if "modes" in value:
         return "configuration"
+    if {"name", "command"} <= value.keys():
+        return "agent"
     if "name" in value and _TELLING_MODE_KEYS & value.keys():
         return "mode"
     return "sets" if _are_sets(value) else None
@@ -78,6 +82,8 @@ def _certain_kind(value: dict[str, JsonValue], folders: Collection[str]) -> Kind
         case "configuration":
             ours = len(_CONFIG_KEYS & value.keys())
             is_sure = isinstance(value["modes"], list) and ours * _ENOUGH > len(value)
+        case "agent":
+            is_sure = value.keys() <= _AGENT_KEYS
         case "mode":
             is_sure = value.keys() <= _MODE_KEYS
         case "sets":

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line
+from ghx_bench.eval.project.folders import SUFFIXES
 
 T = TypeVar("T")
 
@@ -33,6 +34,11 @@ def is_reference(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
+def is_recipe_file(name: str) -> bool:
+    """Return whether a name is the path of a recipe, which describes an agent."""
+    return name.endswith(SUFFIXES)
+
+
 def load_reference(reference: str, kind: type[T], *, default: str) -> T:
     """Import what `reference` names and return the object in it, which has to be a `kind`."""
     place, name = _split(reference)
@@ -49,7 +55,9 @@ def load_object(reference: str, *, default: str) -> object:
 
 
 def file_of(reference: str) -> Path | None:
-    """Return the file that a reference names, if it names one."""
+    """Return the file that a reference names, if it names one; that of a recipe is its path."""
+    if is_recipe_file(reference):
+        return Path(reference)
     place, _ = _split(reference)
     return place if isinstance(place, Path) else None
 
@@ -61,7 +69,9 @@ def normalise_reference(reference: str, *, default: str) -> str:
 
 
 def reference_beside(reference: str, folder: Path) -> str:
-    """Return a reference with its file taken from a folder; the name of a module stays as it is."""
+    """Return a reference, or the path of a recipe, with its file taken from a folder; any other name as it is."""
+    if is_recipe_file(reference):
+        return str(folder / reference)
     place, name = _split(reference)
     if not isinstance(place, Path):
         return reference

@@ -1,0 +1,72 @@
+"""Agents that recipes describe: those that come with the package, and those in a YAML file of the user's own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from ghx_bench._base.errors import InputError
+from ghx_bench.agents.recipe import Recipe, built_in_recipe, load_recipe, recipe_names
+from ghx_bench.documents import explain
+from ghx_bench.documents.section import Section, Text
+from ghx_bench.eval.project.object_references import is_recipe_file
+from ghx_bench.profiler.config import AgentEntry
+from ghx_bench.profiler.model_calls import WireKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelVendor:
+    """Who runs a model API in the first place: its address, and where people keep their key for it."""
+
+    name: str
+    base_url: str
+    key_env: str
+
+
+VENDORS: Mapping[WireKind, ModelVendor] = {
+    "openai-chat": ModelVendor(name="openai", base_url="https://api.openai.com/v1", key_env="OPENAI_API_KEY"),
+    "openai-responses": ModelVendor(name="openai", base_url="https://api.openai.com/v1", key_env="OPENAI_API_KEY"),
+    "anthropic": ModelVendor(name="anthropic", base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY"),
+    "gemini": ModelVendor(
+        name="google", base_url="https://generativelanguage.googleapis.com", key_env="GEMINI_API_KEY"
+    ),
+}
+"""Where an agent's model is, unless its options say otherwise."""
+
+
+class RecipeOptions(Section):
+    """The options of an agent with a recipe."""
+
+    base_url: Text | None = Field(
+        default=None, description="The address of the model API, as clients take it; else that of its vendor."
+    )
+    key_env: Text | None = Field(
+        default=None,
+        description="The variable with the key of the model API. Only the bench reads it, and sessions never see it.",
+    )
+
+
+def has_recipe(agent: str) -> bool:
+    """Return whether an agent is one that a recipe describes."""
+    return agent in recipe_names() or is_recipe_file(agent)
+
+
+def recipe_of(agent: str) -> Recipe:
+    """Return the recipe of an agent, by its name or its file."""
+    if not is_recipe_file(agent):
+        return built_in_recipe(agent)
+    path = Path(agent)
+    if not path.is_file():
+        raise InputError(f"agent {agent}: there is no such file")
+    return load_recipe(path).resolve_paths(path.parent)
+
+
+def recipe_options(entry: AgentEntry) -> RecipeOptions:
+    """Read the options of an agent with a recipe; raise `InputError` for one that it does not have."""
+    try:
+        return RecipeOptions.model_validate(entry.options)
+    except ValidationError as error:
+        first = explain(error, RecipeOptions, entry.options)[0]
+        place = ".".join(("options", *map(str, first.tokens)))
+        raise InputError(f"agent {entry.name or entry.id}: {place}: {first}") from None

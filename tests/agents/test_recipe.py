@@ -1,0 +1,143 @@
+"""Recipes of agents: what can be written in one, what is refused, and what a session gets of it."""
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghx_bench._base.errors import DocumentError
+from ghx_bench.agents.recipe import RECIPES, VARIABLES, Recipe, Settings, built_in_recipe, load_recipe, recipe_names
+from ghx_bench.eval.checking.json_schemas import json_schema
+
+PLAIN: dict[str, Any] = {"name": "mine", "description": "my own", "command": ["mine", "acp"]}
+VALUES = {name: f"<{name}>" for name in VARIABLES}
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="$"))
+JSON = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=10,
+)
+
+
+def refusal(tmp_path: Path, **changes: Any) -> str:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump({**PLAIN, **changes}))
+    with pytest.raises(DocumentError) as raised:
+        load_recipe(file)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_of_the_package_is_called_as_its_file_and_fits_the_schema(name: str) -> None:
+    recipe = built_in_recipe(name)
+
+    assert recipe.name == name
+    assert recipe.install is not None
+    jsonschema.validate(yaml.safe_load((RECIPES / f"{name}.yaml").read_text()), json_schema("agent"))
+
+
+@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("shell", [True, False])
+@pytest.mark.parametrize("web", [True, False])
+def test_a_recipe_of_the_package_leaves_no_variable_unfilled(name: str, shell: bool, web: bool) -> None:
+    settings = built_in_recipe(name).settings_for(shell=shell, web=web)
+
+    assert settings is not None
+    filled = settings.fill(VALUES)
+    assert "${" not in filled.model_dump_json()
+    for path, content in filled.files.items():
+        {".json": json.loads, ".toml": tomllib.loads, ".yaml": yaml.safe_load}[Path(path).suffix](content)
+
+
+def test_no_recipe_of_the_package_gives_a_session_a_real_key() -> None:
+    for name in recipe_names():
+        settings = built_in_recipe(name).settings_for(shell=True, web=True)
+        assert settings is not None
+        assert "<KEY>" in settings.fill(VALUES).model_dump_json()
+
+
+def test_what_a_mode_takes_away_is_put_over_the_settings() -> None:
+    recipe = Recipe.model_validate(
+        {
+            **PLAIN,
+            "environment": {"CONFIG": {"deny": ["a"], "deep": {"kept": 1, "changed": 1}}},
+            "without_web": {"environment": {"CONFIG": {"deny": ["web"]}}},
+            "without_shell": {"environment": {"CONFIG": {"deny": ["shell"], "deep": {"changed": 2}}, "MORE": "1"}},
+        }
+    )
+
+    both, neither = recipe.settings_for(shell=True, web=True), recipe.settings_for(shell=False, web=False)
+
+    assert both is not None
+    assert both.environment == {"CONFIG": {"deny": ["a"], "deep": {"kept": 1, "changed": 1}}}
+    assert neither is not None
+    config = {"deny": ["a", "web", "shell"], "deep": {"kept": 1, "changed": 2}}
+    assert neither.environment == {"CONFIG": config, "MORE": "1"}
+
+
+def test_an_agent_that_cannot_do_without_its_shell_has_no_settings_for_that() -> None:
+    assert Recipe.model_validate(PLAIN).settings_for(shell=False, web=False) is None
+
+
+@given(st.dictionaries(TEXT, JSON))
+def test_values_become_files_that_mean_the_same(values: dict[str, Any]) -> None:
+    filled = Settings(files={"a.toml": values, "a.json": values}).fill({})
+
+    assert tomllib.loads(filled.files["a.toml"]) == values
+    assert json.loads(filled.files["a.json"]) == values
+
+
+def test_null_is_left_out_of_toml_which_has_none() -> None:
+    filled = Settings(files={"a.toml": {"none": None, "one": 1, "deep": {"none": None}}}).fill({})
+
+    assert tomllib.loads(filled.files["a.toml"]) == {"one": 1, "deep": {}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"environment": {"A": "${MODLE}"}}, "nothing is called ${MODLE} in a recipe; did you mean 'MODEL'?"),
+        ({"environment": {"A": "${BASE_URL}"}}, "there is none without `wire`"),
+        ({"command": ["${PACKAGES}/x"]}, "there is none without `install`"),
+        ({"files": {"../x": "y"}}, "files are written into the session's home only"),
+        ({"files": {"/etc/x": "y"}}, "files are written into the session's home only"),
+        ({"files": {"x.ini": {"a": 1}}}, "only files that end in .json, .toml or .yaml are written from values"),
+        ({"strip": ["("]}, "is no regular expression"),
+        ({"wire": "openai"}, "'openai-chat'"),
+        ({"comand": ["x"]}, "unknown key"),
+        ({"install": {"package": "x", "version": "^1.0.0"}}, "/install/version"),
+        ({"permissions": ["allow_once", "allow_once"]}, "given twice"),
+        ({"command": []}, "/command"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe_is_said_with_its_place(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    told = refusal(tmp_path, **changes)
+
+    assert words in told
+    assert str(tmp_path / "mine.yaml") in told
+
+
+@pytest.mark.parametrize(
+    ("command", "placed"),
+    [
+        (["./run", "./a.py", "b"], ["{}/run", "{}/a.py", "b"]),
+        (["bin/run"], ["{}/bin/run"]),
+        (["python3", "../a.py"], ["python3", "{}/../a.py"]),
+        (["/usr/bin/run"], ["/usr/bin/run"]),
+    ],
+)
+def test_paths_of_a_command_are_taken_from_the_folder_of_the_recipe(
+    tmp_path: Path, command: list[str], placed: list[str]
+) -> None:
+    recipe = Recipe.model_validate({**PLAIN, "command": command}).resolve_paths(tmp_path)
+
+    assert list(recipe.command) == [os.path.normpath(word.format(tmp_path)) for word in placed]

@@ -1,0 +1,78 @@
+"""What recipes are for: without the setting, the tools of the mode are missing, and that is said by name."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from ghx_bench.agents.recipe import Recipe
+from ghx_bench.profiler.causes import Cause
+
+from .conftest import RealAgents
+
+pytestmark = [pytest.mark.anyio, pytest.mark.agents]
+
+SLOW_SERVER = {
+    "command": "/bin/bash",
+    "args": ["-c", f"/bin/sleep 3; exec {sys.executable} -P -m ghx_bench.cli.main mcp"],
+}
+MODES = [{"name": "prompt-server", "extends": "ghx-mcp"}, {"name": "slow-server", "mcp_servers": {"ghx": SLOW_SERVER}}]
+
+
+def without_variable(name: str) -> Callable[[Recipe], Recipe]:
+    def change(recipe: Recipe) -> Recipe:
+        assert name in recipe.environment
+        kept = {key: value for key, value in recipe.environment.items() if key != name}
+        return recipe.model_copy(update={"environment": kept})
+
+    return change
+
+
+def without_tool_search_setting(recipe: Recipe) -> Recipe:
+    settings = cast("dict[str, Any]", recipe.files[".qwen/settings.json"])
+    tools = {key: value for key, value in settings["tools"].items() if key != "toolSearch"}
+    return recipe.model_copy(update={"files": {".qwen/settings.json": {**settings, "tools": tools}}})
+
+
+def without_waiting(recipe: Recipe) -> Recipe:
+    config = cast("dict[str, Any]", recipe.files[".codex/config.toml"])
+    kept = {key: value for key, value in config.items() if key != "mcp_optional_startup_grace_ms"}
+    return recipe.model_copy(update={"files": {".codex/config.toml": kept}, "session_meta": {}})
+
+
+@pytest.mark.parametrize(
+    ("agent", "change", "mode"),
+    [
+        ("claude", without_variable("ENABLE_TOOL_SEARCH"), "prompt-server"),
+        ("codex", without_waiting, "slow-server"),
+        ("gemini", without_variable("GEMINI_CLI_TRUST_WORKSPACE"), "prompt-server"),
+        ("qwen", without_tool_search_setting, "prompt-server"),
+        ("qwen", without_variable("QWEN_CODE_LEGACY_MCP_BLOCKING"), "slow-server"),
+    ],
+    ids=["claude-search", "codex-waiting", "gemini-trust", "qwen-search", "qwen-waiting"],
+)
+async def test_without_its_setting_an_agent_is_not_measured_as_one_without_tools(
+    agent: str, change: Callable[[Recipe], Recipe], mode: str, agents: RealAgents
+) -> None:
+    recipe = change(agents.install(agent))
+
+    ran = await agents.run(recipe, modes=[mode], mode_definitions=MODES, solved_as="ghx-mcp")
+
+    (row,) = ran.rows
+    assert not row.success
+    assert row.error is not None
+    assert f"{agent}: ghx: tools not offered" in row.error
+    assert row.cause == Cause.ENVIRONMENT
+
+
+@pytest.mark.parametrize("agent", ["codex", "qwen"])
+async def test_with_its_settings_an_agent_waits_for_a_slow_server(agent: str, agents: RealAgents) -> None:
+    recipe = agents.install(agent)
+
+    ran = await agents.run(recipe, modes=["slow-server"], mode_definitions=MODES, solved_as="ghx-mcp")
+
+    (row,) = ran.rows
+    assert row.success, row.error
+    took = {each.label: each.duration_ms for each in row.timing.segments}
+    assert took["session"] > 3000  # and not the prompt, which is what counts

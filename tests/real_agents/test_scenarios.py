@@ -1,0 +1,95 @@
+"""Real agents on the embedded GitHub: real tools, real MCP sessions, and a model that decides as the solution says."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from agent_rows import assert_all_passed
+from scripted_sessions import REAL_KEY
+
+from ghx_bench.agents.recipe import Recipe, recipe_names
+from ghx_bench.agents.toolset import server_tool_of
+
+from .conftest import RealAgents
+
+pytestmark = [pytest.mark.anyio, pytest.mark.agents]
+
+MODES = ("baseline", "ghx", "ghx-mcp")
+SCENARIOS = ("issue-triage-001", "pr-reply-threads-001", "repo-release-notes-001")
+SHELLS = {"bash", "Bash", "shell", "exec_command", "run_shell_command", "developer__shell"}
+WEB = {"webfetch", "websearch", "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search"}
+
+
+def with_mark(recipe: Recipe, mark: str) -> Recipe:
+    """Return a recipe whose processes can be found by a mark in their environment."""
+    return recipe.model_copy(update={"environment": {**recipe.environment, "TEST_MARK": mark}})
+
+
+def find_processes(mark: str) -> list[str]:
+    """Return what runs with a mark."""
+    found: list[str] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("TEST_MARK") == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("agent", recipe_names())
+async def test_an_agent_passes_in_every_mode_and_its_tokens_are_those_of_the_script(
+    agent: str, scenario: str, agents: RealAgents, tmp_path: Path
+) -> None:
+    recipe = with_mark(agents.install(agent), str(tmp_path))
+
+    ran = await agents.run(recipe, modes=MODES, scenarios=[scenario])
+
+    assert_all_passed(ran, len(MODES))
+    assert not find_processes(str(tmp_path))
+    assert {key for call in ran.endpoint.calls for key in call.keys} == {REAL_KEY}
+    for row in ran.rows:
+        category = {"baseline": "gh_cli", "ghx": "ghx", "ghx-mcp": "mcp"}[row.mode]
+        assert row.tool_calls.by_category.keys() >= {category}, row.mode
+        assert row.tool_calls.failed == 0
+    for file in ran.directory.rglob("*"):
+        assert not file.is_file() or REAL_KEY.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+async def test_what_the_mode_tells_its_agent_is_in_the_first_request(agent: str, agents: RealAgents) -> None:
+    told = "Beware of the word xylophone-4711."
+    mode = {"name": "told", "extends": "baseline", "instructions": told}
+
+    ran = await agents.run(agents.install(agent), modes=["told"], mode_definitions=[mode])
+
+    first = next(call for call in ran.endpoint.calls if not call.is_side)
+    assert told in json.dumps(first.body, ensure_ascii=False)
+    assert_all_passed(ran, 1)
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+async def test_an_agent_without_shell_and_web_offers_its_model_neither(agent: str, agents: RealAgents) -> None:
+    mode = {"name": "bare", "extends": "ghx-mcp", "shell": False, "web": False}
+
+    ran = await agents.run(agents.install(agent), modes=["bare"], mode_definitions=[mode])
+
+    first = next(call for call in ran.endpoint.calls if not call.is_side)
+    own = {name for name in first.tools_offered if server_tool_of(name, ["ghx"]) is None}
+    assert not own & (SHELLS | WEB)
+    assert_all_passed(ran, 1)
+
+
+async def test_four_sessions_at_once_do_not_get_in_each_others_way(agents: RealAgents) -> None:
+    ran = await agents.run(agents.install("goose"), modes=["baseline", "ghx-mcp"], repetitions=2, concurrency=4)
+
+    assert_all_passed(ran, 4)
+
+
+async def test_several_agents_make_one_run(agents: RealAgents) -> None:
+    recipes = [agents.install(name) for name in ("goose", "codex", "claude")]
+
+    ran = await agents.run(*recipes, modes=MODES, scenarios=["issue-triage-001", "pr-reply-threads-001"])
+
+    assert_all_passed(ran, 18)

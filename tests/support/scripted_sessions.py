@@ -1,0 +1,131 @@
+"""Runs of real agents whose model is the scripted endpoint: what each is to do is the solution of its scenario."""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ghx_bench.agents.acp import AcpProvider, AcpSession
+from ghx_bench.agents.installation import find_launch
+from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.reference import bindings_of
+from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.testing import Script, ScriptedEndpoint
+from ghx_bench.eval.assembly import assemble
+from ghx_bench.eval.catalogue import Catalogue
+from ghx_bench.eval.modes.definitions import Definitions
+from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.row import ProfileRow
+from ghx_bench.profiler.store.rows import read_rows
+
+REAL_KEY = "the-real-key-of-the-model"
+MODEL = "scripted-1"
+
+
+@dataclass
+class ScriptedAgent:
+    """An agent whose model does what the solution of each cell says."""
+
+    inner: AcpProvider
+    endpoint: ScriptedEndpoint
+    find_solution: Callable[[str, str], Solution]
+    script: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sessions: dict[str, str] = field(default_factory=dict[str, str])
+    """The meter's name of each session, by that of its trace."""
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return self.inner.facts
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
+        async with self.inner.run(directory):
+            yield
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator[AcpSession]:
+        async with self.inner.session(request) as session:
+            assert session.tap is not None
+            self.sessions[session.recorder.session_id] = session.tap.id
+            solution = self.find_solution(request.cell.scenario_id, request.mode.name)
+            script = Script(session=session.tap.id, solution=solution, bindings=bindings_of(request), **self.script)
+            self.endpoint.add(script)
+            yield session
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a run."""
+
+    rows: Sequence[ProfileRow]
+    endpoint: ScriptedEndpoint
+    agents: Mapping[str, ScriptedAgent]
+    directory: Path
+
+    def claimed(self, row: ProfileRow) -> TokenUsage:
+        """Return the tokens that the endpoint claimed in the session of a row."""
+        return self.endpoint.claimed_usage(session=self.agents[row.agent].sessions[row.session_id or ""])
+
+
+async def run_scripted(
+    recipes: Sequence[Recipe],
+    results: Path,
+    *,
+    agents_folder: Path,
+    scenarios: Sequence[str] = ("issue-triage-001",),
+    modes: Sequence[str] = ("baseline",),
+    repetitions: int = 1,
+    concurrency: int = 1,
+    script: Mapping[str, Any] | None = None,
+    solution: Solution | None = None,
+    solved_as: str | None = None,
+    timeout_ms: int | None = None,
+    **settings: Any,
+) -> Ran:
+    """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+
+    `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends;
+    `timeout_ms` stands instead of that of the scenarios.
+    """
+    config = EvalConfig.model_validate(
+        {
+            "modes": list(modes),
+            "models": [MODEL],
+            "agents": ["nop"],
+            "scenarios": {"ids": list(scenarios)},
+            "execution": {"repetitions": repetitions, "warmup": False, "max_concurrency": concurrency, "retries": 0},
+            "output": {"results_dir": str(results)},
+            **settings,
+        }
+    )
+    catalogue, definitions = Catalogue(config), Definitions(definitions_of(config))
+
+    def find_solution(scenario_id: str, mode: str) -> Solution:
+        lineage = [solved_as] if solved_as else [each.name for each in definitions.lineage(mode)]
+        found = solution or catalogue.solution_files()[scenario_id].solution_for(*lineage)
+        assert found is not None, f"{scenario_id} has no solution for {mode}"
+        return found
+
+    async with ScriptedEndpoint.open() as endpoint, AsyncExitStack() as scopes:
+        agents: dict[str, ScriptedAgent] = {}
+        for recipe in recipes:
+            wired = endpoint.providers(key=REAL_KEY)[recipe.wire or "openai-chat"]
+            provider = AcpProvider(recipe, find_launch(recipe, agents_folder), wired)
+            agents[recipe.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
+        evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
+        instruments = replace(evaluation.setup.instruments, providers=agents)
+        plan = replace(evaluation.plan, matrix=replace(evaluation.plan.matrix, agents=tuple(agents)))
+        if timeout_ms is not None:
+            shorter = {id_: each.model_copy(update={"timeout_ms": timeout_ms}) for id_, each in plan.scenarios.items()}
+            plan = replace(plan, scenarios=shorter)
+        ready = replace(evaluation, setup=replace(evaluation.setup, instruments=instruments), plan=plan)
+        result = await ready.run()
+        return Ran(list(read_rows(result.directory / "rows.jsonl")), endpoint, agents, result.directory)
