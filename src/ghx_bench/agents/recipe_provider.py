@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import plural
 from ghx_bench.agents.installation import Launch
 from ghx_bench.agents.meter import Meter, ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
@@ -30,6 +30,7 @@ from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import NamedCause, SessionTrace
 
 _LONGEST_WORDS = 1000
+_MOST_TOOLS = 10
 _LOOK_S = 0.02
 
 
@@ -248,15 +249,17 @@ class RecipeSession(ABC):
     def _find_missing_server(self) -> EnvironmentFailure | None:
         """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
         offered, servers = None if self.tap is None else self.tap.offered_tools(), self.start.tools.mcp_servers
-        if offered is None:
+        # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
+        if offered is None or not (offered or self.calls_at_answer):
             return None
         found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
         missing = [each for each in servers if each not in found]
         if not missing:
             return None
+        others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
         return EnvironmentFailure(
-            f"{self.recipe.name}: {missing[0]}: tools not offered: none of the {len(offered)} tools in its first "
-            f"request to the model is one of this MCP server ({shortened(listed(offered))})"
+            f"{self.recipe.name}: {missing[0]}: tools not offered: its first request to the model has "
+            f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
         )
 
     def _blame(self) -> MeasurementError | None:
