@@ -37,7 +37,8 @@ class OutputLog(SessionLog, ABC):
         """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
         if self._tells_usage:
             self.recorder.add_usage(usage)
-        if isinstance(cost_usd, int | float):
+        # Nothing is what agents say that do not know the price of their model.
+        if isinstance(cost_usd, int | float) and cost_usd > 0:
             self.recorder.cost(float(cost_usd))
 
 
@@ -195,7 +196,8 @@ class OpenCodeLog(JsonLog):
             case {"type": "tool_use", "part": {"callID": str(id_), "tool": str(name), "state": dict(state)}}:
                 self.begin_call(id_, plain_tool_name(name, self.servers, is_command=False), _json(state.get("input")))
                 output = _json(state.get("output", state.get("error")))
-                self.end_call(id_, output, success=state.get("status") == "completed")
+                took = _duration_ms(_json(state.get("time")))
+                self.end_call(id_, output, success=state.get("status") == "completed", duration_ms=took)
             case {"type": "step_finish", "part": {"tokens": dict(tokens)} as part}:
                 self._note(cast("JsonObject", tokens), _json(part.get("cost")))
             case {"type": "error"}:
@@ -216,6 +218,14 @@ class OpenCodeLog(JsonLog):
                 )
             case _:
                 pass
+
+
+def _duration_ms(time: JsonValue) -> float | None:
+    match time:
+        case {"start": int() | float() as began, "end": int() | float() as ended}:
+            return ended - began
+        case _:
+            return None
 
 
 def _message_in(error: JsonValue) -> str:

@@ -47,10 +47,10 @@ class SessionLog:
         self._said_last.clear()
         self.recorder.begin_tool_call(id_, name, given)
 
-    def end_call(self, id_: str, output: JsonValue, *, success: bool) -> None:
-        """Note how a tool call ended."""
+    def end_call(self, id_: str, output: JsonValue, *, success: bool, duration_ms: float | None = None) -> None:
+        """Note how a tool call ended, and how long it took where the agent says so."""
         self._tool_was_last = True
-        self.recorder.end_tool_call(id_, output, success=success)
+        self.recorder.end_tool_call(id_, output, success=success, duration_ms=duration_ms)
 
     def _begin_turn_if_due(self) -> None:
         """Begin a turn with what follows a tool call; where a meter sees the model's calls, these decide in the end."""
