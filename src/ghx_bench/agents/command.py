@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
@@ -15,6 +16,9 @@ from ghx_bench.agents.toolset import fill_variables, variables_in
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder
+
+_PATIENCE_S = 2.0
+"""How long a program that has ended is read on, if a child of it keeps its output open: the answer comes last."""
 
 
 class CommandProvider(RecipeProvider):
@@ -51,7 +55,7 @@ class CommandSession(RecipeSession):
                 raise RuntimeError("a program was started without its pipes")
             async with anyio.create_task_group() as beside:
                 beside.start_soon(_write, process.stdin, given)
-                beside.start_soon(cancel_after_end, process, beside.cancel_scope)
+                beside.start_soon(partial(cancel_after_end, process, beside.cancel_scope, patience_s=_PATIENCE_S))
                 await self._read(process.stdout)
                 await process.wait()
                 beside.cancel_scope.cancel()

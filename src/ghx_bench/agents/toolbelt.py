@@ -224,10 +224,10 @@ async def _read_streams(process: Process, stdout: _Capture, stderr: _Capture) ->
         watching.cancel_scope.cancel()
 
 
-async def cancel_after_end(process: Process, reading: anyio.CancelScope) -> None:
+async def cancel_after_end(process: Process, reading: anyio.CancelScope, *, patience_s: float = _LAST_WORDS_S) -> None:
     """Stop reading soon after a program ended: a child of it may keep its output open."""
     # Looked at now and then: `process.wait` also waits for the streams, which a child may keep open.
     while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
         await anyio.sleep(_LOOK_AGAIN_S)
-    await anyio.sleep(_LAST_WORDS_S)
+    await anyio.sleep(patience_s)
     reading.cancel()
