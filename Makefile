@@ -42,7 +42,7 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 # One agent at a time: they take up to 0.75 GB each, and their times would tell nothing otherwise.
-test-agents: .venv/setup-dev.done ## Set up, install six real agents into .cache, and run them with scripted models
+test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, and run them with scripted models
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents tests/real_agents $(PYTEST_FLAGS)
 
 # What one benchmark deletes slows down the next (see `workplace` in benchmarks/_processes.py): all is removed at the end.

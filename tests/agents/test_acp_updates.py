@@ -11,6 +11,7 @@ from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
 RECORDED = Path(__file__).parents[1] / "data" / "acp_updates"
+AGENTS = [name for name in recipe_names() if built_in_recipe(name).protocol == "acp"]
 ANSWER = "It is labelled as a matter of performance and has a summary."
 SERVER_TOOLS = ["ghx_issue_view", "ghx_repo_labels_list", "ghx_issue_labels_add", "ghx_issue_comments_create"]
 SILENT = {"gemini"}
@@ -31,7 +32,7 @@ def calls_of(trace: SessionTrace) -> list[ToolCallEvent]:
     return list(trace.tool_calls)
 
 
-@pytest.mark.parametrize("agent", recipe_names())
+@pytest.mark.parametrize("agent", AGENTS)
 def test_commands_of_every_agent_are_calls_of_a_shell_and_come_to_their_end(agent: str) -> None:
     log, trace = replay(agent, "baseline")
 
@@ -44,7 +45,7 @@ def test_commands_of_every_agent_are_calls_of_a_shell_and_come_to_their_end(agen
     assert all("gh " in command for command in commands), commands
 
 
-@pytest.mark.parametrize("agent", recipe_names())
+@pytest.mark.parametrize("agent", AGENTS)
 def test_tools_of_servers_have_one_name_whatever_the_agent_calls_them(agent: str) -> None:
     log, trace = replay(agent, "ghx-mcp")
 
@@ -56,7 +57,7 @@ def test_tools_of_servers_have_one_name_whatever_the_agent_calls_them(agent: str
         assert "issueNumber" in json.dumps(calls[0].input)
 
 
-@pytest.mark.parametrize("agent", recipe_names())
+@pytest.mark.parametrize("agent", AGENTS)
 def test_turns_begin_with_what_follows_a_call(agent: str) -> None:
     _, trace = replay(agent, "ghx-mcp")
 

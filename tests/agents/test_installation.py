@@ -87,10 +87,10 @@ def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[type[R
         server.shutdown()
 
 
-def recipe(version: str = "1.2.3", command: str = "${PACKAGES}/tiny-agent/agent.sh") -> Recipe:
+def recipe(version: str = "1.2.3", command: str = "${PACKAGES}/tiny-agent/agent.sh", name: str = "tiny") -> Recipe:
     return Recipe.model_validate(
         {
-            "name": "tiny",
+            "name": name,
             "description": "a small agent",
             "install": {"package": "tiny-agent", "version": version},
             "command": [command, "acp"],
@@ -107,13 +107,19 @@ def test_an_agent_is_installed_once_and_then_found(registry: type[Registry], tmp
     folder = install_agent(recipe(), agents, say=told.append)
     install_agent(recipe(), agents, say=told.append)
 
-    assert folder == agents / "tiny" / "1.2.3" == installed_folder(recipe(), agents)
+    assert folder == agents / "tiny-agent" / "1.2.3" == installed_folder(recipe(), agents)
     assert [each.split(":")[0] for each in told] == ["tiny 1.2.3"] * 3
     assert "installed already" in told[-1]
     launch = find_launch(recipe(), agents)
     assert launch.program == str(folder / "node_modules" / "tiny-agent" / "agent.sh")
     assert launch.versions == {"package": "tiny-agent@1.2.3"}
     assert not list(folder.rglob("ran")), "a script of the package was run"
+
+
+def test_agents_of_the_same_package_share_what_is_installed(registry: type[Registry], tmp_path: Path) -> None:
+    install_agent(recipe(), tmp_path, say=lambda _: None)
+
+    assert find_launch(recipe(name="other"), tmp_path) == find_launch(recipe(), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +137,13 @@ def test_what_cannot_be_installed_leaves_nothing_that_looks_whole(
         install_agent(wanted, tmp_path / "agents", say=lambda _: None)
 
     assert installed_folder(wanted, tmp_path / "agents") is None
-    assert [each.name for each in (tmp_path / "agents" / "tiny").iterdir()] == ["lock"]
+    assert [each.name for each in (tmp_path / "agents" / "tiny-agent").iterdir()] == ["lock"]
 
 
 def test_what_an_interrupted_installation_left_is_not_taken_for_the_agent(
     registry: type[Registry], tmp_path: Path
 ) -> None:
-    half = tmp_path / "agents" / "tiny" / ".1.2.3.new" / "node_modules"
+    half = tmp_path / "agents" / "tiny-agent" / ".1.2.3.new" / "node_modules"
     half.mkdir(parents=True)
 
     assert installed_folder(recipe(), tmp_path / "agents") is None
@@ -147,7 +153,7 @@ def test_what_an_interrupted_installation_left_is_not_taken_for_the_agent(
 
 
 def test_two_processes_do_not_install_the_same_agent(registry: type[Registry], tmp_path: Path) -> None:
-    place = tmp_path / "agents" / "tiny"
+    place = tmp_path / "agents" / "tiny-agent"
     place.mkdir(parents=True)
     with hold_lock(place / "lock"), pytest.raises(NotInstallableError, match="is installing it; wait for it"):
         install_agent(recipe(), tmp_path / "agents", say=lambda _: None)

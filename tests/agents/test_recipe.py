@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ghx_bench._base.errors import DocumentError
 from ghx_bench.agents.recipe import RECIPES, VARIABLES, Recipe, Settings, built_in_recipe, load_recipe, recipe_names
+from ghx_bench.agents.toolset import McpServer
 from ghx_bench.eval.checking.json_schemas import json_schema
 
 PLAIN: dict[str, Any] = {"name": "mine", "description": "my own", "command": ["mine", "acp"]}
@@ -82,6 +83,89 @@ def test_what_a_mode_takes_away_is_put_over_the_settings() -> None:
     assert neither.environment == {"CONFIG": config, "MORE": "1"}
 
 
+LOCAL = McpServer(command="server", args=("--now",), environment={"TOKEN": "${KEPT}"})
+REMOTE = McpServer(url="http://127.0.0.1:9/mcp", headers={"Authorization": "Bearer x"})
+
+
+@pytest.mark.parametrize(
+    ("shape", "file", "expected"),
+    [
+        (
+            "claude",
+            "mcp.json",
+            {
+                "mcpServers": {
+                    "near": {"type": "stdio", "command": "server", "args": ["--now"], "env": {"TOKEN": "${KEPT}"}},
+                    "far": {"type": "http", "url": REMOTE.url, "headers": REMOTE.headers},
+                }
+            },
+        ),
+        (
+            "codex",
+            "config.toml",
+            {
+                "mcp_servers": {
+                    "near": {
+                        "command": "server",
+                        "args": ["--now"],
+                        "env": {"TOKEN": "${KEPT}"},
+                        "startup_timeout_sec": 60,
+                    },
+                    "far": {"url": REMOTE.url, "http_headers": REMOTE.headers, "startup_timeout_sec": 60},
+                }
+            },
+        ),
+        (
+            "opencode",
+            "opencode.json",
+            {
+                "mcp": {
+                    "near": {
+                        "type": "local",
+                        "command": ["server", "--now"],
+                        "environment": {"TOKEN": "${KEPT}"},
+                        "enabled": True,
+                        "timeout": 60_000,
+                    },
+                    "far": {
+                        "type": "remote",
+                        "url": REMOTE.url,
+                        "headers": REMOTE.headers,
+                        "enabled": True,
+                        "timeout": 60_000,
+                    },
+                }
+            },
+        ),
+    ],
+)
+def test_servers_are_put_where_a_command_looks_for_them(shape: str, file: str, expected: dict[str, Any]) -> None:
+    own = {"file": file, "shape": shape}
+    recipe = Recipe.model_validate(
+        {**PLAIN, "protocol": "command", "files": {file: {"model": "${MODEL}"}}, "mcp_servers": own}
+    )
+    settings = recipe.settings_for(shell=True, web=True)
+    assert settings is not None
+
+    filled = settings.fill(VALUES, over=recipe.settings_for_servers({"near": LOCAL, "far": REMOTE}))
+
+    read = tomllib.loads if file.endswith(".toml") else json.loads
+    assert read(filled.files[file]) == {"model": "<MODEL>", **expected}
+
+
+def test_servers_may_be_put_into_a_variable() -> None:
+    own = {"variable": "CONFIG", "shape": "opencode"}
+    recipe = Recipe.model_validate(
+        {**PLAIN, "protocol": "command", "mcp_servers": own, "environment": {"CONFIG": {"a": 1}}}
+    )
+    settings = recipe.settings_for(shell=True, web=True)
+    assert settings is not None
+
+    filled = settings.fill(VALUES, over=recipe.settings_for_servers({}))
+
+    assert json.loads(filled.environment["CONFIG"]) == {"a": 1, "mcp": {}}
+
+
 def test_an_agent_that_cannot_do_without_its_shell_has_no_settings_for_that() -> None:
     assert Recipe.model_validate(PLAIN).settings_for(shell=False, web=False) is None
 
@@ -115,6 +199,13 @@ def test_null_is_left_out_of_toml_which_has_none() -> None:
         ({"install": {"package": "x", "version": "^1.0.0"}}, "/install/version"),
         ({"permissions": ["allow_once", "allow_once"]}, "given twice"),
         ({"command": []}, "/command"),
+        ({"command": ["mine", "${PROMPT}"]}, "there is none without `protocol: command`"),
+        ({"protocol": "command", "environment": {"A": "${PROMPT}"}}, "${PROMPT} is known in `command` only"),
+        ({"protocol": "command", "session_mode": "all"}, "means nothing with `protocol: command`"),
+        ({"output": "text"}, "means nothing with `protocol: acp`"),
+        ({"protocol": "command", "output": "xml"}, "'codex-jsonl'"),
+        ({"protocol": "command", "mcp_servers": {"shape": "claude"}}, "needs a `file` or a `variable`"),
+        ({"protocol": "command", "mcp_servers": {"shape": "claude", "file": "/x.json"}}, "session's home only"),
     ],
 )
 def test_what_is_wrong_with_a_recipe_is_said_with_its_place(

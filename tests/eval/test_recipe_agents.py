@@ -76,6 +76,24 @@ def test_an_agent_in_yaml_is_evaluated_metered_and_holds_no_real_key(
 
 
 @pytest.mark.process
+def test_a_command_in_yaml_is_evaluated_and_metered(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
+    endpoint.add(Script(solution=SOLUTION))
+    write_project(tmp_path, url=endpoint.url)
+    command = [*RECIPE["command"], "--print", "${PROMPT}"]
+    recipe = {**RECIPE, "protocol": "command", "output": "text", "command": command}
+    (tmp_path / "agents" / "tiny.yaml").write_text(yaml.safe_dump(recipe))
+
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
+
+    assert done.returncode == 0, done.stderr
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.tokens == endpoint.claimed_usage()
+    assert row.tool_calls.by_category == {"gh_cli": 1}
+    assert row.extensions["agent"]["protocol"] == "command"
+    assert {key for call in endpoint.calls for key in call.keys} == {"sk-real-4711"}
+
+
+@pytest.mark.process
 def test_an_answer_that_follows_a_failed_call_is_the_model_providers_fault(
     tmp_path: Path, endpoint: ScriptedEndpoint
 ) -> None:

@@ -261,6 +261,16 @@ def test_a_call_that_goes_on_when_the_session_ends_is_unfinished_with_its_time_s
     assert (event.unfinished, event.success, event.error) == (False, False, "killed")
 
 
+def test_a_call_that_is_told_of_when_it_is_over_took_as_long_as_the_agent_says() -> None:
+    notes = recorder(HandClock())
+    notes.begin_tool_call("call-1", "bash")
+    notes.end_tool_call("call-1", success=True, duration_ms=1_500)
+
+    (event,) = notes.trace().tool_calls
+
+    assert event.duration_ms == 1_500
+
+
 def test_an_end_without_a_beginning_and_a_second_end_are_passed_over() -> None:
     notes = recorder()
     notes.end_tool_call("call-1", "nothing")

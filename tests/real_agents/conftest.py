@@ -44,7 +44,7 @@ def _note_times(rows: Iterable[ProfileRow]) -> None:
     for row in rows:
         took = {each.label: each.duration_ms / 1000 for each in row.timing.segments}
         parts = "  ".join(f"{label} {took.get(label, 0):5.1f} s" for label in ("session", "prompt", "close"))
-        TIMES.append(f"{row.agent:9}{row.mode:14}{row.scenario_id:24}{parts}")
+        TIMES.append(f"{row.agent:13}{row.mode:14}{row.scenario_id:24}{parts}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

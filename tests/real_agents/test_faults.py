@@ -16,7 +16,7 @@ from .test_scenarios import find_processes, with_mark
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
-GIVES_UP = ("claude", "codex", "goose")
+GIVES_UP = ("claude", "claude-print", "codex", "codex-exec", "goose")
 """Agents that give up within a minute; the others go on for longer than a scenario lasts."""
 
 
@@ -49,7 +49,7 @@ async def run_past_deadline(agent: str, agents: RealAgents, folder: Path, **sett
     """Run an agent on a scenario that ends after a few seconds."""
     recipe = with_mark(agents.install(agent), str(folder))
     # Codex leaves a command alone after 10 s, and asks its model what to do.
-    timeout_ms = 8_000 if agent == "codex" else 15_000
+    timeout_ms = 8_000 if agent.startswith("codex") else 15_000
     ran = await agents.run(recipe, modes=["baseline"], timeout_ms=timeout_ms, **settings)
     (row,) = ran.rows
     assert row.completion_reason == "timeout"

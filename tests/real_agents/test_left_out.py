@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from agent_rows import assert_all_passed
 
-from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.recipe import Recipe, ServerSettings
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import RealAgents
@@ -41,16 +42,37 @@ def without_waiting(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"files": {".codex/config.toml": kept}, "session_meta": {}})
 
 
+def without_servers(recipe: Recipe) -> Recipe:
+    """Return a recipe that puts servers where the program does not look for them."""
+    words = tuple(word for word in recipe.command if word not in ("--mcp-config", "${HOME}/.claude/mcp.json"))
+    elsewhere = ServerSettings(shape="claude", file=".claude/mcp.json")
+    return recipe.model_copy(update={"mcp_servers": elsewhere, "command": words})
+
+
 @pytest.mark.parametrize(
     ("agent", "change", "mode"),
     [
         ("claude", without_variable("ENABLE_TOOL_SEARCH"), "prompt-server"),
+        ("claude-print", without_variable("ENABLE_TOOL_SEARCH"), "prompt-server"),
+        ("claude-print", without_servers, "prompt-server"),
         ("codex", without_waiting, "slow-server"),
+        ("codex-exec", without_waiting, "slow-server"),
+        ("opencode-run", without_servers, "prompt-server"),
         ("gemini", without_variable("GEMINI_CLI_TRUST_WORKSPACE"), "prompt-server"),
         ("qwen", without_tool_search_setting, "prompt-server"),
         ("qwen", without_variable("QWEN_CODE_LEGACY_MCP_BLOCKING"), "slow-server"),
     ],
-    ids=["claude-search", "codex-waiting", "gemini-trust", "qwen-search", "qwen-waiting"],
+    ids=[
+        "claude-search",
+        "claude-print-search",
+        "claude-print-servers",
+        "codex-waiting",
+        "codex-exec-waiting",
+        "opencode-run-servers",
+        "gemini-trust",
+        "qwen-search",
+        "qwen-waiting",
+    ],
 )
 async def test_without_its_setting_an_agent_is_not_measured_as_one_without_tools(
     agent: str, change: Callable[[Recipe], Recipe], mode: str, agents: RealAgents
@@ -76,3 +98,11 @@ async def test_with_its_settings_an_agent_waits_for_a_slow_server(agent: str, ag
     assert row.success, row.error
     took = {each.label: each.duration_ms for each in row.timing.segments}
     assert took["session"] > 3000  # and not the prompt, which is what counts
+
+
+async def test_a_command_waits_for_a_slow_server_too(agents: RealAgents) -> None:
+    recipes = [agents.install(name) for name in ("claude-print", "codex-exec", "opencode-run")]
+
+    ran = await agents.run(*recipes, modes=["slow-server"], mode_definitions=MODES, solved_as="ghx-mcp")
+
+    assert_all_passed(ran, 3)

@@ -57,6 +57,21 @@ async def test_an_agent_passes_in_every_mode_and_its_tokens_are_those_of_the_scr
         assert not file.is_file() or REAL_KEY.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.parametrize("agent", ["claude-print", "codex-exec", "opencode-run"])
+async def test_what_a_command_says_of_its_tokens_is_what_the_meter_counts_without_side_calls(
+    agent: str, agents: RealAgents
+) -> None:
+    ran = await agents.run(agents.install(agent), modes=["ghx-mcp"])
+
+    (row,) = ran.rows
+    assert row.reported is not None
+    assert row.model_calls is not None
+    own, side = row.reported.tokens, row.model_calls.side_tokens
+    assert own is not None
+    for part in ("input", "cache_read", "total"):
+        assert getattr(own, part) == getattr(row.tokens, part) - getattr(side, part), part
+
+
 @pytest.mark.parametrize("agent", recipe_names())
 async def test_what_the_mode_tells_its_agent_is_in_the_first_request(agent: str, agents: RealAgents) -> None:
     told = "Beware of the word xylophone-4711."

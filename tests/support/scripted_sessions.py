@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ghx_bench.agents.acp import AcpProvider, AcpSession
 from ghx_bench.agents.installation import find_launch
 from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.recipe_protocols import provider_class
+from ghx_bench.agents.recipe_provider import RecipeProvider, RecipeSession
 from ghx_bench.agents.reference import bindings_of
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
@@ -30,7 +31,7 @@ MODEL = "scripted-1"
 class ScriptedAgent:
     """An agent whose model does what the solution of each cell says."""
 
-    inner: AcpProvider
+    inner: RecipeProvider
     endpoint: ScriptedEndpoint
     find_solution: Callable[[str, str], Solution]
     script: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -51,7 +52,7 @@ class ScriptedAgent:
             yield
 
     @asynccontextmanager
-    async def session(self, request: SessionRequest) -> AsyncGenerator[AcpSession]:
+    async def session(self, request: SessionRequest) -> AsyncGenerator[RecipeSession]:
         async with self.inner.session(request) as session:
             assert session.tap is not None
             self.sessions[session.recorder.session_id] = session.tap.id
@@ -118,7 +119,7 @@ async def run_scripted(
         agents: dict[str, ScriptedAgent] = {}
         for recipe in recipes:
             wired = endpoint.providers(key=REAL_KEY)[recipe.wire or "openai-chat"]
-            provider = AcpProvider(recipe, find_launch(recipe, agents_folder), wired)
+            provider = provider_class(recipe)(recipe, find_launch(recipe, agents_folder), wired)
             agents[recipe.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
         evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
         instruments = replace(evaluation.setup.instruments, providers=agents)

@@ -1,7 +1,8 @@
 """An agent that speaks the Agent Client Protocol, for tests: a program of its own, with the standard library alone.
 
 The last line of a prompt says what to do, such as `talk` or `crash`; otherwise it does as a model tells it. What it was
-started with and asked for is in the file TINY_LOG.
+started with and asked for is in the file TINY_LOG. With `--print` it speaks no protocol: the prompt is the next
+argument, or else its standard input, and what it says is printed.
 """
 
 import json
@@ -18,9 +19,12 @@ cancelled = threading.Event()
 replies: dict[int, "list[object]"] = {}
 replied = threading.Condition()
 writing = threading.Lock()
+PRINTS = "--print" in sys.argv
 
 
 def send(**message: object) -> None:
+    if PRINTS:
+        return
     with writing:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
@@ -31,6 +35,8 @@ def update(what: str, /, **fields: object) -> None:
 
 
 def say(text: str) -> None:
+    if PRINTS:
+        print(text, flush=True)
     for part in (text[:5], text[5:]):
         update("agent_message_chunk", content={"type": "text", "text": part})
 
@@ -101,6 +107,21 @@ def work(prompt: str) -> str:
     return "end_turn"
 
 
+def work_as_command(prompt: str) -> None:
+    match prompt.splitlines()[-1].split():
+        case ["stream", path]:
+            print(Path(path).read_text(), end="", flush=True)
+        case ["leave", "a", "child"]:
+            child = subprocess.Popen(["sleep", "600"])
+            note({"child": child.pid})
+            say("It goes on.")
+        case ["fail"]:
+            converse_with_model(prompt)
+            sys.exit("I give up.")
+        case _:
+            work(prompt)
+
+
 def converse_with_model(prompt: str) -> None:
     """Ask the model what to do, over OpenAI's chat completions, and do it with bash until it asks for nothing more."""
     parameters = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
@@ -169,6 +190,10 @@ def main() -> None:
     note({"pid": os.getpid(), "arguments": sys.argv[1:], "environment": dict(os.environ)})
     if "TINY_DIES" in os.environ:
         sys.exit("no such model")
+    if PRINTS:
+        following = sys.argv[sys.argv.index("--print") + 1 :]
+        work_as_command(following[0] if following else sys.stdin.read())
+        return
     for line in sys.stdin:
         message = json.loads(line)
         note(message)

@@ -1,6 +1,5 @@
 """What an agent tells about its session over the Agent Client Protocol, written down as it comes in."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -8,10 +7,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.toolset import server_tool_of, tool_name
+from ghx_bench.agents.session_log import SessionLog, plain_tool_name
+from ghx_bench.agents.toolset import tool_name
 from ghx_bench.profiler.recorder import TraceRecorder
-
-SHELL_TOOL = "bash"
 
 _CALL_FIELDS = ("title", "kind", "rawInput", "rawOutput", "content", "_meta", "name")
 _OVER = frozenset({"completed", "failed"})
@@ -27,47 +25,26 @@ class _Call:
     is_over: bool = False
 
 
-class UpdateLog:
+class UpdateLog(SessionLog):
     """Writes the updates of a session into a recorder, in the order in which they come."""
 
-    def __init__(
-        self,
-        recorder: TraceRecorder,
-        *,
-        servers: Iterable[str],
-        strip: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, recorder: TraceRecorder, *, servers: Iterable[str], strip: Sequence[str] = ()) -> None:
+        super().__init__(recorder, servers=servers, strip=strip)
         self.is_closed = False
         """Whether updates are passed over: what an agent tells when it was stopped is not its doing any more."""
         self.cost_usd: float | None = None
         """What the agent itself says that the session has cost so far."""
-        self._recorder = recorder
-        self._servers = tuple(servers)
-        self._strip = [re.compile(each) for each in strip]
         self._calls: dict[str, _Call] = {}
-        self._tool_was_last = True
-        self._said: list[str] = []
-        self._said_last: list[str] = []
-
-    @property
-    def answer(self) -> str:
-        """What the agent said after its last tool call or, if that is nothing, all that it said."""
-        last = self._without_noise("".join(self._said_last))
-        return last or self._without_noise("".join(self._said))
 
     def add(self, update: JsonObject) -> None:
         """Write down one update; kinds that say nothing about the session's work are passed over."""
         if self.is_closed:
             return
         match update:
-            case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}} if text:
-                self._begin_turn_if_due()
-                self._said.append(text)
-                self._said_last.append(text)
-                self._recorder.text_chunk(text)
-            case {"sessionUpdate": "agent_thought_chunk", "content": {"text": str(text)}} if text:
-                self._begin_turn_if_due()
-                self._recorder.reasoning_chunk(text)
+            case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}}:
+                self.say(text)
+            case {"sessionUpdate": "agent_thought_chunk", "content": {"text": str(text)}}:
+                self.think(text)
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
                 self._add_to_call(id_, update)
             case {"sessionUpdate": "usage_update", "cost": {"amount": int() | float() as amount, "currency": "USD"}}:
@@ -75,17 +52,9 @@ class UpdateLog:
             case _:
                 pass
 
-    def _begin_turn_if_due(self) -> None:
-        """Begin a turn with what follows a tool call; where a meter sees the model's calls, these decide in the end."""
-        if self._tool_was_last:
-            self._recorder.begin_turn()
-        self._tool_was_last = False
-
     def _add_to_call(self, id_: str, update: JsonObject) -> None:
         call = self._calls.get(id_)
         if call is None:
-            self._begin_turn_if_due()
-            self._said_last.clear()
             title = update.get("title")
             call = self._calls[id_] = _Call(id=id_, first_title=title if isinstance(title, str) else None)
         if call.is_over:
@@ -95,18 +64,12 @@ class UpdateLog:
         if isinstance(meta, dict) and isinstance(before, dict):
             call.told["_meta"] = {**before, **meta}  # of goose, only the first update has the name in it
         # Begun with each update: of most agents the first one says little, and the input comes later.
-        name = name_of_call(call.id, call.told, call.first_title, self._servers)
-        self._recorder.begin_tool_call(id_, name, input_of_call(call.told))
+        self.begin_call(id_, name_of_call(call.id, call.told, call.first_title, self.servers), input_of_call(call.told))
         status = update.get("status")
         if status in _OVER:
-            call.is_over = self._tool_was_last = True
+            call.is_over = True
             output = call.told.get("rawOutput", call.told.get("content"))
-            self._recorder.end_tool_call(id_, output, success=status == "completed")
-
-    def _without_noise(self, text: str) -> str:
-        for expression in self._strip:
-            text = expression.sub("", text)
-        return text.strip()
+            self.end_call(id_, output, success=status == "completed")
 
 
 def name_of_call(id_: str, told: Mapping[str, JsonValue], first_title: str | None, servers: Iterable[str]) -> str:
@@ -124,10 +87,7 @@ def name_of_call(id_: str, told: Mapping[str, JsonValue], first_title: str | Non
             name = id_.partition("__")[0]
         case _:
             name = first_title or str(told.get("title", "unknown"))  # OpenCode: the first title is the name
-    found = server_tool_of(name, servers)
-    if found is not None:
-        return tool_name(*found)
-    return SHELL_TOOL if told.get("kind") == "execute" else name
+    return plain_tool_name(name, servers, is_command=told.get("kind") == "execute")
 
 
 def input_of_call(told: Mapping[str, JsonValue]) -> JsonValue:

@@ -22,7 +22,10 @@ from ghx_bench.agents.recipe import NpmPackage, Recipe, platform_name
 from ghx_bench.agents.toolset import fill_variables
 
 AGENTS_FOLDER = Path(".cache", "agents")
-"""Where agents are installed, seen from the folder of the project: each in AGENT/VERSION."""
+"""Where agents are installed, seen from the folder of the project: each package in NAME/VERSION.
+
+Agents that share a package, such as one that speaks two protocols, share what is installed.
+"""
 
 _OLDEST_NODE = 22
 _PROGRESS_S = 5.0
@@ -61,7 +64,7 @@ def installed_folder(recipe: Recipe, agents: Path) -> Path | None:
     """
     if recipe.install is None:
         return None
-    folder = _place(recipe.name, recipe.install, agents)
+    folder = _place(recipe.install, agents)
     return folder if folder.is_dir() else None
 
 
@@ -115,7 +118,7 @@ def install_agent(recipe: Recipe, agents: Path, *, say: Callable[[str], None]) -
     package = recipe.install
     if package is None:
         raise NotInstallableError(f"agent {recipe.name}: its recipe names no package; install it by hand")
-    place = _place(recipe.name, package, agents)
+    place = _place(package, agents)
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
         with hold_lock(place.parent / "lock"):
@@ -128,8 +131,8 @@ def install_agent(recipe: Recipe, agents: Path, *, say: Callable[[str], None]) -
     return place
 
 
-def _place(name: str, package: NpmPackage, agents: Path) -> Path:
-    return agents / name / package.version
+def _place(package: NpmPackage, agents: Path) -> Path:
+    return agents / package.name / package.version
 
 
 def _fetch(recipe: Recipe, package: NpmPackage, place: Path, say: Callable[[str], None]) -> None:

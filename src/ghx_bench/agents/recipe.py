@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_
 
 from ghx_bench._base.problems import did_you_mean
 from ghx_bench._base.wire import StrictInt
-from ghx_bench.agents.toolset import fill_variables, variables_in
+from ghx_bench.agents.toolset import McpServer, fill_variables, variables_in
 from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
 from ghx_bench.profiler.model_calls import WireKind
@@ -31,12 +31,19 @@ VARIABLES: Mapping[str, str] = {
     "KEY": "the key of this session, which that address alone accepts",
     "HOME": "the private home of the session",
     "DIRECTORY": "the folder to work in",
+    "PROMPT": "the prompt",
     "NODE": "the program node",
     "PACKAGES": "the folder node_modules of the installed agent",
     "PLATFORM": "this machine, as npm names it: linux-x64, darwin-arm64",
 }
 """What `${NAME}` stands for in a recipe."""
 
+OutputDialect = Literal["claude-stream-json", "codex-jsonl", "opencode-json", "text"]
+
+_OF_ACP = ("authentication", "session_mode", "session_meta", "permissions")
+_OF_COMMANDS = ("output", "mcp_servers")
+_SERVER_PATIENCE_S = 60
+"""How long a program may wait for an MCP server: as long as opening a session may take by default."""
 _FROM_HERE = ("./", "../")
 _RENDERED = (".json", ".toml", ".yaml", ".yml")
 
@@ -96,13 +103,14 @@ class Settings(Section):
             environment=_overlay(self.environment, change.environment), files=_overlay(self.files, change.files)
         )
 
-    def fill(self, values: Mapping[str, str]) -> "FilledSettings":
-        """Return variables and files as a session gets them."""
+    def fill(self, values: Mapping[str, str], *, over: "Settings | None" = None) -> "FilledSettings":
+        """Return variables and files as a session gets them, with others put over them that have no variables."""
         environment = cast("dict[str, JsonValue]", _fill(self.environment, values))
         files = cast("dict[str, JsonValue]", _fill(self.files, values))
+        filled = Settings(environment=environment, files=files).with_change(over or Settings())
         return FilledSettings(
-            environment={k: v if isinstance(v, str) else json.dumps(v) for k, v in environment.items()},
-            files={path: _render(path, content) for path, content in files.items()},
+            environment={k: v if isinstance(v, str) else json.dumps(v) for k, v in filled.environment.items()},
+            files={path: _render(path, content) for path, content in filled.files.items()},
         )
 
 
@@ -111,6 +119,63 @@ class FilledSettings(Section):
 
     environment: dict[str, str]
     files: dict[str, str]
+
+
+class ServerSettings(Section):
+    """Where a program looks for MCP servers, and in what shape: as Claude Code has them, which many share, or others.
+
+    | shape | |
+    |---|---|
+    | `claude` | `{"mcpServers": {NAME: {"type": "stdio", "command": ..., "args": [...], "env": {...}}}}` |
+    | `codex` | `mcp_servers = {NAME = {command = ..., args = [...], env = {...}}}` |
+    | `opencode` | `{"mcp": {NAME: {"type": "local", "command": [...], "environment": {...}}}}` |
+    """
+
+    shape: Literal["claude", "codex", "opencode"] = Field(description="How they are written.")
+    file: HomePath | None = Field(default=None, description="The file in its home where they are put.")
+    variable: Text | None = Field(
+        default=None, description="The variable with its configuration, where that is no file."
+    )
+
+    @model_validator(mode="after")
+    def _is_in_one_place(self) -> Self:
+        if (self.file is None) == (self.variable is None):
+            raise RefusedError("needs a `file` or a `variable`, and only one of them", suggestion="write one")
+        return self
+
+    def settings(self, servers: Mapping[str, McpServer]) -> Settings:
+        """Return what is put over the recipe's settings for servers of a session; without any, an empty list."""
+        key, describe = {
+            "claude": ("mcpServers", _describe_for_claude),
+            "codex": ("mcp_servers", _describe_for_codex),
+            "opencode": ("mcp", _describe_for_opencode),
+        }[self.shape]
+        content: dict[str, JsonValue] = {key: {name: describe(server) for name, server in servers.items()}}
+        if self.file is not None:
+            return Settings(files={self.file: content})
+        return Settings(environment={self.variable or "": content})
+
+
+def _describe_for_claude(server: McpServer) -> JsonValue:
+    if server.url is not None:
+        return {"type": "http", "url": server.url, "headers": dict(server.headers)}
+    command, *args = server.words
+    return {"type": "stdio", "command": command, "args": [*args], "env": dict(server.environment)}
+
+
+def _describe_for_codex(server: McpServer) -> JsonValue:
+    if server.url is not None:
+        return {"url": server.url, "http_headers": dict(server.headers), "startup_timeout_sec": _SERVER_PATIENCE_S}
+    command, *args = server.words
+    told: dict[str, JsonValue] = {"command": command, "args": [*args], "env": dict(server.environment)}
+    return {**told, "startup_timeout_sec": _SERVER_PATIENCE_S}
+
+
+def _describe_for_opencode(server: McpServer) -> JsonValue:
+    patience: dict[str, JsonValue] = {"enabled": True, "timeout": _SERVER_PATIENCE_S * 1000}
+    if server.url is not None:
+        return {"type": "remote", "url": server.url, "headers": dict(server.headers), **patience}
+    return {"type": "local", "command": [*server.words], "environment": dict(server.environment), **patience}
 
 
 class NpmPackage(Section):
@@ -133,8 +198,8 @@ class Recipe(Settings):
     """An agent: how it is installed and started, how it reaches its model, and what it is asked for.
 
     `${NAME}` stands for: MODEL, the model to ask for; BASE_URL, the address of the model API (without /v1), and KEY,
-    which it accepts; HOME and DIRECTORY, the session's folders; NODE, the program; PACKAGES, the folder node_modules of
-    the installed agent; PLATFORM, such as linux-x64.
+    which it accepts; HOME and DIRECTORY, the session's folders; PROMPT, in the command of a program; NODE, the program;
+    PACKAGES, the folder node_modules of the installed agent; PLATFORM, such as linux-x64.
     """
 
     schema_url: str | None = Field(
@@ -142,14 +207,29 @@ class Recipe(Settings):
     )
     name: Name = Field(description="The name of the agent, on rows and for --agent.", examples=["my-agent"])
     description: Text = Field(description="What it is, in a line.", examples=["my own agent"])
-    protocol: Literal["acp"] = Field(default="acp", description="What it speaks: the Agent Client Protocol.")
+    protocol: Literal["acp", "command"] = Field(
+        default="acp",
+        description="What it speaks: the Agent Client Protocol, or nothing: then it is a command that is run for each "
+        "prompt, and ends with its answer.",
+    )
     install: NpmPackage | None = Field(
         default=None,
         description="The package that `ghx-bench doctor --install` fetches; without one, the command is looked for on "
         "the path of the bench, or beside this file.",
     )
     command: Annotated[tuple[Text, ...], Field(min_length=1)] = Field(
-        description="The program with its arguments.", examples=[["${PACKAGES}/my-agent/bin/my-agent", "acp"]]
+        description="The program with its arguments. One that is run for each prompt gets that where ${PROMPT} stands, "
+        "else from its standard input.",
+        examples=[["${PACKAGES}/my-agent/bin/my-agent", "acp"]],
+    )
+    output: OutputDialect = Field(
+        default="text",
+        description="What a command prints: its answer as a text, or lines of JSON as those of `claude --output-format "
+        "stream-json`, `codex exec --json` or `opencode run --format json`.",
+    )
+    mcp_servers: ServerSettings | None = Field(
+        default=None,
+        description="Where a command looks for MCP servers; without this, it is not measured in modes that have some.",
     )
     wire: WireKind | None = Field(
         default=None,
@@ -197,6 +277,7 @@ class Recipe(Settings):
         absent = {
             **({"PACKAGES": "install"} if self.install is None else {}),
             **({"BASE_URL": "wire", "KEY": "wire"} if self.wire is None else {}),
+            **({"PROMPT": "protocol: command"} if self.protocol == "acp" else {}),
         }
         for at, text in _texts(self.model_dump(exclude={"install"})):
             for name in sorted(variables_in(text)):
@@ -206,6 +287,17 @@ class Recipe(Settings):
                 if name in absent:
                     reason = f"${{{name}}} is {VARIABLES[name]}, and there is none without `{absent[name]}`"
                     raise RefusedError(reason, at=at, suggestion=f"add `{absent[name]}`, or leave it out")
+                if name == "PROMPT" and at[0] != "command":
+                    raise RefusedError("${PROMPT} is known in `command` only", at=at, suggestion="leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _has_keys_of_its_protocol(self) -> Self:
+        others, other = (_OF_COMMANDS, "command") if self.protocol == "acp" else (_OF_ACP, "acp")
+        for name in others:
+            if name in self.model_fields_set:
+                remedy = f"leave it out, or write `protocol: {other}`"
+                raise RefusedError(f"means nothing with `protocol: {self.protocol}`", at=(name,), suggestion=remedy)
         return self
 
     def resolve_paths(self, folder: Path) -> "Recipe":
@@ -224,6 +316,10 @@ class Recipe(Settings):
         if shell:
             return settings
         return None if self.without_shell is None else settings.with_change(self.without_shell)
+
+    def settings_for_servers(self, servers: Mapping[str, McpServer]) -> Settings:
+        """Return what a session gets for its MCP servers, beside what it is told of them when it is opened."""
+        return Settings() if self.mcp_servers is None else self.mcp_servers.settings(servers)
 
 
 def load_recipe(path: str | os.PathLike[str]) -> Recipe:

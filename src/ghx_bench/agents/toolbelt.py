@@ -220,7 +220,7 @@ async def _read_streams(process: Process, stdout: _Capture, stderr: _Capture) ->
     if process.stdin is not None:
         await process.stdin.aclose()  # a command that asks for something must not wait for an answer
     async with anyio.create_task_group() as watching:
-        watching.start_soon(_cancel_after, process, watching.cancel_scope)
+        watching.start_soon(cancel_after_end, process, watching.cancel_scope)
         async with anyio.create_task_group() as reading:
             for stream, capture in ((process.stdout, stdout), (process.stderr, stderr)):
                 if stream is not None:
@@ -228,10 +228,10 @@ async def _read_streams(process: Process, stdout: _Capture, stderr: _Capture) ->
         watching.cancel_scope.cancel()
 
 
-async def _cancel_after(process: Process, reading: anyio.CancelScope) -> None:
-    """Stop reading soon after the shell ended."""
+async def cancel_after_end(process: Process, reading: anyio.CancelScope, *, patience_s: float = _LAST_WORDS_S) -> None:
+    """Stop reading soon after a program ended: a child of it may keep its output open."""
     # Looked at now and then: `process.wait` also waits for the streams, which a child may keep open.
     while process.returncode is None:  # noqa: ASYNC110 - there is no event for it
         await anyio.sleep(_LOOK_AGAIN_S)
-    await anyio.sleep(_LAST_WORDS_S)
+    await anyio.sleep(patience_s)
     reading.cancel()

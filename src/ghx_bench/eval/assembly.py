@@ -292,15 +292,16 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, s
 def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
     """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
     recipe, options = recipe_of(entry.id), recipe_options(entry)
-    require_extra("agents", for_what=f"agent {recipe.name}")
+    if recipe.protocol == "acp":
+        require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
-    from ghx_bench.agents.acp import AcpProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
+    from ghx_bench.agents.recipe_protocols import provider_class  # noqa: PLC0415 - see above
 
-    launch = find_launch(recipe, spec.project / AGENTS_FOLDER)
+    make, launch = provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
-        return AcpProvider(recipe, launch)
+        return make(recipe, launch)
     if NO_MODEL in spec.config.model_ids:
         raise InputError(f"agent {recipe.name}: needs a model; name it with --model, or under `models`")
     vendor = VENDORS[recipe.wire]
@@ -311,7 +312,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         key_variable=options.key_env or (vendor.key_env if own else None),
         environment=environ,
     )
-    return AcpProvider(
+    return make(
         recipe,
         launch,
         provider,

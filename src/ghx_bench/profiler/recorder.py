@@ -146,16 +146,25 @@ class TraceRecorder:
             call.input = _as_json(input)
 
     def end_tool_call(
-        self, call_id: str, output: object = None, *, success: bool | None = None, error: str | None = None
+        self,
+        call_id: str,
+        output: object = None,
+        *,
+        success: bool | None = None,
+        error: str | None = None,
+        duration_ms: float | None = None,
     ) -> None:
         """Note how a tool call ended; one that never began, or has ended before, is passed over.
 
-        It stands where it began. `success` is `None` where the agent does not tell; with an `error` it has failed.
+        It stands where it began. `success` is `None` where the agent does not tell; with an `error` it has failed. An
+        agent that tells of a call only when it is over says with `duration_ms` how long it took.
         """
         call = self._open_calls.pop(call_id, None)
         if call is not None:
             call.call = PendingCall(output=_as_json(output), success=success, error=error)
             call.ended = self._clock.monotonic()
+            if duration_ms is not None:
+                call.began = call.ended - duration_ms / 1000
 
     def error(self, message: str, *, recoverable: bool | None = None) -> None:
         """Note something that went wrong outside any tool call; before the first turn it begins none."""

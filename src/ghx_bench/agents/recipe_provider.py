@@ -1,0 +1,269 @@
+"""What agents with recipes have in common, whatever they speak: a program, its home, and a meter for its model."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from ghx_bench._base.atomic_files import write_file
+from ghx_bench._base.errors import ungrouped
+from ghx_bench._base.problems import plural
+from ghx_bench.agents.installation import Launch
+from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.metered_session import MeteredSession
+from ghx_bench.agents.model_budget import ModelBudget
+from ghx_bench.agents.process import program
+from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.server_identity import LastWords
+from ghx_bench.agents.toolset import ToolSet, server_tool_of
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.evidence import Answer
+from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.trace import NamedCause, SessionTrace
+
+_LONGEST_WORDS = 1000
+_MOST_TOOLS = 10
+_LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStart:
+    """What the program of a session is started with."""
+
+    request: SessionRequest
+    tools: ToolSet
+    tap: MeteredSession | None
+    """What the meter sees of the session."""
+    values: Mapping[str, str]
+    """What the variables of the recipe stand for."""
+    environment: Mapping[str, str]
+
+    @property
+    def directory(self) -> str:
+        """The folder to work in."""
+        return self.values["DIRECTORY"]
+
+
+class RecipeProvider(ABC):
+    """Opens sessions of one agent: a program of its own for each, in the session's private home.
+
+    Whatever goes wrong before the agent is asked for anything is the environment's fault.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        launch: Launch,
+        model_provider: ModelProvider | None = None,
+        *,
+        vendor: str | None = None,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+    ) -> None:
+        if recipe.wire is not None and model_provider is None:
+            raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
+        self.name = recipe.name
+        self.version = None if recipe.install is None else recipe.install.version
+        self.is_paid = model_provider is not None and model_provider.key is not None
+        self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
+        self.recipe, self.launch = recipe, launch
+        self._model_provider = model_provider
+        self._vendor = vendor
+        """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
+        self._session_budget, self._run_budget = session_budget, run_budget
+        self._meter: Meter | None = None
+
+    @abstractmethod
+    def open_session(self, start: SessionStart) -> AbstractAsyncContextManager["RecipeSession"]:
+        """Hold a session in which the agent can be asked; its home is prepared."""
+
+    @asynccontextmanager
+    async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+        """Hold the meter, where the agent's model calls go through one."""
+        if self.recipe.wire is None or self._model_provider is None:
+            yield
+            return
+        providers: dict[WireKind, ModelProvider] = {self.recipe.wire: self._model_provider}
+        async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
+            self._meter = meter
+            try:
+                yield
+            finally:
+                self._meter = None
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator["RecipeSession"]:
+        """Open a session with the tools of the mode."""
+        if self._meter is None or self._model_provider is None:
+            if self.recipe.wire is not None:
+                raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
+            async with self.open_session(self._prepare(request, None)) as session:
+                yield session
+            return
+        await self._meter.wait_for_provider(self._model_provider.name)
+        with self._meter.session(model=request.model) as tap:
+            async with self.open_session(self._prepare(request, tap)) as session:
+                yield session
+
+    def _prepare(self, request: SessionRequest, tap: MeteredSession | None) -> SessionStart:
+        """Write the files of the session's home, and return what its program is started with."""
+        if request.directory is None or "HOME" not in request.environment:
+            raise EnvironmentFailure(f"{self.name} needs a folder to work in and a home, and the stage has none")
+        tools = ToolSet.of(request.mode)
+        settings = self.recipe.settings_for(shell=tools.shell, web=tools.web)
+        if settings is None:
+            raise EnvironmentFailure(
+                f"mode {request.mode.name!r} has no shell, and the recipe of {self.name} does not say how to take "
+                "its own away; add `without_shell` to it, or leave the mode out"
+            )
+        values = {
+            **self.launch.values,
+            "MODEL": request.model.removeprefix(f"{self._vendor}/"),
+            "HOME": request.environment["HOME"],
+            "DIRECTORY": str(request.directory),
+            **({} if tap is None else {"BASE_URL": tap.base_url, "KEY": tap.key}),
+        }
+        servers = {name: server.in_session(request.environment) for name, server in tools.mcp_servers.items()}
+        filled = settings.fill(values, over=self.recipe.settings_for_servers(servers))
+        files = dict(filled.files)
+        if self.recipe.instructions_file and request.mode.instructions:
+            files[self.recipe.instructions_file] = request.mode.instructions
+        for path, content in files.items():
+            write_file(Path(values["HOME"], path), content.encode())
+        environment = {**request.environment, **filled.environment}
+        return SessionStart(request=request, tools=tools, tap=tap, values=values, environment=environment)
+
+
+@asynccontextmanager
+async def start_agent(
+    name: str, words: tuple[str, ...], start: SessionStart
+) -> AsyncGenerator[tuple[Process, LastWords]]:
+    """Start an agent's program, and keep the last lines that it writes to standard error."""
+    last_words = LastWords()
+    # Ungrouped: what a task group wraps into groups is told to people, and judged by its cause.
+    with ungrouped():
+        async with AsyncExitStack() as stack:
+            running = program(words, environment=start.environment, directory=Path(start.directory), stderr=PIPE)
+            try:
+                process = await stack.enter_async_context(running)
+            except OSError as error:
+                raise EnvironmentFailure(f"{name}: {words[0]} cannot be started: {error.strerror}") from error
+            beside = await stack.enter_async_context(anyio.create_task_group())
+            if process.stderr is not None:
+                beside.start_soon(last_words.read, process.stderr)
+            try:
+                yield process, last_words
+            finally:
+                beside.cancel_scope.cancel()
+
+
+@dataclass(slots=True, kw_only=True)
+class RecipeSession(ABC):
+    """One conversation with an agent, and what the meter sees of it."""
+
+    recipe: Recipe
+    recorder: TraceRecorder
+    start: SessionStart
+    calls_at_answer: int | None = None
+    """How many model calls there were when the agent ended its turn; `None` until then."""
+
+    @abstractmethod
+    async def ask(self, words: str) -> Answer:
+        """Send the prompt and wait for the answer; raise `AgentError` where the agent breaks down.
+
+        It is cancelled at the deadline, and as soon as it shows that the agent lacks the tools of the mode.
+        """
+
+    @property
+    def tap(self) -> MeteredSession | None:
+        """What the meter sees of the session."""
+        return self.start.tap
+
+    async def prompt(self, text: str) -> Answer:
+        """Send the prompt and wait until the agent ends its turn."""
+        instructions = None if self.recipe.instructions_file else self.start.request.mode.instructions
+        words = "\n\n".join(filter(None, (instructions, text)))
+        if self.tap is not None:
+            self.tap.expect_prompt(words)
+        answer: Answer | None = None
+        try:
+            with ungrouped():
+                async with anyio.create_task_group() as beside:
+                    beside.start_soon(self._watch_tools)
+                    answer = await self.ask(words)
+                    beside.cancel_scope.cancel()
+        except AgentError as error:
+            raise self._blame() or error from error.__cause__
+        if answer is None:
+            raise RuntimeError("a group of tasks that nothing cancelled was left early")
+        self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
+        # Some agents end their turn with the error of the model's provider as their answer.
+        if (blame := self._blame()) is not None:
+            raise blame
+        return answer
+
+    async def trace(self) -> SessionTrace:
+        """Return what the agent told so far, and what the meter saw."""
+        if self.tap is not None:
+            await self._wait_for_late_call(self.tap)
+            await self.tap.settle()
+            self.recorder.model_calls[:] = self.tap.calls
+        if (blame := self._blame()) is not None:
+            self.recorder.cause = NamedCause(
+                kind=blame.cause,
+                message=str(blame),
+                may_work_next_time=isinstance(blame, TransientError),
+                retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
+            )
+        return self.recorder.trace()
+
+    def explain(self, reason: str, last_words: LastWords) -> str:
+        """Return in a line what went wrong, and what the agent wrote last to standard error."""
+        said = last_words.text[-_LONGEST_WORDS:]
+        return f"{self.recipe.name}: {reason}" + (f"; it wrote: {said}" if said else "")
+
+    async def _wait_for_late_call(self, tap: MeteredSession) -> None:
+        """Wait for the model call that the agent is known to make after its answer, and no longer."""
+        if self.calls_at_answer is not None:
+            with anyio.move_on_after(self.recipe.late_calls_ms / 1000):
+                while len(tap.calls) <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
+                    await anyio.sleep(_LOOK_S)
+
+    async def _watch_tools(self) -> None:
+        """Raise as soon as it shows that the agent does not offer its model the tools of the mode."""
+        servers = self.start.tools.mcp_servers
+        # Looked at again and again, since the meter serves in a thread of its own.
+        while self.tap is not None and servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
+            await anyio.sleep(_LOOK_S)
+        if (missing := self._find_missing_server()) is not None:
+            raise missing
+
+    def _find_missing_server(self) -> EnvironmentFailure | None:
+        """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
+        offered, servers = None if self.tap is None else self.tap.offered_tools(), self.start.tools.mcp_servers
+        # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
+        if offered is None or not (offered or self.calls_at_answer):
+            return None
+        found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
+        missing = [each for each in servers if each not in found]
+        if not missing:
+            return None
+        others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
+        return EnvironmentFailure(
+            f"{self.recipe.name}: {missing[0]}: tools not offered: its first request to the model has "
+            f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
+        )
+
+    def _blame(self) -> MeasurementError | None:
+        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
+        if self.tap is None:
+            return None
+        return self._find_missing_server() or self.tap.verdict()
