@@ -4,7 +4,7 @@ The SDK takes a moment to load: import this module where an agent is really run,
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -31,24 +31,24 @@ from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
-from ghx_bench._base.problems import listed, shortened
 from ghx_bench.agents.acp_connection import MessagePipe, PermissionDesk
 from ghx_bench.agents.acp_updates import UpdateLog
 from ghx_bench.agents.installation import Launch
-from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.meter import ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
 from ghx_bench.agents.process import program
 from ghx_bench.agents.recipe import FilledSettings, Recipe
+from ghx_bench.agents.run_meter import RunMeter, find_blame, find_missing_server, note_metered
 from ghx_bench.agents.server_identity import LastWords
-from ghx_bench.agents.toolset import ToolSet, fill_variables, server_tool_of
-from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.agents.toolset import ToolSet, fill_variables
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.trace import NamedCause, SessionTrace
+from ghx_bench.profiler.trace import SessionTrace
 
 _CLIENT = Implementation(name="ghx-bench", version="1")
 _NO_CAPABILITIES = ClientCapabilities(
@@ -82,41 +82,31 @@ class AcpProvider:
             raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
-        self.is_paid = model_provider is not None and model_provider.key is not None
         self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
-        self._recipe, self._launch, self._model_provider = recipe, launch, model_provider
+        self._recipe, self._launch = recipe, launch
         self._vendor = vendor
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
-        self._session_budget, self._run_budget = session_budget, run_budget
-        self._meter: Meter | None = None
+        wired: dict[WireKind, ModelProvider] = {}
+        if recipe.wire is not None and model_provider is not None:
+            wired[recipe.wire] = model_provider
+        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget)
+        self.is_paid = self._meter.is_paid
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
         """Hold the meter, where the agent's model calls go through one."""
-        if self._recipe.wire is None or self._model_provider is None:
+        async with nullcontext() if self._recipe.wire is None else self._meter.open():
             yield
-            return
-        providers: dict[WireKind, ModelProvider] = {self._recipe.wire: self._model_provider}
-        async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
-            self._meter = meter
-            try:
-                yield
-            finally:
-                self._meter = None
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["AcpSession"]:
         """Start the agent, and open a session with the tools of the mode."""
-        if self._meter is None or self._model_provider is None:
-            if self._recipe.wire is not None:
-                raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
-            async with self._open(request, None) as session:
-                yield session
-            return
-        await self._meter.wait_for_provider(self._model_provider.name)
-        with self._meter.session(model=request.model) as tap:
-            async with self._open(request, tap) as session:
-                yield session
+        wire = self._recipe.wire
+        async with (
+            nullcontext() if wire is None else self._meter.session(wire, model=request.model) as tap,
+            self._open(request, tap) as session,
+        ):
+            yield session
 
     @asynccontextmanager
     async def _open(self, request: SessionRequest, tap: MeteredSession | None) -> AsyncGenerator["AcpSession"]:
@@ -267,15 +257,7 @@ class AcpSession:
         """Return what the agent told so far, and what the meter saw."""
         if self.tap is not None:
             await self._wait_for_late_call(self.tap)
-            await self.tap.settle()
-            self.recorder.model_calls[:] = self.tap.calls
-        if (blame := self._blame()) is not None:
-            self.recorder.cause = NamedCause(
-                kind=blame.cause,
-                message=str(blame),
-                may_work_next_time=isinstance(blame, TransientError),
-                retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
-            )
+            await note_metered(self.recorder, self.tap, self.servers, agent=self.recipe.name)
         return self.recorder.trace()
 
     async def _wait_for_late_call(self, tap: MeteredSession) -> None:
@@ -290,28 +272,13 @@ class AcpSession:
         # Looked at again and again, since the meter serves in a thread of its own.
         while self.tap is not None and self.servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
             await anyio.sleep(_LOOK_S)
-        if (missing := self._find_missing_server()) is not None:
-            raise missing
-
-    def _find_missing_server(self) -> EnvironmentFailure | None:
-        """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
-        offered = None if self.tap is None else self.tap.offered_tools()
-        if offered is None:
-            return None
-        found = {server for server, _ in filter(None, (server_tool_of(each, self.servers) for each in offered))}
-        missing = [each for each in self.servers if each not in found]
-        if not missing:
-            return None
-        return EnvironmentFailure(
-            f"{self.recipe.name}: {missing[0]}: tools not offered: none of the {len(offered)} tools in its first "
-            f"request to the model is one of this MCP server ({shortened(listed(offered))})"
-        )
+        if self.tap is not None:
+            missing = find_missing_server(self.tap, self.servers, agent=self.recipe.name)
+            if missing is not None:
+                raise missing
 
     def _blame(self) -> MeasurementError | None:
-        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
-        if self.tap is None:
-            return None
-        return self._find_missing_server() or self.tap.verdict()
+        return None if self.tap is None else find_blame(self.tap, self.servers, agent=self.recipe.name)
 
     def _note_own_figures(self, response: PromptResponse) -> None:
         """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
