@@ -257,7 +257,8 @@ class AcpSession:
         """Return what the agent told so far, and what the meter saw."""
         if self.tap is not None:
             await self._wait_for_late_call(self.tap)
-            await note_metered(self.recorder, self.tap, self.servers, agent=self.recipe.name)
+            await self.tap.settle()
+            note_metered(self.recorder, self.tap, self._blame())
         return self.recorder.trace()
 
     async def _wait_for_late_call(self, tap: MeteredSession) -> None:
@@ -273,12 +274,16 @@ class AcpSession:
         while self.tap is not None and self.servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
             await anyio.sleep(_LOOK_S)
         if self.tap is not None:
-            missing = find_missing_server(self.tap, self.servers, agent=self.recipe.name)
+            missing = find_missing_server(
+                self.tap, self.servers, agent=self.recipe.name, has_answered=bool(self.calls_at_answer)
+            )
             if missing is not None:
                 raise missing
 
     def _blame(self) -> MeasurementError | None:
-        return None if self.tap is None else find_blame(self.tap, self.servers, agent=self.recipe.name)
+        if self.tap is None:
+            return None
+        return find_blame(self.tap, self.servers, agent=self.recipe.name, has_answered=bool(self.calls_at_answer))
 
     def _note_own_figures(self, response: PromptResponse) -> None:
         """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""

@@ -42,7 +42,7 @@ from ghx_bench.agents.model_budget import ModelBudget
 from ghx_bench.agents.run_meter import RunMeter, find_blame, note_metered
 from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.toolset import Tool, ToolAnswer
-from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, TransientError
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -142,7 +142,7 @@ class LoopSession:
             self._note(response)
             said = response.text or said
             if not response.tool_calls:
-                if (blame := find_blame(self.tap, tuple(self.belt.servers), agent=_NAME)) is not None:
+                if (blame := self._blame()) is not None:
                     raise blame
                 return _answer(response)
             # One after the other: what a model asks for at once may well build on each other.
@@ -153,8 +153,13 @@ class LoopSession:
 
     async def trace(self) -> SessionTrace:
         """Return what was done so far, and what the meter saw."""
-        await note_metered(self.recorder, self.tap, tuple(self.belt.servers), agent=_NAME)
+        await self.tap.settle()
+        note_metered(self.recorder, self.tap, self._blame())
         return self.recorder.trace()
+
+    def _blame(self) -> MeasurementError | None:
+        # All its calls offer all tools: the first tells enough.
+        return find_blame(self.tap, tuple(self.belt.servers), agent=_NAME, has_answered=True)
 
     def _tell(self, *parts: ModelRequestPart) -> None:
         self.history.append(ModelRequest(parts=parts, instructions=self.instructions))
@@ -190,7 +195,7 @@ class LoopSession:
     async def _find_pause(self, attempt: int, error: Exception) -> float:
         """Return how long to wait before a failed call is made again; raise if it is not worth it."""
         await self.tap.settle()
-        blame = find_blame(self.tap, tuple(self.belt.servers), agent=_NAME)
+        blame = self._blame()
         if blame is None:
             raise AgentError(f"{_NAME}: the model's answer cannot be used: {error}") from error
         pause = _FIRST_PAUSE_S * 2 ** (attempt - 1)

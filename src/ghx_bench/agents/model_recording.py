@@ -32,7 +32,7 @@ class BlindSpot(WireModel):
 BLIND_SPOTS = (
     BlindSpot(name="call ids", pattern=r"\b(?:call|toolu|msg|fc|fco|rs|at)_[A-Za-z0-9_-]{4,}"),
     BlindSpot(name="uuids", pattern=r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    BlindSpot(name="temporary paths", pattern=r"(?:/[\w.@+-]+)*/ghx-[\w-]+"),
+    BlindSpot(name="temporary paths", pattern=r"(?:/[\w.@+-]+)*/?ghx-tmp-[\w-]+"),
     BlindSpot(name="ports", pattern=r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+"),
     BlindSpot(
         name="dates",

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import plural
 from ghx_bench.agents.meter import Meter, ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
@@ -12,6 +12,8 @@ from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, Tran
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import NamedCause
+
+_MOST_TOOLS = 10
 
 
 class RunMeter:
@@ -54,31 +56,36 @@ class RunMeter:
             yield session
 
 
-def find_missing_server(session: MeteredSession, servers: Sequence[str], *, agent: str) -> EnvironmentFailure | None:
+def find_missing_server(
+    session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
+) -> EnvironmentFailure | None:
     """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
     offered = session.offered_tools()
-    if offered is None:
+    # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
+    if offered is None or not (offered or has_answered):
         return None
     found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
     missing = [each for each in servers if each not in found]
     if not missing:
         return None
+    others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
     return EnvironmentFailure(
-        f"{agent}: {missing[0]}: tools not offered: none of the {len(offered)} tools in its first request to the "
-        f"model is one of this MCP server ({shortened(listed(offered))})"
+        f"{agent}: {missing[0]}: tools not offered: its first request to the model has "
+        f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
     )
 
 
-def find_blame(session: MeteredSession, servers: Sequence[str], *, agent: str) -> MeasurementError | None:
+def find_blame(
+    session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
+) -> MeasurementError | None:
     """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
-    return find_missing_server(session, servers, agent=agent) or session.verdict()
+    return find_missing_server(session, servers, agent=agent, has_answered=has_answered) or session.verdict()
 
 
-async def note_metered(recorder: TraceRecorder, session: MeteredSession, servers: Sequence[str], *, agent: str) -> None:
+def note_metered(recorder: TraceRecorder, session: MeteredSession, blame: MeasurementError | None) -> None:
     """Put what the meter saw of a session into its trace: the model calls, and the cause if there is one to name."""
-    await session.settle()
     recorder.model_calls[:] = session.calls
-    if (blame := find_blame(session, servers, agent=agent)) is not None:
+    if blame is not None:
         recorder.cause = NamedCause(
             kind=blame.cause,
             message=str(blame),
