@@ -120,7 +120,9 @@ async def run_scripted(
     timeout_ms: int | None = None,
     **settings: Any,
 ) -> Ran:
-    """Evaluate agents with recipes, or made by functions, on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+    """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+
+    Those without a recipe are made by a function of the providers of their models.
 
     `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends;
     `timeout_ms` stands instead of that of the scenarios.

@@ -103,6 +103,7 @@ class LoopProvider:
             files = FileTools(request.directory, recorder)
             offered = {_allowed_name(each.name): each for each in (*files.list_tools(), *await belt.list_tools())}
             yield LoopSession(
+                wire=route.wire,
                 model=self._connect[route.wire](route.model, tap, client),
                 settings=_settings(route.wire, self._limits),
                 limits=self._limits,
@@ -119,6 +120,7 @@ class LoopProvider:
 class LoopSession:
     """One conversation with a model."""
 
+    wire: WireKind
     model: Model
     settings: ModelSettings
     limits: LoopLimits
@@ -221,7 +223,12 @@ class LoopSession:
         name = call.tool_name if tool is None else tool.name
         is_file_tool = any(each.name == name for each in self.files.list_tools())
         answer = self.files.call(name, given) if is_file_tool else await self.belt.call(name, given)
-        return ToolReturnPart(tool_name=call.tool_name, content=self._shorten(answer), tool_call_id=call.tool_call_id)
+        content = self._wrap(self._shorten(answer))
+        return ToolReturnPart(tool_name=call.tool_name, content=content, tool_call_id=call.tool_call_id)
+
+    def _wrap(self, text: str) -> str | dict[str, str]:
+        # Google wants an object, and says that the output of a tool is to be called so.
+        return {"output": text} if self.wire == "gemini" else text
 
     def _shorten(self, answer: ToolAnswer) -> str:
         text, half = answer.text or "(no output)", self.limits.max_result_chars // 2
@@ -235,7 +242,8 @@ class LoopSession:
         requests = [each for each in self.history if isinstance(each, ModelRequest)]
         for request in requests[:-_KEPT_REQUESTS]:
             forgotten = [
-                replace(each, content=_LEFT_OUT) if isinstance(each, ToolReturnPart) else each for each in request.parts
+                replace(each, content=self._wrap(_LEFT_OUT)) if isinstance(each, ToolReturnPart) else each
+                for each in request.parts
             ]
             has_forgotten = has_forgotten or forgotten != list(request.parts)
             request.parts = forgotten
