@@ -70,10 +70,8 @@ class FileTools:
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
                 call.output = call.error = text = f"the arguments of {name} are wrong: {wrong}"
-            except OSError as error:
-                call.output = call.error = text = error.strerror or str(error)
-            except _RefusedError as error:
-                call.output = call.error = text = str(error)
+            except (OSError, _RefusedError) as error:
+                call.output = call.error = text = getattr(error, "strerror", None) or str(error)
         return ToolAnswer(text=text, value=value_of(text), failed=call.error is not None)
 
     def _read(self, asked: _ReadFile) -> str:
@@ -132,15 +130,9 @@ def _read_text(file: BinaryIO) -> str:
         raise _RefusedError("the file is no text") from None
 
 
-def _without_titles(schema: Any) -> Any:
-    return {
-        key: _without_titles(value) if isinstance(value, dict) else value
-        for key, value in schema.items()
-        if key != "title"
-    }
-
-
 def _describe(name: str, arguments: type[_Arguments]) -> Tool:
+    schema = cast("dict[str, JsonValue]", arguments.model_json_schema())
     # Titles repeat the names, and would be paid for in every request.
-    schema = cast("dict[str, Any]", _without_titles(arguments.model_json_schema()))
+    for each in (schema, *cast("dict[str, dict[str, JsonValue]]", schema["properties"]).values()):
+        each.pop("title")
     return Tool(name=name, description=str(schema.pop("description")), input_schema=schema)

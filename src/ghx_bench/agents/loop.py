@@ -10,9 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
-from typing import assert_never, cast
+from typing import Any, Literal, cast
 
 import anyio
 import httpx2
@@ -30,7 +29,8 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -56,10 +56,18 @@ _INSTRUCTIONS = (
 )
 _LEFT_OUT = "(left out, since the conversation has become long; call the tool again if it is needed)"
 _KEPT_REQUESTS = 4
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
-_ANSWER_TIMEOUT_S = 3600.0
-"""Longer than any deadline, which is the caller's; the libraries' own would be shorter."""
+_ANSWER_TIMEOUT_S = 3600.0  # longer than any deadline, which is the caller's; the libraries' own would be shorter
+_REASONS: Mapping[str, Literal["tool_limit", "refusal"]] = {"length": "tool_limit", "content_filter": "refusal"}
+_VENDORS: Mapping[WireKind, str] = {
+    "openai-chat": "openai-chat",
+    "openai-responses": "openai-responses",
+    "anthropic": "anthropic",
+    "gemini": "google",
+}
+"""What the library calls them."""
 
 
 class LoopProvider:
@@ -81,7 +89,8 @@ class LoopProvider:
         self._routes, self._limits = dict(routes), limits or LoopLimits()
         self._meter = RunMeter(providers, session_budget=session_budget, run_budget=run_budget)
         self.is_paid = self._meter.is_paid
-        self._connect = {wire: _load_wire(wire) for wire in self._meter.providers}
+        for wire in providers:
+            infer_provider_class(_VENDORS[wire])  # loaded now: it takes a second, in which a session would stand still
 
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
@@ -98,17 +107,19 @@ class LoopProvider:
         async with (
             self._meter.session(route.wire, model=request.model) as tap,
             tool_belt(request, recorder) as belt,
-            _open_client() as client,
+            # To the meter only: no proxy of the user's on the way, and no certificates, which take long to load.
+            httpx2.AsyncClient(trust_env=False, verify=_NO_TLS, timeout=_ANSWER_TIMEOUT_S) as client,
         ):
             files = FileTools(request.directory, recorder)
-            offered = {_allowed_name(each.name): each for each in (*files.list_tools(), *await belt.list_tools())}
+            tools = (*files.list_tools(), *await belt.list_tools())
             yield LoopSession(
                 wire=route.wire,
-                model=self._connect[route.wire](route.model, tap, client),
+                model=_connect(route, tap, client),
                 settings=_settings(route.wire, self._limits),
                 limits=self._limits,
                 instructions="\n\n".join(filter(None, (_INSTRUCTIONS, request.mode.instructions))),
-                offered=offered,
+                # Under names that all vendors allow.
+                offered={re.sub(r"[^A-Za-z0-9_-]", "_", each.name): each for each in tools},
                 belt=belt,
                 files=files,
                 recorder=recorder,
@@ -141,12 +152,11 @@ class LoopSession:
         for _ in range(self.limits.max_turns):
             self.recorder.begin_turn()
             response = await self._ask()
-            self._note(response)
             said = response.text or said
             if not response.tool_calls:
                 if (blame := self._blame()) is not None:
                     raise blame
-                return _answer(response)
+                return Answer(text=said, reason=_REASONS.get(response.finish_reason or "stop", "stop"))
             # One after the other: what a model asks for at once may well build on each other.
             self._tell(*[await self._call(each) for each in response.tool_calls])
             if response.usage.total_tokens > self.limits.max_context_tokens and not self._forget_results():
@@ -179,7 +189,8 @@ class LoopSession:
             for name, each in self.offered.items()
         ]
         parameters = ModelRequestParameters(function_tools=tools)
-        for attempt in count(1):
+        attempt, response = 1, None
+        while response is None:
             try:
                 async with model_request_stream(
                     self.model, self.history, model_settings=self.settings, model_request_parameters=parameters
@@ -189,10 +200,12 @@ class LoopSession:
                 response = stream.get()
             except (AgentRunError, httpx2.HTTPError) as error:
                 await anyio.sleep(await self._find_pause(attempt, error))
-            else:
-                self.history.append(response)
-                return response
-        raise RuntimeError("counting has come to an end")
+                attempt += 1
+        self.history.append(response)
+        for part in response.parts:
+            if isinstance(part, TextPart | ThinkingPart) and part.content:
+                (self.recorder.text if isinstance(part, TextPart) else self.recorder.reasoning)(part.content)
+        return response
 
     async def _find_pause(self, attempt: int, error: Exception) -> float:
         """Return how long to wait before a failed call is made again; raise if it is not worth it."""
@@ -206,16 +219,6 @@ class LoopSession:
             if pause <= _LONGEST_PAUSE_S:
                 return pause
         raise blame from error
-
-    def _note(self, response: ModelResponse) -> None:
-        for part in response.parts:
-            match part:
-                case ThinkingPart(content=content) if content:
-                    self.recorder.reasoning(content)
-                case TextPart(content=content) if content:
-                    self.recorder.text(content)
-                case _:
-                    pass
 
     async def _call(self, call: ToolCallPart) -> ToolReturnPart:
         """Make a tool call, and return what the model is told of it."""
@@ -250,24 +253,9 @@ class LoopSession:
         return has_forgotten
 
 
-def _answer(response: ModelResponse) -> Answer:
-    text = response.text or ""
-    match response.finish_reason:
-        case "length":
-            return Answer(text=text, reason="tool_limit")
-        case "content_filter":
-            return Answer(text=text, reason="refusal")
-        case _:
-            return Answer(text=text)
-
-
-def _allowed_name(name: str) -> str:
-    """Return a tool's name as all vendors allow it."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
-
-
 def _settings(wire: WireKind, limits: LoopLimits) -> ModelSettings:
     settings = {
+        "max_retries": 0,  # by the vendors' libraries, each of which has its own idea of it
         "max_tokens": limits.max_output_tokens,
         "temperature": limits.temperature,
         "thinking": limits.effort,
@@ -278,56 +266,11 @@ def _settings(wire: WireKind, limits: LoopLimits) -> ModelSettings:
     return cast("ModelSettings", {name: value for name, value in settings.items() if value is not None})
 
 
-@asynccontextmanager
-async def _open_client() -> AsyncGenerator[httpx2.AsyncClient]:
-    # To the meter only: no proxy of the user's on the way, and no certificates, which take long to load.
-    nothing_trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client = httpx2.AsyncClient(trust_env=False, verify=nothing_trusted, timeout=_ANSWER_TIMEOUT_S)
-    try:
-        yield client
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
+def _connect(route: ModelRoute, tap: MeteredSession, client: httpx2.AsyncClient) -> Model:
+    url = f"{tap.base_url}/v1" if route.wire.startswith("openai") else tap.base_url
 
+    def make_provider(vendor: str) -> Provider[Any]:
+        make = cast("Callable[..., Provider[Any]]", infer_provider_class(vendor))
+        return make(base_url=url, api_key=tap.key, http_client=client)
 
-_Connect = Callable[[str, MeteredSession, httpx2.AsyncClient], Model]
-
-
-def _load_wire(wire: WireKind) -> _Connect:
-    """Load the library of a vendor, and return what makes a model of a name.
-
-    None of the libraries tries again by itself: each would do it in its own way.
-    """
-    match wire:
-        case "openai-chat" | "openai-responses":
-            from openai import AsyncOpenAI  # noqa: PLC0415 - a second each: only those that are needed
-            from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415 - see above
-            from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - see above
-
-            kind = OpenAIChatModel if wire == "openai-chat" else OpenAIResponsesModel
-
-            def connect(name: str, tap: MeteredSession, client: httpx2.AsyncClient) -> Model:
-                api = AsyncOpenAI(base_url=f"{tap.base_url}/v1", api_key=tap.key, http_client=client, max_retries=0)
-                return kind(name, provider=OpenAIProvider(openai_client=api))
-
-        case "anthropic":
-            from anthropic import AsyncAnthropic  # noqa: PLC0415 - see above
-            from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - see above
-            from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - see above
-
-            def connect(name: str, tap: MeteredSession, client: httpx2.AsyncClient) -> Model:
-                api = AsyncAnthropic(base_url=tap.base_url, api_key=tap.key, http_client=client, max_retries=0)
-                return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=api))
-
-        case "gemini":
-            from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 - see above
-            from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415 - see above
-
-            def connect(name: str, tap: MeteredSession, client: httpx2.AsyncClient) -> Model:
-                return GoogleModel(
-                    name, provider=GoogleProvider(api_key=tap.key, base_url=tap.base_url, http_client=client)
-                )
-
-        case _:
-            assert_never(wire)
-    return connect
+    return infer_model(f"{_VENDORS[route.wire]}:{route.model}", make_provider)
