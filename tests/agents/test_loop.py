@@ -29,8 +29,6 @@ from ghx_bench.profiler.trace import ReasoningEvent, TextOutputEvent
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 PATIENCE_S = 60
-MODES = ("baseline", "ghx", "ghx-mcp")
-SCENARIOS = ("issue-triage-001", "pr-reply-threads-001", "repo-release-notes-001")
 WIRES: tuple[WireKind, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 PLAIN = Mode(name="some")
 TELLING = Solution.model_validate(
@@ -266,21 +264,8 @@ class TestLoopKeepsTheContract(SessionProviderContract):
         return "tell"
 
 
-async def test_it_passes_in_every_mode_and_its_tokens_are_those_of_the_script(tmp_path: Path) -> None:
-    ran = await run_scripted([loop], tmp_path, scenarios=SCENARIOS, modes=MODES, concurrency=2)
+async def test_its_rows_are_metered_and_it_does_with_a_shell_what_it_does_with_a_server(tmp_path: Path) -> None:
+    ran = await run_scripted([loop], tmp_path, modes=["baseline", "ghx-mcp"])
 
-    assert_all_passed(ran, len(MODES) * len(SCENARIOS))
-    for row in ran.rows:
-        category = {"baseline": "gh_cli", "ghx": "ghx", "ghx-mcp": "mcp"}[row.mode]
-        assert row.tool_calls.by_category.keys() >= {category}, row.mode
-        assert row.tool_calls.failed == 0
-    for file in ran.directory.rglob("*"):
-        assert not file.is_file() or REAL_KEY.encode() not in file.read_bytes(), file
-
-
-@pytest.mark.parametrize("wire", WIRES[1:])
-async def test_it_passes_over_the_wire_of_every_vendor(tmp_path: Path, wire: WireKind) -> None:
-    ran = await run_scripted([lambda providers: loop(providers, wire)], tmp_path, modes=["ghx-mcp"])
-
-    assert_all_passed(ran, 1)
-    assert {call.wire for call in ran.endpoint.calls} == {wire}
+    assert_all_passed(ran, 2)
+    assert [row.tool_calls.by_category.keys() for row in ran.rows] == [{"gh_cli"}, {"mcp"}]
