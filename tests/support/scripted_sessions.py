@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ghx_bench.agents.installation import find_launch
+from ghx_bench.agents.meter import ModelProvider
+from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.recipe import Recipe
 from ghx_bench.agents.recipe_protocols import provider_class
-from ghx_bench.agents.recipe_provider import RecipeProvider, RecipeSession
 from ghx_bench.agents.reference import bindings_of
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
@@ -18,8 +19,10 @@ from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.metrics import TokenUsage
+from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.rows import read_rows
 
@@ -27,11 +30,37 @@ REAL_KEY = "the-real-key-of-the-model"
 MODEL = "scripted-1"
 
 
+class MeteredAgentSession(Session, Protocol):
+    """A session of an agent that is metered."""
+
+    recorder: TraceRecorder
+
+    @property
+    def tap(self) -> MeteredSession | None: ...
+
+
+class MeteredAgent(Protocol):
+    """An agent whose model calls go through a meter."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+
+    def run(self, directory: Path) -> AbstractAsyncContextManager[None]: ...
+
+    def session(self, request: SessionRequest) -> AbstractAsyncContextManager[MeteredAgentSession]: ...
+
+
+MakeAgent = Callable[[Mapping[WireKind, ModelProvider]], MeteredAgent]
+
+
 @dataclass
 class ScriptedAgent:
     """An agent whose model does what the solution of each cell says."""
 
-    inner: RecipeProvider
+    inner: MeteredAgent
     endpoint: ScriptedEndpoint
     find_solution: Callable[[str, str], Solution]
     script: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -52,7 +81,7 @@ class ScriptedAgent:
             yield
 
     @asynccontextmanager
-    async def session(self, request: SessionRequest) -> AsyncGenerator[RecipeSession]:
+    async def session(self, request: SessionRequest) -> AsyncGenerator[MeteredAgentSession]:
         async with self.inner.session(request) as session:
             assert session.tap is not None
             self.sessions[session.recorder.session_id] = session.tap.id
@@ -77,10 +106,10 @@ class Ran:
 
 
 async def run_scripted(
-    recipes: Sequence[Recipe],
+    recipes: Sequence[Recipe | MakeAgent],
     results: Path,
     *,
-    agents_folder: Path,
+    agents_folder: Path = Path("nowhere"),
     scenarios: Sequence[str] = ("issue-triage-001",),
     modes: Sequence[str] = ("baseline",),
     repetitions: int = 1,
@@ -92,6 +121,8 @@ async def run_scripted(
     **settings: Any,
 ) -> Ran:
     """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+
+    Those without a recipe are made by a function of the providers of their models.
 
     `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends;
     `timeout_ms` stands instead of that of the scenarios.
@@ -118,9 +149,13 @@ async def run_scripted(
     async with ScriptedEndpoint.open() as endpoint, AsyncExitStack() as scopes:
         agents: dict[str, ScriptedAgent] = {}
         for recipe in recipes:
-            wired = endpoint.providers(key=REAL_KEY)[recipe.wire or "openai-chat"]
-            provider = provider_class(recipe)(recipe, find_launch(recipe, agents_folder), wired)
-            agents[recipe.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
+            wired = endpoint.providers(key=REAL_KEY)
+            if isinstance(recipe, Recipe):
+                launch = find_launch(recipe, agents_folder)
+                provider: MeteredAgent = provider_class(recipe)(recipe, launch, wired[recipe.wire or "openai-chat"])
+            else:
+                provider = recipe(wired)
+            agents[provider.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
         evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
         instruments = replace(evaluation.setup.instruments, providers=agents)
         plan = replace(evaluation.plan, matrix=replace(evaluation.plan.matrix, agents=tuple(agents)))

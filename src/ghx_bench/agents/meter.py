@@ -79,6 +79,11 @@ class Meter:
             self._end_session(session)
         self._server.stop()
 
+    @property
+    def port(self) -> int:
+        """The port of this machine's loopback that it serves on."""
+        return self._server.port
+
     @contextmanager
     def session(
         self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
@@ -13,24 +13,23 @@ from pydantic import JsonValue
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
-from ghx_bench._base.problems import plural
 from ghx_bench.agents.installation import Launch
-from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.meter import ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
 from ghx_bench.agents.process import program
 from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.run_meter import RunMeter, find_blame, find_missing_server, note_metered
 from ghx_bench.agents.server_identity import LastWords
-from ghx_bench.agents.toolset import ToolSet, server_tool_of
-from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
-from ghx_bench.profiler.trace import NamedCause, SessionTrace
+from ghx_bench.profiler.trace import SessionTrace
 
 _LONGEST_WORDS = 1000
-_MOST_TOOLS = 10
 _LOOK_S = 0.02
 
 
@@ -72,14 +71,15 @@ class RecipeProvider(ABC):
             raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
-        self.is_paid = model_provider is not None and model_provider.key is not None
         self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
         self.recipe, self.launch = recipe, launch
-        self._model_provider = model_provider
         self._vendor = vendor
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
-        self._session_budget, self._run_budget = session_budget, run_budget
-        self._meter: Meter | None = None
+        wired: dict[WireKind, ModelProvider] = {}
+        if recipe.wire is not None and model_provider is not None:
+            wired[recipe.wire] = model_provider
+        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget)
+        self.is_paid = self._meter.is_paid
 
     @abstractmethod
     def open_session(self, start: SessionStart) -> AbstractAsyncContextManager["RecipeSession"]:
@@ -88,30 +88,18 @@ class RecipeProvider(ABC):
     @asynccontextmanager
     async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
         """Hold the meter, where the agent's model calls go through one."""
-        if self.recipe.wire is None or self._model_provider is None:
+        async with nullcontext() if self.recipe.wire is None else self._meter.open():
             yield
-            return
-        providers: dict[WireKind, ModelProvider] = {self.recipe.wire: self._model_provider}
-        async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
-            self._meter = meter
-            try:
-                yield
-            finally:
-                self._meter = None
 
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["RecipeSession"]:
         """Open a session with the tools of the mode."""
-        if self._meter is None or self._model_provider is None:
-            if self.recipe.wire is not None:
-                raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
-            async with self.open_session(self._prepare(request, None)) as session:
-                yield session
-            return
-        await self._meter.wait_for_provider(self._model_provider.name)
-        with self._meter.session(model=request.model) as tap:
-            async with self.open_session(self._prepare(request, tap)) as session:
-                yield session
+        wire = self.recipe.wire
+        async with (
+            nullcontext() if wire is None else self._meter.session(wire, model=request.model) as tap,
+            self.open_session(self._prepare(request, tap)) as session,
+        ):
+            yield session
 
     def _prepare(self, request: SessionRequest, tap: MeteredSession | None) -> SessionStart:
         """Write the files of the session's home, and return what its program is started with."""
@@ -215,14 +203,7 @@ class RecipeSession(ABC):
         if self.tap is not None:
             await self._wait_for_late_call(self.tap)
             await self.tap.settle()
-            self.recorder.model_calls[:] = self.tap.calls
-        if (blame := self._blame()) is not None:
-            self.recorder.cause = NamedCause(
-                kind=blame.cause,
-                message=str(blame),
-                may_work_next_time=isinstance(blame, TransientError),
-                retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
-            )
+            note_metered(self.recorder, self.tap, self._blame())
         return self.recorder.trace()
 
     def explain(self, reason: str, last_words: LastWords) -> str:
@@ -243,27 +224,14 @@ class RecipeSession(ABC):
         # Looked at again and again, since the meter serves in a thread of its own.
         while self.tap is not None and servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
             await anyio.sleep(_LOOK_S)
-        if (missing := self._find_missing_server()) is not None:
-            raise missing
-
-    def _find_missing_server(self) -> EnvironmentFailure | None:
-        """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
-        offered, servers = None if self.tap is None else self.tap.offered_tools(), self.start.tools.mcp_servers
-        # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
-        if offered is None or not (offered or self.calls_at_answer):
-            return None
-        found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
-        missing = [each for each in servers if each not in found]
-        if not missing:
-            return None
-        others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
-        return EnvironmentFailure(
-            f"{self.recipe.name}: {missing[0]}: tools not offered: its first request to the model has "
-            f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
-        )
+        if self.tap is not None:
+            has_answered = bool(self.calls_at_answer)
+            missing = find_missing_server(self.tap, tuple(servers), agent=self.recipe.name, has_answered=has_answered)
+            if missing is not None:
+                raise missing
 
     def _blame(self) -> MeasurementError | None:
-        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         if self.tap is None:
             return None
-        return self._find_missing_server() or self.tap.verdict()
+        servers, has_answered = tuple(self.start.tools.mcp_servers), bool(self.calls_at_answer)
+        return find_blame(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)

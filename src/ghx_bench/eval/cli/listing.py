@@ -129,6 +129,7 @@ def list_agents(*, listing: Listing = _HERE) -> int:
         {"name": name, "description": description, "control": is_control, "chosen": name in chosen, **_NO_RECIPE}
         for name, (description, is_control) in {**own, **others, **known}.items()
     ]
+    entries.append(_loop(chosen))
     entries += [_recipe_agent(each, chosen) for each in (*filter(is_recipe_file, chosen), *recipe_names())]
     rows = [
         [
@@ -172,6 +173,24 @@ def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
         "version": recipe.install.version if recipe.install else None,
         "installed": installed,
         "needs": needs,
+    }
+
+
+def _loop(chosen: Sequence[str]) -> Entry:
+    """Return the agent that is a loop of our own."""
+    from ghx_bench._base.extras import how_to_install, is_installed
+    from ghx_bench.eval.project.loop_agent import LOOP, LOOP_DESCRIPTION
+
+    installed = is_installed(LOOP)
+    return {
+        "name": LOOP,
+        "description": LOOP_DESCRIPTION,
+        "control": False,
+        "chosen": LOOP in chosen,
+        "protocol": LOOP,
+        "version": None,
+        "installed": installed,
+        "needs": [] if installed else [f"needs {how_to_install(LOOP)}"],
     }
 
 

@@ -322,9 +322,10 @@ def _require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
     """Refuse a name that neither the file nor any package has, with those of the file among the known."""
     # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
     from ghx_bench.agents.recipe import recipe_names  # noqa: PLC0415 - see above
+    from ghx_bench.eval.project.loop_agent import LOOP  # noqa: PLC0415 - see above
     from ghx_bench.eval.project.user_agents import installed_agents  # noqa: PLC0415 - see above
 
-    others = (*NAMED_CONTROLS, *recipe_names(), *installed_agents())
+    others = (*NAMED_CONTROLS, LOOP, *recipe_names(), *installed_agents())
     if name not in others and not _is_path(name):
         raise UnknownNameError("agent", name, known={*(each.name or each.id for each in own), *others})
 

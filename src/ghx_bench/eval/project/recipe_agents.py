@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -17,11 +18,11 @@ from ghx_bench.profiler.model_calls import WireKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVendor:
-    """Who runs a model API in the first place: its address, and where people keep their key for it."""
+    """Who runs a model API: its address, and where people keep their key for it."""
 
     name: str
     base_url: str
-    key_env: str
+    key_env: str | None
 
 
 VENDORS: Mapping[WireKind, ModelVendor] = {
@@ -35,8 +36,8 @@ VENDORS: Mapping[WireKind, ModelVendor] = {
 """Where an agent's model is, unless its options say otherwise."""
 
 
-class RecipeOptions(Section):
-    """The options of an agent with a recipe."""
+class ModelOptions(Section):
+    """The options of an agent that asks a model through the meter."""
 
     base_url: Text | None = Field(
         default=None, description="The address of the model API, as clients take it; else that of its vendor."
@@ -62,11 +63,21 @@ def recipe_of(agent: str) -> Recipe:
     return load_recipe(path).resolve_paths(path.parent)
 
 
-def recipe_options(entry: AgentEntry) -> RecipeOptions:
-    """Read the options of an agent with a recipe; raise `InputError` for one that it does not have."""
+def model_vendor(wire: WireKind, options: ModelOptions) -> ModelVendor:
+    """Return who answers model calls on a wire: its vendor in the first place, or another that the options name."""
+    first, other = VENDORS[wire], options.base_url
+    key_env = options.key_env or (first.key_env if other is None else None)
+    return ModelVendor(name=other or first.name, base_url=other or first.base_url, key_env=key_env)
+
+
+_Options = TypeVar("_Options", bound=ModelOptions)
+
+
+def read_options(entry: AgentEntry, kind: type[_Options]) -> _Options:
+    """Read the options of an agent; raise `InputError` for one that it does not have."""
     try:
-        return RecipeOptions.model_validate(entry.options)
+        return kind.model_validate(entry.options)
     except ValidationError as error:
-        first = explain(error, RecipeOptions, entry.options)[0]
+        first = explain(error, kind, entry.options)[0]
         place = ".".join(("options", *map(str, first.tokens)))
         raise InputError(f"agent {entry.name or entry.id}: {place}: {first}") from None

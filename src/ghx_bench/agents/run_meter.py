@@ -1,0 +1,97 @@
+"""What metered agents of every kind share: the meter of their run, and what it says about a session in the end."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from ghx_bench._base.problems import plural
+from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.metered_session import MeteredSession
+from ghx_bench.agents.model_budget import ModelBudget
+from ghx_bench.agents.sandbox import expose_port
+from ghx_bench.agents.toolset import server_tool_of
+from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.trace import NamedCause
+
+_MOST_TOOLS = 10
+
+
+class RunMeter:
+    """The meter of one agent: it serves for the length of a run, and gives each session a way to its model."""
+
+    def __init__(
+        self,
+        providers: Mapping[WireKind, ModelProvider],
+        *,
+        session_budget: ModelBudget | None = None,
+        run_budget: ModelBudget | None = None,
+    ) -> None:
+        self.providers = dict(providers)
+        self._session_budget, self._run_budget = session_budget, run_budget
+        self._meter: Meter | None = None
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether calls may cost money: those without a key cannot."""
+        return any(each.key is not None for each in self.providers.values())
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Serve for the length of a block."""
+        session, run = self._session_budget, self._run_budget
+        async with Meter.open(self.providers, session_budget=session, run_budget=run) as meter:
+            self._meter = meter
+            try:
+                yield
+            finally:
+                self._meter = None
+
+    @asynccontextmanager
+    async def session(self, wire: WireKind, *, model: str) -> AsyncGenerator[MeteredSession]:
+        """Wait until the provider of a wire may be asked, and open a way to it for one session."""
+        if self._meter is None:
+            raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
+        await self._meter.wait_for_provider(self.providers[wire].name)
+        # Where the session has a sandbox: the meter's is a port that its environment does not name.
+        async with expose_port(self._meter.port):
+            with self._meter.session(model=model) as session:
+                yield session
+
+
+def find_missing_server(
+    session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
+) -> EnvironmentFailure | None:
+    """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
+    offered = session.offered_tools()
+    # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
+    if offered is None or not (offered or has_answered):
+        return None
+    found = {server for server, _ in filter(None, (server_tool_of(each, servers) for each in offered))}
+    missing = [each for each in servers if each not in found]
+    if not missing:
+        return None
+    others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
+    return EnvironmentFailure(
+        f"{agent}: {missing[0]}: tools not offered: its first request to the model has "
+        f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
+    )
+
+
+def find_blame(
+    session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
+) -> MeasurementError | None:
+    """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
+    return find_missing_server(session, servers, agent=agent, has_answered=has_answered) or session.verdict()
+
+
+def note_metered(recorder: TraceRecorder, session: MeteredSession, blame: MeasurementError | None) -> None:
+    """Put what the meter saw of a session into its trace: the model calls, and the cause if there is one to name."""
+    recorder.model_calls[:] = session.calls
+    if blame is not None:
+        recorder.cause = NamedCause(
+            kind=blame.cause,
+            message=str(blame),
+            may_work_next_time=isinstance(blame, TransientError),
+            retry_after_s=blame.retry_after_s if isinstance(blame, TransientError) else None,
+        )
