@@ -38,12 +38,13 @@ from ghx_bench.agents.installation import Launch
 from ghx_bench.agents.meter import Meter, ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
+from ghx_bench.agents.model_recording import recording_name
 from ghx_bench.agents.process import program
 from ghx_bench.agents.recipe import FilledSettings, Recipe
 from ghx_bench.agents.server_identity import LastWords
 from ghx_bench.agents.toolset import ToolSet, fill_variables, server_tool_of
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
@@ -77,26 +78,34 @@ class AcpProvider:
         vendor: str | None = None,
         session_budget: ModelBudget | None = None,
         run_budget: ModelBudget | None = None,
+        records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
             raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
         self.is_paid = model_provider is not None and model_provider.key is not None
-        self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
+        self.is_metered = recipe.wire is not None
+        replayed = None if model_provider is None else model_provider.replayed_run
+        self.control_kind: ControlKind | None = None if replayed is None else "replay"
+        replay = {} if replayed is None else {"replayedRun": replayed}
+        self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions, **replay}
         self._recipe, self._launch, self._model_provider = recipe, launch, model_provider
         self._vendor = vendor
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
         self._session_budget, self._run_budget = session_budget, run_budget
+        self._records = records
+        """Whether model traffic is written down, beside the traces of the run."""
         self._meter: Meter | None = None
 
     @asynccontextmanager
-    async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Hold the meter, where the agent's model calls go through one."""
         if self._recipe.wire is None or self._model_provider is None:
             yield
             return
-        providers: dict[WireKind, ModelProvider] = {self._recipe.wire: self._model_provider}
+        provider = self._model_provider.recorded_in(directory) if self._records else self._model_provider
+        providers: dict[WireKind, ModelProvider] = {self._recipe.wire: provider}
         async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
             self._meter = meter
             try:
@@ -114,7 +123,8 @@ class AcpProvider:
                 yield session
             return
         await self._meter.wait_for_provider(self._model_provider.name)
-        with self._meter.session(model=request.model) as tap:
+        name = recording_name(request.cell)
+        with self._meter.session(name, model=request.model, secrets=request.secrets) as tap:
             async with self._open(request, tap) as session:
                 yield session
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import math
-import secrets
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+from secrets import token_urlsafe
 from urllib.parse import parse_qsl
 
 import anyio
@@ -18,6 +19,8 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.loopback_server import LoopbackServer, cut_off
 from ghx_bench.agents.metered_session import CallInProgress, MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
+from ghx_bench.agents.model_recording import SUFFIX, ModelRecorder
+from ghx_bench.agents.model_replay import ReplayedAnswer, ReplayUpstream
 from ghx_bench.agents.upstream import (
     Headers,
     HttpUpstream,
@@ -38,6 +41,8 @@ from ghx_bench.agents.wires.protocol import (
     write_error,
 )
 from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
 
 _MOST_BODY_BYTES = 64 * 2**20
 _MOST_ERROR_BYTES = 2**20
@@ -62,6 +67,23 @@ class ModelProvider:
     key: str | None = field(default=None, repr=False)
     session_header: str | None = None
     """The header in which the provider is told the id of a session; for scripted ones, which play one part in each."""
+
+    replayed_run: str | None = None
+    """The id of the run whose recorded answers are given, instead of asking a model."""
+
+    @classmethod
+    def replaying(cls, run: Path) -> "ModelProvider":
+        """Return what answers as the model traffic has it that was recorded in the directory of a run."""
+        record = RunDirectory(run).record
+        if not record.is_file():
+            raise InputError(f"--replay-model: {run} is not the folder of a run")
+        if next(run.rglob(f"*{SUFFIX}"), None) is None:
+            raise InputError(f"--replay-model: {run} holds no model traffic; record it with --record-model")
+        return cls(name="recording", upstream=ReplayUpstream(run), replayed_run=read_record(record).run_id)
+
+    def recorded_in(self, directory: Path) -> "ModelProvider":
+        """Return this provider with its traffic written down in the directory of a run."""
+        return replace(self, upstream=ModelRecorder(directory).wrap(self.upstream))
 
     @classmethod
     def at(
@@ -134,14 +156,19 @@ class Meter:
 
     @contextmanager
     def session(
-        self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None
+        self,
+        name: str | None = None,
+        *,
+        model: str | None = None,
+        budget: ModelBudget | None = None,
+        secrets: Iterable[str] = (),
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
-        `name` is the one under which its traffic is recorded and replayed, `model` the one that it is about, and
-        `budget` stands instead of the one for all sessions.
+        `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
+        that it is about, and `budget` stands instead of the one for all sessions.
         """
-        secret = secrets.token_urlsafe(12)  # a guess must not find the way of another session
+        secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
             id=secret,
             name=name or secret,
@@ -151,12 +178,14 @@ class Meter:
             run_spending=self.run_spending,
             model=model,
         )
-        self._exchanges[secret] = set()
-        self._sessions[secret] = session
-        try:
+        hidden = (*secrets, session.key)
+        with ExitStack() as held:
+            for provider in self.providers.values():
+                held.enter_context(provider.upstream.session(session.name, secrets=hidden))
+            self._exchanges[secret] = set()
+            self._sessions[secret] = session
+            held.callback(self._end_session, secret)
             yield session
-        finally:
-            self._end_session(secret)
 
     def hold_s(self, provider: str) -> float:
         """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
@@ -318,6 +347,8 @@ class _Exchange:
 
     async def _forward(self, call: CallInProgress | None, send: Send) -> None:
         self._answer = answer = await self._send()
+        if call is not None and isinstance(answer, ReplayedAnswer):
+            call.replayed = answer.call
         headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if call is None:

@@ -6,7 +6,8 @@ Not httpx2: on loopback it took 2 ms for each call, twice what the meter may add
 import asyncio
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 from urllib.parse import urlsplit
@@ -66,6 +67,10 @@ class UpstreamAnswer(Protocol):
 class Upstream(Protocol):
     """Where model calls go."""
 
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:
+        """Hold what a session needs for as long as it lasts; its secrets must stand in nothing that is written."""
+        ...
+
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request, and return the answer as soon as its head is there."""
         ...
@@ -90,6 +95,10 @@ class HttpUpstream:
         self._host, self._port = url.hostname, url.port or (80 if self._tls is None else 443)
         self._authority, self._path = url.netloc.rpartition("@")[2], url.path
         self._idle: list[_Connection] = []
+
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:  # noqa: ARG002 - the contract's signature
+        """Hold nothing."""
+        return nullcontext()
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request, and return the connection that its answer comes on."""

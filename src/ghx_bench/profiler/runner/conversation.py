@@ -179,6 +179,7 @@ class Conversation(Generic[S]):
             environment=environment,
             directory=self.stage.directory,
             facts=self.stage.facts,
+            secrets=frozenset(self.mode.secrets | self.stage.secrets),
         )
 
     def _take(self, error: Exception | None) -> None:
