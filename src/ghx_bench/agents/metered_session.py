@@ -196,8 +196,8 @@ class MeteredSession:
             return self._refusal
         replayed = [call.replayed for call in self.main_calls if call.replayed is not None]
         if diverged := [each for each in replayed if each.verdict == "divergence"]:
-            count = plural(len(diverged), "model call")
-            return ReplayDivergedError(f"{count} of {len(replayed)} not in the recording; the first: {diverged[0]}")
+            count = f"{len(diverged)} of {plural(len(replayed), 'model call')}"
+            return ReplayDivergedError(f"{count} not in the recording; the first: {diverged[0]}")
         calls = [call for call in self.main_calls if call.error_kind != "abandoned" or call.response_bytes]
         if not calls or not calls[-1].has_failed or calls[-1].status in _ERRORS_OF_REQUESTS:
             return None

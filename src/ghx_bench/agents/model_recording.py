@@ -11,6 +11,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from ghx_bench._base.errors import InputError, OperationError
+from ghx_bench._base.scratch import PREFIX
 from ghx_bench._base.wire import OMITTABLE, Count, Number, WireModel
 from ghx_bench.agents.upstream import Headers, Upstream, UpstreamAnswer, UpstreamLostError, UpstreamRequest
 from ghx_bench.agents.wires.protocol import KEY_HEADERS
@@ -34,7 +35,7 @@ class BlindSpot(WireModel):
 BLIND_SPOTS = (
     BlindSpot(name="call ids", pattern=r"\b(?:call|toolu|msg|fc|fco|rs|at)_[A-Za-z0-9_-]{4,}"),
     BlindSpot(name="uuids", pattern=r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    BlindSpot(name="temporary paths", pattern=r"(?:/[\w.@+-]+)*/ghx-[\w-]+"),
+    BlindSpot(name="temporary paths", pattern=rf"(?:/[\w.@+-]+)*/{PREFIX}[\w-]+"),
     BlindSpot(name="ports", pattern=r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+"),
     BlindSpot(
         name="dates",

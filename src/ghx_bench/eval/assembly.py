@@ -22,7 +22,7 @@ from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
-from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.eval.project.config import EvalConfig, ModelTraffic, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.project.object_references import is_reference
 from ghx_bench.eval.project.recipe_agents import VENDORS, has_recipe, recipe_of, recipe_options
@@ -40,10 +40,10 @@ from ghx_bench.eval.scoring.checkpoints import CheckpointScorer
 from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
-from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
+from ghx_bench.profiler.analyzers import MeteringAnalyzer, ModelReplayAnalyzer, inline_analyzers
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.config import AgentEntry
-from ghx_bench.profiler.contracts import Executor, Lifecycle, SessionProvider
+from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError, UnknownNameError
 from ghx_bench.profiler.events import Observer
 from ghx_bench.profiler.executors import LocalExecutor
@@ -203,7 +203,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(*inline_analyzers(resolve_github_command), MeteringAnalyzer(), ExpectationAnalyzer()),
+            analyzers=_choose_analyzers(config),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
@@ -230,6 +230,11 @@ def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
     return None if choice.set is None else catalogue.written_sets
 
 
+def _choose_analyzers(config: EvalConfig) -> tuple[Analyzer[EvalScenario], ...]:
+    replaying = () if config.model_traffic.replay is None else (ModelReplayAnalyzer(),)
+    return *inline_analyzers(resolve_github_command), MeteringAnalyzer(), *replaying, ExpectationAnalyzer()
+
+
 def _make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str, SessionProvider]:
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
@@ -238,11 +243,23 @@ def _make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[st
         provider = _make_agent(entry, spec, environ)
         name = entry.name or provider.name
         _check_name(name, entry)
-        control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
+        kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
+        if kind is None and getattr(provider, "is_metered", False) is not True:
+            _refuse_traffic(entry, spec.config.model_traffic)
         if name in made:
             raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
         made[name], places[name] = provider, entry.id
     return made
+
+
+def _refuse_traffic(entry: AgentEntry, traffic: ModelTraffic) -> None:
+    """Refuse to record or replay the model traffic of an agent that has a way to its model of its own."""
+    if traffic.record or traffic.replay is not None:
+        flag, done = ("--record-model", "recorded") if traffic.record else ("--replay-model", "replayed")
+        raise InputError(
+            f"{flag}: agent {entry.id}: its model calls do not go through the meter, and cannot be {done}; leave out "
+            "the agent, or the flag"
+        )
 
 
 def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
@@ -273,14 +290,17 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         return AcpProvider(recipe, launch)
     if NO_MODEL in spec.config.model_ids:
         raise InputError(f"agent {recipe.name}: needs a model; name it with --model, or under `models`")
-    vendor = VENDORS[recipe.wire]
+    vendor, traffic = VENDORS[recipe.wire], spec.config.model_traffic
     own = options.base_url is None
-    provider = ModelProvider.at(
-        vendor.name if own else options.base_url or "",
-        vendor.base_url if own else options.base_url or "",
-        key_variable=options.key_env or (vendor.key_env if own else None),
-        environment=environ,
-    )
+    if traffic.replay is not None:
+        provider = ModelProvider.replaying(traffic.replay)
+    else:
+        provider = ModelProvider.at(
+            vendor.name if own else options.base_url or "",
+            vendor.base_url if own else options.base_url or "",
+            key_variable=options.key_env or (vendor.key_env if own else None),
+            environment=environ,
+        )
     return AcpProvider(
         recipe,
         launch,
@@ -288,6 +308,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         vendor=vendor.name if own else None,
         session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
         run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        records=traffic.record,
     )
 
 

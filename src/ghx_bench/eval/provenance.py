@@ -16,7 +16,9 @@ from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
 from ghx_bench.profiler.evidence import Mode
+from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.provenance import digest, digest_file
+from ghx_bench.profiler.store.record import read_record
 
 _INSTALLED = ("/usr", "/bin", "/opt", sys.prefix, sys.base_prefix)
 _LONGEST_GIT_S = 10.0
@@ -32,7 +34,9 @@ def ingredients_of(
     modes: Mapping[str, Mode],
 ) -> dict[str, str]:
     """Return the ingredients by name, each with its value, its version or a digest."""
-    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or ""}
+    replayed = config.model_traffic.replay
+    traffic = {} if replayed is None else {"model traffic of run": read_record(RunDirectory(replayed).record).run_id}
+    found = {"target": config.target, "fixtures.repo": config.fixtures.repo or "", **traffic}
     for entry in config.chosen_agents:
         for option, value in entry.options.items():
             found[f"agent {entry.name or entry.id}: option {option}"] = str(value)
