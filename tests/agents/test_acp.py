@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from acp.schema import InitializeRequest, NewSessionRequest, PromptRequest, SetS
 from ghx_bench.agents.acp import AcpProvider
 from ghx_bench.agents.installation import find_launch
 from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.toolset import McpServer, ToolSet
-from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
+from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
+from ghx_bench.profiler.model_calls import usage_of
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
 from ghx_bench.profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent
 
@@ -243,6 +247,50 @@ async def test_at_the_deadline_the_agent_is_told_to_stop_and_the_call_that_ran_i
     assert call.unfinished
     (child,) = [each["child"] for each in log_of(tmp_path) if "child" in each]
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+@asynccontextmanager
+async def metered(script: Script) -> AsyncGenerator[tuple[AcpProvider, ScriptedEndpoint]]:
+    """Hold an agent that asks a scripted model what to do."""
+    variables = {"TINY_URL": "${BASE_URL}", "TINY_KEY": "${KEY}", "TINY_MODEL": "${MODEL}"}
+    recipe = tiny(wire="openai-chat", environment=variables)
+    async with ScriptedEndpoint.open(script) as endpoint:
+        model_provider = endpoint.providers(key="the-real-key")["openai-chat"]
+        agent = AcpProvider(recipe, find_launch(recipe, Path("nowhere")), model_provider)
+        async with agent.run(Path("nowhere")):
+            yield agent, endpoint
+
+
+async def test_a_session_is_metered_and_never_holds_the_key(tmp_path: Path) -> None:
+    solution = Solution.model_validate({"steps": [{"shell": "echo $TINY_KEY"}], "answer": "done"})
+    async with metered(Script(solution=solution)) as (agent, endpoint):
+        answer, trace = await hold(agent, request(tmp_path), "Do it.")
+
+    assert answer.text == "done"
+    assert usage_of(trace.model_calls) == endpoint.claimed_usage()
+    assert [call.side for call in trace.model_calls] == [None, None]
+    assert {key for call in endpoint.calls for key in call.keys} == {"the-real-key"}
+    assert trace.tool_calls[0].output == {"output": f"{log_of(tmp_path)[0]['environment']['TINY_KEY']}\n"}
+    assert "the-real-key" not in json.dumps(log_of(tmp_path))
+
+
+async def test_an_agent_that_does_not_offer_the_tools_of_a_server_is_not_measured(tmp_path: Path) -> None:
+    async with metered(Script(pace=Pace(before_first_s=30))) as (agent, _):
+        with pytest.raises(EnvironmentFailure, match=r"^tiny: ghx: tools not offered: .* 1 tool \(bash\)"):
+            await hold(agent, request(tmp_path, mode(ghx=McpServer(command="ghx-server"))), "Do it.")
+
+    assert params_of(tmp_path, "session/cancel")
+
+
+async def test_a_model_that_is_down_is_named_as_the_cause(tmp_path: Path) -> None:
+    down = Script(faults=(Fault(status=503),))
+    async with metered(down) as (agent, _), agent.session(request(tmp_path)) as session:
+        with pytest.raises(TransientError, match="503"):
+            await session.prompt("Do it.")
+        trace = await session.trace()
+
+    assert trace.cause is not None
+    assert (trace.cause.kind, trace.cause.may_work_next_time) == (Cause.MODEL_PROVIDER, True)
 
 
 class TestAcpProviderKeepsTheContract(SessionProviderContract):

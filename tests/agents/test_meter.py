@@ -3,23 +3,26 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from anyio.streams.tls import TLSListener
 from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.meter import Meter
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.upstream import HttpUpstream
+from ghx_bench.agents.upstream import HttpUpstream, ModelProvider
 from ghx_bench.profiler.causes import Cause, ModelProviderError, TransientError
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.twin.server.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
 
@@ -223,6 +226,31 @@ async def test_a_call_that_waits_for_its_first_token_is_ended_with_its_session()
 async def _ask_in_vain(client: WireClient) -> None:
     with pytest.raises(httpx2.TransportError):
         await client.ask(ask_for("anthropic"))
+
+
+async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
+    script = Script(solution=STEPS, pace=Pace(before_first_s=0.2))
+    async with metered(script) as (endpoint, _, session, client), anyio.create_task_group() as group:
+
+        async def ask_late() -> None:
+            await anyio.sleep(0.02)
+            await client.ask(ask_for("anthropic"))
+
+        group.start_soon(ask_late)
+        await session.settle(10)
+        (call,) = session.calls
+        assert (call.cut, session.usage()) == (False, endpoint.claimed_usage())
+
+
+async def test_a_session_does_not_wait_for_ever_until_it_settles() -> None:
+    script = Script(pace=Pace(before_first_s=60))
+    async with metered(script) as (_, _, session, client), anyio.create_task_group() as group:
+        group.start_soon(_ask_in_vain, client)
+        await wait_until(lambda: not session.is_idle)
+        with anyio.fail_after(5):
+            await session.settle(0.1)
+        assert not session.is_idle
+        group.cancel_scope.cancel()
 
 
 async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> None:
@@ -429,6 +457,68 @@ async def test_a_connection_is_kept_unless_the_provider_has_closed_it_meanwhile(
                     statuses = [(await client.ask(ask_for("openai-chat", stream=False))).status_code for _ in range(3)]
         group.cancel_scope.cancel()
     assert (statuses, opened) == ([200, 200, 200], connections)
+
+
+async def test_a_provider_is_asked_over_tls_and_only_if_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates = make_certificates(tmp_path, ["localhost"])
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    statuses: list[int] = []
+    async with TLSListener(listener, certificates.context) as secure, anyio.create_task_group() as group:
+        group.start_soon(secure.serve, serve)
+        for trusted in (certificates.authority, None):
+            if trusted is None:
+                monkeypatch.delenv("SSL_CERT_FILE")
+            else:
+                monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+            provider = ModelProvider(name="secure", upstream=HttpUpstream(f"https://localhost:{port}/v1"))
+            async with Meter.open({"openai-chat": provider}) as meter:
+                with meter.session() as session:
+                    async with wire_client(session.base_url, session.key) as client:
+                        statuses.append((await client.ask(ask_for("openai-chat", stream=False))).status_code)
+        group.cancel_scope.cancel()
+    assert statuses == [200, 502]
+    assert "certificate" in (session.calls[0].error or "")
+
+
+async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "23.5s"}]
+    body = json.dumps([{"error": {"code": 429, "message": "quota", "details": details}}]).encode()
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            head = b"HTTP/1.1 429 Too Many\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+            await stream.send(head + body)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        provider = ModelProvider(name="gemini", upstream=HttpUpstream(f"http://127.0.0.1:{port}"))
+        async with Meter.open({"gemini": provider}) as meter:
+            with meter.session() as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    await client.ask(ask_for("gemini"))
+                assert (session.calls[0].retry_after_s, session.calls[0].error) == (23.5, "quota")
+                assert 23 < meter.hold_s("gemini") <= 23.5
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.both_backends
+async def test_a_meter_can_be_used_under_any_event_loop() -> None:
+    async with metered() as (endpoint, _, session, client):
+        await client.work(ask_for("anthropic"), lambda _: "done")
+        await session.settle()
+        assert session.usage() == endpoint.claimed_usage()
 
 
 def test_a_key_that_is_not_there_is_told_in_one_line() -> None:

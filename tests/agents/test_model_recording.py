@@ -10,11 +10,12 @@ import pytest
 from wire_clients import WIRES, Conversation, WireClient, wire_client
 
 from ghx_bench._base.errors import InputError, OperationError
-from ghx_bench.agents.meter import Meter, ModelProvider
+from ghx_bench.agents.meter import Meter
 from ghx_bench.agents.model_recording import ModelRecorder, load_recording, recording_path
 from ghx_bench.agents.model_replay import ReplayUpstream
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.upstream import ModelProvider
 from ghx_bench.profiler.causes import Cause, EnvironmentFailure, MeasurementError
 from ghx_bench.profiler.model_call_summary import summarise_model_calls
 from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, WireKind
@@ -149,6 +150,30 @@ async def test_a_secret_that_is_another_in_each_run_is_a_blind_spot(tmp_path: Pa
 
     _, calls = await replay(tmp_path, ask_for("anthropic"), tell_token)
     assert verdicts_of(calls) == ["exact", "divergence"]
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("call ids", "call_0a1b2c", "call_ffeedd"),
+        ("uuids", "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"),
+        ("temporary paths", "cwd: /tmp/ghx-tmp-a1_b2/work", "cwd: /var/folders/x/T/ghx-tmp-zz9/work"),
+        ("ports", "http://127.0.0.1:40001/x", "http://127.0.0.1:50002/x"),
+        ("dates", "Today is Sunday, November 15, 2026", "Today is Monday, November 16, 2026"),
+        ("dates", "Sun Nov 15 2026", "Mon Nov 16 2026"),
+        ("dates", "<current_date>2026-11-15</current_date>", "<current_date>2026-11-16</current_date>"),
+        ("process groups", "Process Group PGID: 4711", "Process Group PGID: 12"),
+        ("chunk ids", "Chunk ID: a39f4f", "Chunk ID: 571d78"),
+        ("wall times", "Wall time: 0.0000 seconds", "Wall time: 1.5 seconds"),
+    ],
+)
+async def test_each_blind_spot_is_needed_for_what_it_is_for(name: str, one: str, other: str, tmp_path: Path) -> None:
+    async with recorded(tmp_path) as client:
+        await client.ask(ask_for("anthropic", f"{PROMPT} {one}"))
+
+    _, calls = await replay(tmp_path, ask_for("anthropic", f"{PROMPT} {other}"), tell("x"))
+
+    assert str(calls[0].replayed) == f"equal but for {name}"
 
 
 async def test_a_prompt_that_has_changed_is_a_divergence(tmp_path: Path) -> None:

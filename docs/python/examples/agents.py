@@ -111,3 +111,70 @@ async def replay() -> int:
 
 
 assert anyio.run(replay) == 1
+
+# %% Meter, MeteredSession, ModelProvider, ModelBudget, BudgetExhaustedError
+import httpx2
+
+from ghx_bench.agents import BudgetExhaustedError, Meter, MeteredSession, ModelBudget, ModelProvider
+from ghx_bench.agents.testing import Script, ScriptedEndpoint  # instead of a model that costs money
+
+body = {"model": "m", "messages": [{"role": "user", "content": "Say hello."}]}
+
+
+async def ask(session: MeteredSession) -> int:
+    async with httpx2.AsyncClient() as client:  # an agent, which is given an address and a key that is worth nothing
+        headers = {"authorization": f"Bearer {session.key}"}
+        response = await client.post(f"{session.base_url}/v1/chat/completions", json=body, headers=headers)
+        return response.status_code
+
+
+async def measure() -> list[str]:
+    async with ScriptedEndpoint.open(Script()) as endpoint:
+        environment = {"MODEL_KEY": "the-real-one"}
+        provider = ModelProvider.at("scripted", f"{endpoint.url}/v1", key_variable="MODEL_KEY", environment=environment)
+        budget = ModelBudget(max_model_calls=1)
+        async with Meter.open({"openai-chat": provider}, session_budget=budget) as meter:
+            with meter.session(model="m") as session:
+                assert [await ask(session), await ask(session)] == [200, 400]
+                assert session.usage() == endpoint.claimed_usage()
+                verdict = session.verdict()  # who is to blame if the model did not answer, as an error to raise
+                assert isinstance(verdict, BudgetExhaustedError)
+                return [str(call.status) for call in session.calls] + [str(verdict)]
+
+
+assert anyio.run(measure) == ["200", "400", "max_model_calls of the session is used up: 1 of 1"]
+
+# %% ModelRecorder, BlindSpot, ReplayUpstream
+import tempfile
+from pathlib import Path
+
+from ghx_bench.agents import BlindSpot, ModelRecorder, ReplayUpstream
+from ghx_bench.profiler import ReplayDivergedError, ReplayedCall
+
+folder = Path(tempfile.mkdtemp())
+
+
+async def record() -> None:
+    recorder = ModelRecorder(folder, blind_spots=[BlindSpot(name="numbers", pattern=r"\d+")])
+    async with ScriptedEndpoint.open(Script()) as endpoint:
+        upstream = recorder.wrap(endpoint.providers()["openai-chat"].upstream)
+        async with Meter.open({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
+            with meter.session("hello-001", secrets=["a-token-of-github"]) as session:
+                await ask(session)
+
+
+async def replay_model(prompts: list[str]) -> tuple[list[ReplayedCall | None], Exception | None]:
+    upstream = ReplayUpstream(folder)  # no model, no key, no cost
+    async with Meter.open({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
+        with meter.session("hello-001") as session:
+            for prompt in prompts:
+                body["messages"] = [{"role": "user", "content": prompt}]
+                await ask(session)
+            return [call.replayed for call in session.calls], session.verdict()
+
+
+anyio.run(record)
+replayed, diverged = anyio.run(replay_model, ["Say hello.", "Say goodbye."])
+assert replayed[0] == ReplayedCall(verdict="exact")
+assert isinstance(diverged, ReplayDivergedError)
+assert "the recording has 'Say hello.', the agent asked 'Say goodbye.'" in str(diverged)

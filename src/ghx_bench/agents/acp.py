@@ -31,14 +31,14 @@ from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
-from ghx_bench._base.problems import listed, shortened
+from ghx_bench._base.problems import plural
 from ghx_bench.agents.acp_connection import MessagePipe, PermissionDesk
 from ghx_bench.agents.acp_updates import UpdateLog
 from ghx_bench.agents.installation import Launch
 from ghx_bench.agents.meter import Meter, ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
-from ghx_bench.agents.model_recording import recording_name
+from ghx_bench.agents.model_recording import record_traffic, recording_name
 from ghx_bench.agents.process import program
 from ghx_bench.agents.recipe import FilledSettings, Recipe
 from ghx_bench.agents.server_identity import LastWords
@@ -58,6 +58,7 @@ _NO_CAPABILITIES = ClientCapabilities(
 """Files and commands are the agent's own business, in its own process: what it does there is what is measured."""
 _BROKEN = (acp.RequestError, ConnectionError, ValidationError)
 _LONGEST_WORDS = 1000
+_MOST_TOOLS = 10
 _LOOK_S = 0.02
 _CANCEL_GRACE_S = 1.0
 """How long a cancelled agent may take to end its turn; those measured need less than 0.2 s."""
@@ -104,7 +105,7 @@ class AcpProvider:
         if self._recipe.wire is None or self._model_provider is None:
             yield
             return
-        provider = self._model_provider.recorded_in(directory) if self._records else self._model_provider
+        provider = record_traffic(self._model_provider, directory) if self._records else self._model_provider
         providers: dict[WireKind, ModelProvider] = {self._recipe.wire: provider}
         async with Meter.open(providers, session_budget=self._session_budget, run_budget=self._run_budget) as meter:
             self._meter = meter
@@ -306,15 +307,17 @@ class AcpSession:
     def _find_missing_server(self) -> EnvironmentFailure | None:
         """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
         offered = None if self.tap is None else self.tap.offered_tools()
-        if offered is None:
+        # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
+        if offered is None or not (offered or self.calls_at_answer):
             return None
         found = {server for server, _ in filter(None, (server_tool_of(each, self.servers) for each in offered))}
         missing = [each for each in self.servers if each not in found]
         if not missing:
             return None
+        others = ", ".join(offered[:_MOST_TOOLS]) + (", ..." if len(offered) > _MOST_TOOLS else "")
         return EnvironmentFailure(
-            f"{self.recipe.name}: {missing[0]}: tools not offered: none of the {len(offered)} tools in its first "
-            f"request to the model is one of this MCP server ({shortened(listed(offered))})"
+            f"{self.recipe.name}: {missing[0]}: tools not offered: its first request to the model has "
+            f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
         )
 
     def _blame(self) -> MeasurementError | None:

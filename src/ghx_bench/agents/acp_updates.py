@@ -90,7 +90,10 @@ class UpdateLog:
             call = self._calls[id_] = _Call(id=id_, first_title=title if isinstance(title, str) else None)
         if call.is_over:
             return
+        meta, before = update.get("_meta"), call.told.get("_meta")
         call.told |= {key: update[key] for key in _CALL_FIELDS if update.get(key) not in (None, {}, [])}
+        if isinstance(meta, dict) and isinstance(before, dict):
+            call.told["_meta"] = {**before, **meta}  # of goose, only the first update has the name in it
         # Begun with each update: of most agents the first one says little, and the input comes later.
         name = name_of_call(call.id, call.told, call.first_title, self._servers)
         self._recorder.begin_tool_call(id_, name, input_of_call(call.told))
@@ -112,6 +115,8 @@ def name_of_call(id_: str, told: Mapping[str, JsonValue], first_title: str | Non
         case {"rawInput": {"server": str(server), "tool": str(tool)}}:  # Codex, of tools of servers
             return tool_name(server, tool)
         case {"_meta": {"claudeCode": {"toolName": str(name)}}} | {"_meta": {"toolName": str(name)}}:  # Claude; Qwen
+            pass
+        case {"_meta": {"goose": {"toolCall": {"toolName": str(name)}}}}:
             pass
         case {"name": str(name)}:
             pass

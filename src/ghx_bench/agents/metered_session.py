@@ -30,6 +30,7 @@ from ghx_bench.profiler.model_calls import (
 )
 
 _POLL_S = 0.01
+_QUIET_S = 0.05
 _ERRORS_OF_REQUESTS = frozenset({400, 413, 422})
 
 
@@ -179,10 +180,16 @@ class MeteredSession:
         return usage_at_least(self.calls)
 
     async def settle(self, patience_s: float = 0.3) -> None:
-        """Wait until no call is going on, or until patience ends: some agents ask for a title after their answer."""
+        """Wait until no call is going on, and none has just begun, or until patience ends.
+
+        Some agents ask for a title after their answer, and do not wait for it themselves.
+        """
         with anyio.move_on_after(patience_s):
-            while not self.is_idle:  # noqa: ASYNC110 - calls end in the meter's thread, which has another event loop
+            quiet_since = self.clock.monotonic()
+            while self.clock.monotonic() - quiet_since < _QUIET_S:
                 await anyio.sleep(_POLL_S)
+                if not self.is_idle:
+                    quiet_since = self.clock.monotonic()
 
     def verdict(self) -> MeasurementError | None:
         """Return who is to blame if the model did not answer, as an error to raise; `None` if it did.

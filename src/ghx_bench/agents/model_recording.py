@@ -4,6 +4,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -13,7 +14,14 @@ from pydantic_core import from_json
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.scratch import PREFIX
 from ghx_bench._base.wire import OMITTABLE, Count, Number, WireModel
-from ghx_bench.agents.upstream import Headers, Upstream, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.upstream import (
+    Headers,
+    ModelProvider,
+    Upstream,
+    UpstreamAnswer,
+    UpstreamLostError,
+    UpstreamRequest,
+)
 from ghx_bench.agents.wires.protocol import KEY_HEADERS
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.model_calls import WireKind
@@ -35,7 +43,7 @@ class BlindSpot(WireModel):
 BLIND_SPOTS = (
     BlindSpot(name="call ids", pattern=r"\b(?:call|toolu|msg|fc|fco|rs|at)_[A-Za-z0-9_-]{4,}"),
     BlindSpot(name="uuids", pattern=r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    BlindSpot(name="temporary paths", pattern=rf"(?:/[\w.@+-]+)*/{PREFIX}[\w-]+"),
+    BlindSpot(name="temporary paths", pattern=rf"(?:/[\w.@+-]+)*/?{PREFIX}[\w-]+"),
     BlindSpot(name="ports", pattern=r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+"),
     BlindSpot(
         name="dates",
@@ -209,6 +217,11 @@ class _RecordedAnswer:
             self._recorder.write(
                 self._request, status=self.status, headers=self.headers, pieces=self._pieces, cut=not self._is_complete
             )
+
+
+def record_traffic(provider: ModelProvider, directory: Path) -> ModelProvider:
+    """Return a provider whose traffic is written down in the directory of a run."""
+    return replace(provider, upstream=ModelRecorder(directory).wrap(provider.upstream))
 
 
 def recording_name(cell: Cell) -> str:

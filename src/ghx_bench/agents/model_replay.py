@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.model_recording import BlindSpot, RecordedExchange, load_recording
-from ghx_bench.agents.upstream import Headers, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.model_recording import SUFFIX, BlindSpot, RecordedExchange, load_recording
+from ghx_bench.agents.upstream import Headers, ModelProvider, UpstreamAnswer, UpstreamLostError, UpstreamRequest
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import find_route, make_reader, read_request, write_error
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.model_calls import ReplayedCall
 from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
 
 SECRETS = "secrets"
 """The blind spot that every recording has: what was taken out of it."""
@@ -63,6 +65,16 @@ class ReplayUpstream:
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""
+
+
+def replay_traffic(run: Path) -> ModelProvider:
+    """Return the provider that answers as the model traffic has it that was recorded in the directory of a run."""
+    record = RunDirectory(run).record
+    if not record.is_file():
+        raise InputError(f"--replay-model: {run} is not the folder of a run")
+    if next(run.rglob(f"*{SUFFIX}"), None) is None:
+        raise InputError(f"--replay-model: {run} holds no model traffic; record it with --record-model")
+    return ModelProvider(name="recording", upstream=ReplayUpstream(run), replayed_run=read_record(record).run_id)
 
 
 @dataclass(slots=True)

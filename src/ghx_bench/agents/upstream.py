@@ -1,12 +1,13 @@
 """The way from the meter to a model's provider: HTTP/1.1 on connections that are kept.
 
-Not httpx2: on loopback it took 2 ms for each call, twice what the meter may add.
+Not httpx2: a bare proxy over it added 21 ms to a call on loopback, and one over its httpcore2 1.1 ms, where the whole
+meter over this adds 0.3 ms.
 """
 
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, cast
@@ -147,6 +148,29 @@ class HttpUpstream:
             words = str(error) or f"no connection within {_CONNECT_S:.0f} s"
             raise UpstreamLostError(f"cannot reach {self._authority}: {words}") from error
         return connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider:
+    """Who answers the calls on a wire, and the real key, which stays here."""
+
+    name: str
+    upstream: Upstream
+    key: str | None = field(default=None, repr=False)
+    session_header: str | None = None
+    """The header in which the provider is told the id of a session; for scripted ones, which play one part in each."""
+    replayed_run: str | None = None
+    """The id of the run whose recorded answers are given, where no model is asked."""
+
+    @classmethod
+    def at(
+        cls, name: str, base_url: str, *, key_variable: str | None, environment: Mapping[str, str]
+    ) -> "ModelProvider":
+        """Return the provider at an address, with the key that is in a variable; local servers may need none."""
+        key = None if key_variable is None else environment.get(key_variable)
+        if key_variable is not None and not key:
+            raise InputError(f"model provider {name!r}: the variable {key_variable} is not set; put its key there")
+        return cls(name=name, upstream=HttpUpstream(base_url), key=key)
 
 
 @dataclass(slots=True)

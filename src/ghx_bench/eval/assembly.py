@@ -284,6 +284,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     from ghx_bench.agents.acp import AcpProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
+    from ghx_bench.agents.model_replay import replay_traffic  # noqa: PLC0415 - see above
 
     launch = find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
@@ -293,7 +294,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     vendor, traffic = VENDORS[recipe.wire], spec.config.model_traffic
     own = options.base_url is None
     if traffic.replay is not None:
-        provider = ModelProvider.replaying(traffic.replay)
+        provider = replay_traffic(traffic.replay)
     else:
         provider = ModelProvider.at(
             vendor.name if own else options.base_url or "",

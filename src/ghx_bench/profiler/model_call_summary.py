@@ -1,6 +1,5 @@
 """The model calls of one session, counted for its row."""
 
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
@@ -49,7 +48,7 @@ class ModelCallSummary(ForeignModel):
 def summarise_model_calls(calls: Sequence[ModelCall]) -> ModelCallSummary:
     """Count the model calls of a session."""
     main, side = main_calls(calls), [call for call in calls if call.side is not None]
-    waits = [call.time_to_first_token_ms for call in main if call.time_to_first_token_ms is not None]
+    waits = sorted(call.time_to_first_token_ms for call in main if call.time_to_first_token_ms is not None)
     models = (call.model_answered or call.model_asked for call in calls)
     none = TokenUsage.of(input=0, output=0, reasoning=0, cache_read=0, cache_write=0)
     summary = ModelCallSummary(
@@ -58,7 +57,7 @@ def summarise_model_calls(calls: Sequence[ModelCall]) -> ModelCallSummary:
         failed=sum(call.has_failed for call in calls),
         retried=sum(call.retry_of is not None for call in calls),
         cut=sum(call.cut for call in calls),
-        time_to_first_token_ms=round(statistics.median(waits), 1) if waits else None,
+        time_to_first_token_ms=_median(waits),
         side_tokens=usage_of(side) if side else none,
         models=tuple(dict.fromkeys(model for model in models if model is not None)),
         settings=_distinct_settings(main),
@@ -89,6 +88,12 @@ def anatomy_metrics(anatomy: RequestAnatomy) -> tuple[CustomMetric, ...]:
     whole = sum(parts.values())
     shares = {part: None if whole == 0 else size / whole for part, size in parts.items()}
     return tuple(CustomMetric(f"request_share_{part}", share, "ratio") for part, share in shares.items())
+
+
+def _median(ordered: Sequence[float]) -> float | None:
+    # Not by `statistics`, which loads decimals and fractions into everything that reads a row.
+    middle = len(ordered) // 2
+    return round((ordered[middle] + ordered[-middle - 1]) / 2, 1) if ordered else None
 
 
 def _distinct_settings(calls: Sequence[ModelCall]) -> tuple[ModelSettings, ...]:

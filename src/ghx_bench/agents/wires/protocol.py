@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.wires import anthropic, gemini, openai_chat, openai_responses
 from ghx_bench.agents.wires.answer_reader import AnswerReader
-from ghx_bench.agents.wires.loose_json import as_object, as_text, parse_object, parse_objects
+from ghx_bench.agents.wires.loose_json import as_object, as_objects, as_text, parse_object, parse_objects
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.profiler.model_calls import CallErrorKind, WireKind
 
@@ -165,3 +165,13 @@ def read_error(body: bytes) -> str:
     message = as_text(as_object(told.get("error")).get("message")) or as_text(told.get("message"))
     words = " ".join((message or body[: 4 * _LONGEST_ERROR].decode(errors="replace")).split())
     return words if len(words) <= _LONGEST_ERROR else f"{words[:_LONGEST_ERROR]}..."
+
+
+def read_retry_delay(body: bytes) -> float | None:
+    """Return the seconds after which an error's body says to try again; Gemini tells them there, and in no header."""
+    for error in parse_objects(body):
+        for detail in as_objects(as_object(error.get("error")).get("details")):
+            delay = re.fullmatch(r"(\d+(?:\.\d+)?)s", as_text(detail.get("retryDelay")) or "")
+            if delay is not None:
+                return float(delay[1])
+    return None

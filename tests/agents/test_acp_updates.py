@@ -1,0 +1,63 @@
+"""What six agents tell over the Agent Client Protocol, recorded: each names and describes tool calls in its own way."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghx_bench.agents.acp_updates import UpdateLog
+from ghx_bench.agents.recipe import built_in_recipe, recipe_names
+from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
+
+RECORDED = Path(__file__).parents[1] / "data" / "acp_updates"
+ANSWER = "It is labelled as a matter of performance and has a summary."
+SERVER_TOOLS = ["ghx_issue_view", "ghx_repo_labels_list", "ghx_issue_labels_add", "ghx_issue_comments_create"]
+SILENT = {"gemini"}
+"""Agents that tell no input of a call: there, only the meter knows it."""
+
+
+def replay(agent: str, mode: str) -> tuple[UpdateLog, SessionTrace]:
+    recorder = TraceRecorder()
+    log = UpdateLog(recorder, servers=["ghx"], strip=built_in_recipe(agent).strip)
+    for line in (RECORDED / f"{agent}.jsonl").read_text().splitlines():
+        recorded = json.loads(line)
+        if recorded["mode"] == mode:
+            log.add(recorded["update"])
+    return log, recorder.trace()
+
+
+def calls_of(trace: SessionTrace) -> list[ToolCallEvent]:
+    return list(trace.tool_calls)
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+def test_commands_of_every_agent_are_calls_of_a_shell_and_come_to_their_end(agent: str) -> None:
+    log, trace = replay(agent, "baseline")
+
+    calls = calls_of(trace)
+    assert [call.name for call in calls] == ["shell" if agent == "goose" else "bash"] * 4
+    assert [call.success for call in calls] == [True] * 4
+    assert not any(call.unfinished for call in calls)
+    assert log.answer == ANSWER
+    commands = [json.dumps(call.input) for call in calls]
+    assert all("gh " in command for command in commands), commands
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+def test_tools_of_servers_have_one_name_whatever_the_agent_calls_them(agent: str) -> None:
+    log, trace = replay(agent, "ghx-mcp")
+
+    calls = calls_of(trace)
+    assert [call.name for call in calls] == SERVER_TOOLS
+    assert [call.success for call in calls] == [True] * 4
+    assert log.answer == ANSWER
+    if agent not in SILENT:
+        assert "issueNumber" in json.dumps(calls[0].input)
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+def test_turns_begin_with_what_follows_a_call(agent: str) -> None:
+    _, trace = replay(agent, "ghx-mcp")
+
+    assert len(trace.turns) == 5
