@@ -276,7 +276,7 @@ notes.model_calls.append(
         anatomy=RequestAnatomy(instructions=1_200, tool_schemas=9_000, conversation=300),
         replayed=ReplayedCall(
             verdict="blind_spot", blind_spots=("ports",)
-        ),  # of a call that was answered by a recording
+        ),  # of one from a recording
     )
 )
 notes.cause = NamedCause(kind=Cause.MODEL_PROVIDER, message="the last call failed with 529", may_work_next_time=True)
