@@ -9,6 +9,7 @@ from bench_command import ghx_bench, rows_of, run_in
 from traffic_project import calls_in, change_title, record_run
 
 from ghx_bench.agents.installation import AGENTS_FOLDER
+from ghx_bench.agents.recipe import recipe_names
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import AGENTS, RealAgents
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.agents
 ONCE: dict[str, Any] = {"repetitions": 1, "warmup": False, "retries": 0}
 
 
-@pytest.mark.parametrize("agent", ["goose", "codex", "claude"])
+@pytest.mark.parametrize("agent", recipe_names())
 def test_an_agent_repeats_its_work_from_a_recording_and_a_changed_title_is_named(
     agent: str, agents: RealAgents, tmp_path: Path
 ) -> None:
@@ -27,7 +28,7 @@ def test_an_agent_repeats_its_work_from_a_recording_and_a_changed_title_is_named
     (tmp_path / AGENTS_FOLDER).symlink_to(AGENTS)
 
     def choose(url: str) -> list[Any]:
-        base = url if agent == "claude" else f"{url}/v1"
+        base = url if agent in ("claude", "gemini") else f"{url}/v1"
         return [{"id": agent, "options": {"base_url": base, "key_env": "MY_KEY"}}]
 
     record_run(tmp_path, agents=choose, execution=ONCE)
