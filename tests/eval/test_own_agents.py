@@ -197,6 +197,10 @@ def test_an_agent_of_an_installed_package_is_known_by_its_name(
         "description": "mine:Agent, of an installed package",
         "control": False,
         "chosen": False,
+        "protocol": None,
+        "version": None,
+        "installed": None,
+        "needs": [],
     }
 
 
