@@ -274,9 +274,7 @@ notes.model_calls.append(
         started_at="2026-03-03T00:00:00.000Z",
         usage=TokenUsage.of(input=900, output=40),
         anatomy=RequestAnatomy(instructions=1_200, tool_schemas=9_000, conversation=300),
-        replayed=ReplayedCall(
-            verdict="blind_spot", blind_spots=("ports",)
-        ),  # of one from a recording
+        replayed=ReplayedCall(verdict="blind_spot", blind_spots=("ports",)),  # of one from a recording
     )
 )
 notes.cause = NamedCause(kind=Cause.MODEL_PROVIDER, message="the last call failed with 529", may_work_next_time=True)
