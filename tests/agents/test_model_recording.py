@@ -1,21 +1,23 @@
 """Model traffic is recorded without secrets, and replayed without a model; a difference is told, not papered over."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from wire_clients import WIRES, Conversation, WireClient, wire_client
 
-from ghx_bench._base.errors import InputError
+from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench.agents.meter import Meter
 from ghx_bench.agents.model_recording import ModelRecorder, load_recording, recording_path
 from ghx_bench.agents.model_replay import ReplayUpstream
 from ghx_bench.agents.solution import Solution
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.upstream import ModelProvider
-from ghx_bench.profiler.causes import Cause
+from ghx_bench.profiler.causes import Cause, EnvironmentFailure, MeasurementError
+from ghx_bench.profiler.model_call_summary import summarise_model_calls
 from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, WireKind
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +28,7 @@ SOLUTION = Solution.model_validate(
         "answer": "The title is {{issue.title}}. Grüße!",
     }
 )
+TOLD_NOTHING = Solution.model_validate({"steps": [{"shell": "env"}], "answer": "Done."})
 PROMPT = "What is the title of issue 7?"
 NAME = "issue-title-001/baseline 1"
 REAL_KEY = "sk-real-and-secret"
@@ -52,25 +55,31 @@ async def recorded(
             for wire, provider in endpoint.providers().items()
         }
         async with Meter.open(providers) as meter:
-            recorder.begin(NAME, secrets=secrets)
-            with meter.session(NAME) as session:
+            with meter.session(NAME, secrets=secrets) as session:
                 async with wire_client(session.base_url, session.key) as client:
                     yield client
-    assert recorder.problem is None
 
 
 async def replay(
-    folder: Path, conversation: Conversation, run: Callable[[RequestedToolCall], str]
-) -> tuple[ReplayUpstream, tuple[ModelCall, ...]]:
+    folder: Path,
+    conversation: Conversation,
+    run: Callable[[RequestedToolCall], str],
+    *,
+    secrets: tuple[str, ...] = (),
+) -> tuple[MeasurementError | None, tuple[ModelCall, ...]]:
     upstream = ReplayUpstream(folder)
     async with Meter.open({wire: ModelProvider(name="replay", upstream=upstream) for wire in WIRES}) as meter:
-        with meter.session(NAME) as session:
+        with meter.session(NAME, secrets=secrets) as session:
             async with wire_client(session.base_url, session.key) as client:
                 try:
                     await client.work(conversation, run)
                 except AssertionError as error:
                     assert "replay:" in str(error)  # noqa: PT017 - a refusal, of which the report tells more
-            return upstream, session.calls
+            return session.verdict(), session.calls
+
+
+def verdicts_of(calls: Sequence[ModelCall]) -> list[str]:
+    return [str(call.replayed.verdict) for call in calls if call.replayed is not None]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -82,10 +91,11 @@ async def test_what_was_recorded_is_replayed_to_the_byte_without_a_model(
         await client.work(ask_for(wire, stream=stream), tell("Übung macht den Meister"))
     _, exchanges = load_recording(tmp_path, NAME)
 
-    upstream, calls = await replay(tmp_path, ask_for(wire, stream=stream), tell("Übung macht den Meister"))
+    verdict, calls = await replay(tmp_path, ask_for(wire, stream=stream), tell("Übung macht den Meister"))
 
-    assert [call.verdict for call in upstream.report(NAME)] == ["exact"] * 3
-    assert upstream.verdict(NAME) is None
+    assert verdicts_of(calls) == ["exact"] * 3
+    assert verdict is None
+    assert summarise_model_calls(calls).replayed == {"exact": 3}
     assert [call.response_bytes for call in calls] == [len(b"".join(each.response_pieces())) for each in exchanges]
     assert [call.tool_calls[0].arguments for call in calls[:2]] == [
         {"command": "gh issue view 7 --json title", "description": "Run a command"},
@@ -99,15 +109,15 @@ async def test_a_result_that_has_changed_is_a_divergence_with_both_texts(wire: W
     async with recorded(tmp_path) as client:
         await client.work(ask_for(wire), tell("The old title"))
 
-    upstream, calls = await replay(tmp_path, ask_for(wire), tell("The new title"))
+    verdict, calls = await replay(tmp_path, ask_for(wire), tell("The new title"))
 
-    first, second = upstream.report(NAME)
-    assert (first.verdict, second.verdict) == ("exact", "divergence")
+    assert verdicts_of(calls) == ["exact", "divergence"]
+    second = calls[1].replayed
+    assert second is not None
     assert "The new title" in (second.asked or "")
     assert "The old title" in (second.recorded or "")
-    verdict = upstream.verdict(NAME)
     assert verdict is not None
-    assert (verdict.code, verdict.cause) == ("REPLAY_DIVERGED", Cause.BENCH)
+    assert (verdict.code, verdict.cause) == ("REPLAY_DIVERGED", Cause.REPLAY_DIVERGED)
     assert "The new title" in str(verdict)
     assert calls[-1].status == 400
 
@@ -119,13 +129,27 @@ async def test_what_differs_from_run_to_run_is_a_blind_spot_by_name(tmp_path: Pa
     async with recorded(tmp_path) as client:
         await client.work(ask_for("gemini"), run(4711, 40001))
 
-    upstream, _ = await replay(tmp_path, ask_for("gemini"), run(4712, 40001))
-    assert [call.blind_spots for call in upstream.report(NAME)] == [(), ("process groups",), ("process groups",)]
+    _, calls = await replay(tmp_path, ask_for("gemini"), run(4712, 40001))
+    spots = [call.replayed.blind_spots for call in calls if call.replayed]
+    assert spots == [(), ("process groups",), ("process groups",)]
 
-    upstream, _ = await replay(tmp_path, ask_for("gemini"), run(4712, 50002))
-    report = upstream.report(NAME)
-    assert [call.verdict for call in report] == ["exact", "blind_spot", "blind_spot"]
-    assert report[1].blind_spots == ("ports", "process groups")
+    _, calls = await replay(tmp_path, ask_for("gemini"), run(4712, 50002))
+    assert verdicts_of(calls) == ["exact", "blind_spot", "blind_spot"]
+    assert str(calls[1].replayed) == "equal but for ports, process groups"
+
+
+async def test_a_secret_that_is_another_in_each_run_is_a_blind_spot(tmp_path: Path) -> None:
+    async with recorded(tmp_path, script=Script(solution=TOLD_NOTHING), secrets=("ghs_first-token",)) as client:
+        await client.work(ask_for("anthropic"), lambda _: "GH_TOKEN=ghs_first-token")
+
+    def tell_token(_: RequestedToolCall) -> str:
+        return "GH_TOKEN=ghs_second-token"
+
+    _, calls = await replay(tmp_path, ask_for("anthropic"), tell_token, secrets=("ghs_second-token",))
+    assert [str(call.replayed) for call in calls] == ["exact", "equal but for secrets"]
+
+    _, calls = await replay(tmp_path, ask_for("anthropic"), tell_token)
+    assert verdicts_of(calls) == ["exact", "divergence"]
 
 
 @pytest.mark.parametrize(
@@ -147,18 +171,19 @@ async def test_each_blind_spot_is_needed_for_what_it_is_for(name: str, one: str,
     async with recorded(tmp_path) as client:
         await client.ask(ask_for("anthropic", f"{PROMPT} {one}"))
 
-    upstream, _ = await replay(tmp_path, ask_for("anthropic", f"{PROMPT} {other}"), tell("x"))
+    _, calls = await replay(tmp_path, ask_for("anthropic", f"{PROMPT} {other}"), tell("x"))
 
-    assert upstream.report(NAME)[0].blind_spots == (name,)
+    assert str(calls[0].replayed) == f"equal but for {name}"
 
 
 async def test_a_prompt_that_has_changed_is_a_divergence(tmp_path: Path) -> None:
     async with recorded(tmp_path) as client:
         await client.work(ask_for("anthropic"), tell("x"))
 
-    upstream, _ = await replay(tmp_path, ask_for("anthropic", "What is the title of issue 8?"), tell("x"))
+    _, calls = await replay(tmp_path, ask_for("anthropic", "What is the title of issue 8?"), tell("x"))
 
-    (call,) = upstream.report(NAME)
+    (call,) = [call.replayed for call in calls]
+    assert call is not None
     assert (call.verdict, call.asked) == ("divergence", "What is the title of issue 8?")
 
 
@@ -166,11 +191,10 @@ async def test_another_model_or_another_number_of_results_is_not_answered(tmp_pa
     async with recorded(tmp_path) as client:
         await client.work(ask_for("anthropic"), tell("x"))
 
-    upstream, _ = await replay(tmp_path, ask_for("anthropic", model="another"), tell("x"))
+    verdict, calls = await replay(tmp_path, ask_for("anthropic", model="another"), tell("x"))
 
-    (call,) = upstream.report(NAME)
-    assert call.verdict == "divergence"
-    assert "no call like this one" in (call.recorded or "")
+    assert verdicts_of(calls) == ["divergence"]
+    assert "no call like this one" in str(verdict)
 
 
 async def test_calls_that_failed_or_were_cut_are_not_replayed(tmp_path: Path) -> None:
@@ -178,10 +202,10 @@ async def test_calls_that_failed_or_were_cut_are_not_replayed(tmp_path: Path) ->
         assert (await client.ask(ask_for("anthropic"))).status_code == 529
         await client.work(ask_for("anthropic"), tell("x"))
 
-    upstream, calls = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+    _, calls = await replay(tmp_path, ask_for("anthropic"), tell("x"))
 
     assert [call.status for call in calls] == [200, 200, 200]
-    assert [call.verdict for call in upstream.report(NAME)] == ["exact"] * 3
+    assert verdicts_of(calls) == ["exact"] * 3
 
 
 async def test_an_answer_that_was_cut_is_not_replayed(tmp_path: Path) -> None:
@@ -191,9 +215,10 @@ async def test_an_answer_that_was_cut_is_not_replayed(tmp_path: Path) -> None:
     _, (exchange,) = load_recording(tmp_path, NAME)
     assert exchange.cut
 
-    upstream, _ = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+    verdict, calls = await replay(tmp_path, ask_for("anthropic"), tell("x"))
 
-    assert [call.verdict for call in upstream.report(NAME)] == ["divergence"]
+    assert verdicts_of(calls) == ["divergence"]
+    assert "an answer that failed or was cut" in str(verdict)
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -220,6 +245,27 @@ async def test_a_session_that_was_not_recorded_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is damaged"):
         load_recording(tmp_path, "torn")
 
-    upstream, _ = await replay(tmp_path, ask_for("anthropic"), tell("x"))
+    with pytest.raises(EnvironmentFailure, match=f"cannot be replayed: no model traffic of session '{NAME}'"):
+        await replay(tmp_path, ask_for("anthropic"), tell("x"))
 
-    assert "no model traffic of session" in str(upstream.verdict(NAME))
+
+async def test_a_recording_that_cannot_be_written_costs_no_session_and_is_told(tmp_path: Path) -> None:
+    has_answered = False
+    with pytest.raises(OperationError, match="cannot record model traffic"):  # noqa: PT012 - raised on leaving
+        async with recorded(tmp_path) as client:
+            shutil.rmtree(recording_path(tmp_path, NAME).parent)
+            await client.work(ask_for("anthropic"), tell("x"))
+            has_answered = True
+    assert has_answered
+
+
+async def test_a_replay_begins_anew_with_each_attempt(tmp_path: Path) -> None:
+    async with recorded(tmp_path) as client:
+        await client.work(ask_for("anthropic"), tell("x"))
+    provider = ModelProvider(name="replay", upstream=ReplayUpstream(tmp_path))
+    async with Meter.open({"anthropic": provider}) as meter:
+        for _ in range(2):
+            with meter.session(NAME) as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    await client.work(ask_for("anthropic"), tell("x"))
+                assert verdicts_of(session.calls) == ["exact"] * 3

@@ -144,11 +144,12 @@ async def measure() -> list[str]:
 
 assert anyio.run(measure) == ["200", "400", "max_model_calls of the session is used up: 1 of 1"]
 
-# %% ModelRecorder, BlindSpot, ReplayUpstream, ReplayedCall, ReplayDivergedError
+# %% ModelRecorder, BlindSpot, ReplayUpstream
 import tempfile
 from pathlib import Path
 
-from ghx_bench.agents import BlindSpot, ModelRecorder, ReplayDivergedError, ReplayedCall, ReplayUpstream
+from ghx_bench.agents import BlindSpot, ModelRecorder, ReplayUpstream
+from ghx_bench.profiler import ReplayDivergedError, ReplayedCall
 
 folder = Path(tempfile.mkdtemp())
 
@@ -158,24 +159,22 @@ async def record() -> None:
     async with ScriptedEndpoint.open(Script()) as endpoint:
         upstream = recorder.wrap(endpoint.providers()["openai-chat"].upstream)
         async with Meter.open({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
-            recorder.begin("hello-001", secrets=["a-token-of-github"])
-            with meter.session("hello-001") as session:
+            with meter.session("hello-001", secrets=["a-token-of-github"]) as session:
                 await ask(session)
 
 
-async def replay_model(prompts: list[str]) -> ReplayUpstream:
+async def replay_model(prompts: list[str]) -> tuple[list[ReplayedCall | None], Exception | None]:
     upstream = ReplayUpstream(folder)  # no model, no key, no cost
     async with Meter.open({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
         with meter.session("hello-001") as session:
             for prompt in prompts:
                 body["messages"] = [{"role": "user", "content": prompt}]
                 await ask(session)
-    return upstream
+            return [call.replayed for call in session.calls], session.verdict()
 
 
 anyio.run(record)
-replayed = anyio.run(replay_model, ["Say hello.", "Say goodbye."])
-assert replayed.report("hello-001")[0] == ReplayedCall(verdict="exact")
-diverged = replayed.verdict("hello-001")
+replayed, diverged = anyio.run(replay_model, ["Say hello.", "Say goodbye."])
+assert replayed[0] == ReplayedCall(verdict="exact")
 assert isinstance(diverged, ReplayDivergedError)
 assert "the recording has 'Say hello.', the agent asked 'Say goodbye.'" in str(diverged)

@@ -254,8 +254,16 @@ cells: list[Cell] = list(matrix.cells())
 assert len(cells) == matrix.total == 6
 assert {cell.arm for cell in cells} == {Arm(agent="greeter", model="none", mode=mode) for mode in ("a", "b")}
 
-# %% ModelCall, RequestAnatomy, ModelCallSummary, NamedCause, ReportedFigures
-from ghx_bench.profiler import Cause, ModelCall, ModelCallSummary, NamedCause, ReportedFigures, RequestAnatomy
+# %% ModelCall, RequestAnatomy, ReplayedCall, ModelCallSummary, NamedCause, ReportedFigures
+from ghx_bench.profiler import (
+    Cause,
+    ModelCall,
+    ModelCallSummary,
+    NamedCause,
+    ReplayedCall,
+    ReportedFigures,
+    RequestAnatomy,
+)
 
 notes = TraceRecorder()
 notes.facts["binary"] = "2.1.0"
@@ -266,6 +274,7 @@ notes.model_calls.append(
         started_at="2026-03-03T00:00:00.000Z",
         usage=TokenUsage.of(input=900, output=40),
         anatomy=RequestAnatomy(instructions=1_200, tool_schemas=9_000, conversation=300),
+        replayed=ReplayedCall(verdict="blind_spot", blind_spots=("ports",)),  # of one from a recording
     )
 )
 notes.cause = NamedCause(kind=Cause.MODEL_PROVIDER, message="the last call failed with 529", may_work_next_time=True)
@@ -273,13 +282,14 @@ assert notes.trace().model_calls[0].usage.total == 940
 counted: ModelCallSummary | None = rows[0].model_calls  # of a row whose model calls nothing metered, None
 own_figures: ReportedFigures | None = rows[0].reported
 
-# %% MeasurementError, TransientError, AgentError, ModelProviderError, EnvironmentFailure, Cause
+# %% MeasurementError, TransientError, AgentError, ModelProviderError, EnvironmentFailure, ReplayDivergedError, Cause
 from ghx_bench.profiler import (
     AgentError,
     Cause,
     EnvironmentFailure,
     MeasurementError,
     ModelProviderError,
+    ReplayDivergedError,
     TransientError,
 )
 
@@ -288,6 +298,7 @@ errors: list[MeasurementError] = [
     AgentError("the agent crashed"),
     ModelProviderError("unknown model"),
     EnvironmentFailure("the disk is full"),
+    ReplayDivergedError("the recording has another question"),
 ]
 assert [error.cause for error in errors if error.cause.is_the_agents_own] == [Cause.AGENT_CRASH]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_bench.agents.metered_session import MeteredSession
     from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget
     from ghx_bench.agents.model_recording import BlindSpot, ModelRecorder
-    from ghx_bench.agents.model_replay import ReplayDivergedError, ReplayedCall, ReplayUpstream
+    from ghx_bench.agents.model_replay import ReplayUpstream
     from ghx_bench.agents.nop import NopProvider
     from ghx_bench.agents.process import ProcessGroup, process_group, program
     from ghx_bench.agents.reference import ReferenceProvider, Solutions
@@ -36,10 +36,8 @@ __all__ = [
     "ProcessGroup",
     "Recordings",
     "ReferenceProvider",
-    "ReplayDivergedError",
     "ReplayProvider",
     "ReplayUpstream",
-    "ReplayedCall",
     "Solution",
     "SolutionError",
     "SolutionFile",
@@ -62,7 +60,7 @@ __getattr__, __dir__ = lazy_exports(
         "metered_session": "MeteredSession",
         "model_budget": "BudgetExhaustedError ModelBudget",
         "model_recording": "BlindSpot ModelRecorder",
-        "model_replay": "ReplayDivergedError ReplayUpstream ReplayedCall",
+        "model_replay": "ReplayUpstream",
         "nop": "NopProvider",
         "process": "ProcessGroup process_group program",
         "reference": "ReferenceProvider Solutions",

@@ -83,19 +83,25 @@ class LoopProvider:
         limits: LoopLimits | None = None,
         session_budget: ModelBudget | None = None,
         run_budget: ModelBudget | None = None,
+        records: bool = False,
     ) -> None:
         self.version = version("ghx-bench")
-        self.facts: Mapping[str, JsonValue] = {"protocol": _NAME, "pydantic-ai": version("pydantic-ai-slim")}
         self._routes, self._limits = dict(routes), limits or LoopLimits()
-        self._meter = RunMeter(providers, session_budget=session_budget, run_budget=run_budget)
-        self.is_paid = self._meter.is_paid
+        self._meter = RunMeter(providers, session_budget=session_budget, run_budget=run_budget, records=records)
+        self.is_metered, self.is_paid = True, self._meter.is_paid
+        self.control_kind = self._meter.control_kind
+        self.facts: Mapping[str, JsonValue] = {
+            "protocol": _NAME,
+            "pydantic-ai": version("pydantic-ai-slim"),
+            **self._meter.facts,
+        }
         for wire in providers:
             infer_provider_class(_VENDORS[wire])  # loaded now: it takes a second, in which a session would stand still
 
     @asynccontextmanager
-    async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Hold the meter."""
-        async with self._meter.open():
+        async with self._meter.open(directory):
             yield
 
     @asynccontextmanager
@@ -105,7 +111,7 @@ class LoopProvider:
             raise EnvironmentFailure(f"{_NAME} needs a folder to work in, and the stage has none")
         route, recorder = self._routes[request.model], TraceRecorder()
         async with (
-            self._meter.session(route.wire, model=request.model) as tap,
+            self._meter.session(route.wire, request) as tap,
             tool_belt(request, recorder) as belt,
             # To the meter only: no proxy of the user's on the way, and no certificates, which take long to load.
             httpx2.AsyncClient(trust_env=False, verify=_NO_TLS, timeout=_ANSWER_TIMEOUT_S) as client,

@@ -1,8 +1,8 @@
 """The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
 
-import secrets
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from secrets import token_urlsafe
 
 import anyio
 import anyio.to_thread
@@ -86,14 +86,19 @@ class Meter:
 
     @contextmanager
     def session(
-        self, name: str | None = None, *, model: str | None = None, budget: ModelBudget | None = None
+        self,
+        name: str | None = None,
+        *,
+        model: str | None = None,
+        budget: ModelBudget | None = None,
+        secrets: Iterable[str] = (),
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
-        `name` is the one under which its traffic is recorded and replayed, `model` the one that it is about, and
-        `budget` stands instead of the one for all sessions.
+        `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
+        that it is about, and `budget` stands instead of the one for all sessions.
         """
-        secret = secrets.token_urlsafe(12)  # a guess must not find the way of another session
+        secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
             id=secret,
             name=name or secret,
@@ -103,12 +108,14 @@ class Meter:
             run_spending=self.run_spending,
             model=model,
         )
-        self._exchanges[secret] = set()
-        self._sessions[secret] = session
-        try:
+        hidden = (*secrets, session.key)
+        with ExitStack() as held:
+            for provider in self.providers.values():
+                held.enter_context(provider.upstream.session(session.name, secrets=hidden))
+            self._exchanges[secret] = set()
+            self._sessions[secret] = session
+            held.callback(self._end_session, secret)
             yield session
-        finally:
-            self._end_session(secret)
 
     def hold_s(self, provider: str) -> float:
         """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""

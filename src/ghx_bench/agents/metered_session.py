@@ -7,15 +7,23 @@ from dataclasses import dataclass, field
 import anyio
 
 from ghx_bench._base.clock import Clock, timestamp
+from ghx_bench._base.problems import plural
 from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget, Spending
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import Route
-from ghx_bench.profiler.causes import Cause, MeasurementError, ModelProviderError, TransientError
+from ghx_bench.profiler.causes import (
+    Cause,
+    MeasurementError,
+    ModelProviderError,
+    ReplayDivergedError,
+    TransientError,
+)
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import (
     CallErrorKind,
     ModelCall,
+    ReplayedCall,
     SideReason,
     usage_at_least,
     usage_of,
@@ -47,6 +55,7 @@ class CallInProgress:
     error_kind: CallErrorKind | None = None
     error: str | None = None
     retry_after_s: float | None = None
+    replayed: ReplayedCall | None = None
 
     def fail(self, kind: CallErrorKind, message: str) -> None:
         """Note what went wrong."""
@@ -70,6 +79,8 @@ class CallInProgress:
             fields["retry_of"] = self.retry_of
         if self.retry_after_s is not None:
             fields["retry_after_s"] = self.retry_after_s
+        if self.replayed is not None:
+            fields["replayed"] = self.replayed
         if self.asked is not None:
             fields |= self.asked.fields
         return ModelCall.model_validate(fields | self._tell_answer()).with_all_keys()
@@ -185,10 +196,15 @@ class MeteredSession:
 
         To be asked when the agent has ended its turn, or has been stopped. The last call of the conversation decides:
         agents also end a turn with a provider's error as their answer. A call that was given up decides only if
-        nothing had come of it, and then the one before it.
+        nothing had come of it, and then the one before it. In a replay, any call of the conversation decides that is
+        not in the recording; side calls do not, since they come at other times in each run.
         """
         if self._refusal is not None:
             return self._refusal
+        replayed = [call.replayed for call in self.main_calls if call.replayed is not None]
+        if diverged := [each for each in replayed if each.verdict == "divergence"]:
+            count = f"{len(diverged)} of {plural(len(replayed), 'model call')}"
+            return ReplayDivergedError(f"{count} not in the recording; the first: {diverged[0]}")
         calls = [call for call in self.main_calls if call.error_kind != "abandoned" or call.response_bytes]
         if not calls or not calls[-1].has_failed or calls[-1].status in _ERRORS_OF_REQUESTS:
             return None

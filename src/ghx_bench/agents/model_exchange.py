@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from ghx_bench.agents.loopback_server import cut_off
 from ghx_bench.agents.metered_session import CallInProgress, MeteredSession
+from ghx_bench.agents.model_replay import ReplayedAnswer
 from ghx_bench.agents.upstream import Headers, ModelProvider, UpstreamAnswer, UpstreamLostError, UpstreamRequest
 from ghx_bench.agents.wires.protocol import (
     KEY_HEADERS,
@@ -139,6 +140,8 @@ class Exchange:
 
     async def _forward(self, call: CallInProgress | None, send: Send) -> None:
         self._answer = answer = await self._send()
+        if call is not None and isinstance(answer, ReplayedAnswer):
+            call.replayed = answer.call
         headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if call is None:

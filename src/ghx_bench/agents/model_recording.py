@@ -2,20 +2,31 @@
 
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
-from urllib.parse import quote
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from ghx_bench._base.errors import InputError, OperationError
+from ghx_bench._base.scratch import PREFIX
 from ghx_bench._base.wire import OMITTABLE, Count, Number, WireModel
-from ghx_bench.agents.upstream import Headers, Upstream, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.upstream import (
+    Headers,
+    ModelProvider,
+    Upstream,
+    UpstreamAnswer,
+    UpstreamLostError,
+    UpstreamRequest,
+)
 from ghx_bench.agents.wires.protocol import KEY_HEADERS
+from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.store.directory import RunDirectory
 
 SUFFIX = ".model.jsonl"
 """What follows the name of a session in the name of its file."""
@@ -32,7 +43,7 @@ class BlindSpot(WireModel):
 BLIND_SPOTS = (
     BlindSpot(name="call ids", pattern=r"\b(?:call|toolu|msg|fc|fco|rs|at)_[A-Za-z0-9_-]{4,}"),
     BlindSpot(name="uuids", pattern=r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    BlindSpot(name="temporary paths", pattern=r"(?:/[\w.@+-]+)*/?ghx-tmp-[\w-]+"),
+    BlindSpot(name="temporary paths", pattern=rf"(?:/[\w.@+-]+)*/?{PREFIX}[\w-]+"),
     BlindSpot(name="ports", pattern=r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+"),
     BlindSpot(
         name="dates",
@@ -89,14 +100,14 @@ class ModelRecorder:
     """Writes the traffic of sessions into a folder; `wrap` each provider's upstream before it is given to a meter.
 
     What is recorded under a name is found again under that name. Keys of models are never written; other secrets of a
-    session are named when it begins.
+    session are named when it begins. The session of a cell that is run again takes the place of the earlier one.
     """
 
     def __init__(self, folder: Path, *, blind_spots: Sequence[BlindSpot] = BLIND_SPOTS) -> None:
         self._folder, self._blind_spots = folder, tuple(blind_spots)
         self._redactions: dict[str, Redaction] = {}
-        self.problem: OperationError | None = None
-        """Why something is missing in the recording: the agent whose call it was is not to suffer from it."""
+        self.problems: dict[str, OperationError] = {}
+        """Why something is missing in a session's recording: the agent whose call it was is not to suffer from it."""
 
     def wrap(self, upstream: Upstream) -> "RecordingUpstream":
         """Return an upstream that writes down what passes through it."""
@@ -107,8 +118,9 @@ class ModelRecorder:
         self._redactions[session] = Redaction.of(secrets)
         head = RecordedSession(version=1, session=session, blind_spots=self._blind_spots).with_all_keys()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            recording_path(self._folder, session).write_bytes(head.to_bytes() + b"\n")
+            path = recording_path(self._folder, session)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(head.to_bytes() + b"\n")
         except OSError as error:
             raise self._explain(error) from error
 
@@ -143,7 +155,7 @@ class ModelRecorder:
             with recording_path(self._folder, request.session_name).open("ab") as file:
                 file.write(exchange.with_all_keys().to_bytes() + b"\n")
         except OSError as error:
-            self.problem = self._explain(error)
+            self.problems[request.session_name] = self._explain(error)
 
 
 class RecordingUpstream:
@@ -151,6 +163,15 @@ class RecordingUpstream:
 
     def __init__(self, upstream: Upstream, recorder: ModelRecorder) -> None:
         self._upstream, self._recorder = upstream, recorder
+
+    @contextmanager
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> Generator[None]:
+        """Record a session; raise when it is over if something is missing in the recording."""
+        with self._upstream.session(name, secrets=secrets):
+            self._recorder.begin(name, secrets=secrets)
+            yield
+        if (problem := self._recorder.problems.pop(name, None)) is not None:
+            raise problem
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request on."""
@@ -198,9 +219,19 @@ class _RecordedAnswer:
             )
 
 
+def record_traffic(provider: ModelProvider, directory: Path) -> ModelProvider:
+    """Return a provider whose traffic is written down in the directory of a run."""
+    return replace(provider, upstream=ModelRecorder(directory).wrap(provider.upstream))
+
+
+def recording_name(cell: Cell) -> str:
+    """Return the name of a cell's session in the directory of a run: its file lies beside the trace."""
+    return RunDirectory(Path()).session(cell).with_suffix("").as_posix()
+
+
 def recording_path(folder: Path, session: str) -> Path:
     """Return the file of a session."""
-    return folder / f"{quote(session, safe='')}{SUFFIX}"
+    return folder / f"{session}{SUFFIX}"
 
 
 def load_recording(folder: Path, session: str) -> tuple[RecordedSession, list[RecordedExchange]]:

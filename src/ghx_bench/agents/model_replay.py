@@ -2,51 +2,31 @@
 
 import re
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.model_recording import BlindSpot, RecordedExchange, load_recording
-from ghx_bench.agents.upstream import Headers, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.model_recording import SUFFIX, BlindSpot, RecordedExchange, load_recording
+from ghx_bench.agents.upstream import Headers, ModelProvider, UpstreamAnswer, UpstreamLostError, UpstreamRequest
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import find_route, make_reader, read_request, write_error
-from ghx_bench.profiler.causes import Cause, MeasurementError
+from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.profiler.model_calls import ReplayedCall
+from ghx_bench.profiler.runner.redaction import Redaction
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
+
+SECRETS = "secrets"
+"""The blind spot that every recording has: what was taken out of it."""
 
 _REFUSED = 400
 _AROUND = 60
 
 
-class ReplayDivergedError(MeasurementError):
-    """An agent asked something that was not asked when its session was recorded; there is no answer to it."""
-
-    code: ClassVar[str] = "REPLAY_DIVERGED"
-    cause: Cause = Cause.BENCH
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayedCall:
-    """How a call compares to the recording; `asked` and `recorded` are told where they differ."""
-
-    verdict: Literal["exact", "blind_spot", "divergence"]
-    blind_spots: tuple[str, ...] = ()
-    """The names of those without which it would be a divergence."""
-    asked: str | None = None
-    recorded: str | None = None
-
-    def __str__(self) -> str:
-        match self.verdict:
-            case "exact":
-                return "exact"
-            case "blind_spot":
-                return f"equal but for {', '.join(self.blind_spots)}"
-            case "divergence":
-                return f"the recording has {self.recorded!r}, the agent asked {self.asked!r}"
-
-
 class ReplayUpstream:
-    """Answers as a recording has it, for every wire and for any number of sessions; needs no key, and costs nothing.
+    """Answers as the recordings in a folder have it, for any number of sessions; needs no key, and costs nothing.
 
     A call is found by its wire, its model, whether it offers tools, how many tool results it holds, and what is new in
     it: the results, or what the user said, since the model last spoke. Everything else in a request differs from run to
@@ -59,97 +39,108 @@ class ReplayUpstream:
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
 
+    @contextmanager
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> Generator[None]:
+        """Hold the recording of a session; raise `EnvironmentFailure` if there is none."""
+        try:
+            head, exchanges = load_recording(self._folder, name)
+        except InputError as error:
+            raise EnvironmentFailure(f"cannot be replayed: {error}") from error
+        recorded = [each for exchange in exchanges if (each := _Recorded.of(exchange)) is not None]
+        others = {exchange.path: exchange for exchange in exchanges if _read_exchange(exchange) is None}
+        with self._lock:
+            self._sessions[name] = _Session(head.blind_spots, recorded, others, Redaction.of(secrets))
+        yield
+
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Return the recorded answer, or an error of the wire that says what is different."""
         with self._lock:
-            session = self._load(request.session_name)
-            exchange = session.find(request)
-            if exchange is not None:
-                headers = [(name.encode(), value.encode("latin-1")) for name, value in exchange.response_headers]
-                return _ReplayedAnswer(exchange.status or 200, headers, exchange.response_pieces())
-            message = f"replay: {session.calls[-1]}" if session.calls else "replay: not recorded"
-        headers = [(b"content-type", b"application/json")]
-        return _ReplayedAnswer(_REFUSED, headers, [write_error(request.wire, _REFUSED, message)])
+            exchange, call = self._sessions[request.session_name].find(request)
+        if exchange is None:
+            headers = [(b"content-type", b"application/json")]
+            body = write_error(request.wire, _REFUSED, f"replay: {call or 'this is not in the recording'}")
+            return ReplayedAnswer(_REFUSED, headers, [body], call)
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in exchange.response_headers]
+        return ReplayedAnswer(exchange.status or 200, headers, exchange.response_pieces(), call)
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""
 
-    def report(self, session: str) -> tuple[ReplayedCall, ...]:
-        """Return how the calls of a session compare to the recording, in order."""
-        with self._lock:
-            return tuple(self._load(session).calls)
 
-    def verdict(self, session: str) -> ReplayDivergedError | None:
-        """Return the first divergence of a session, as an error to raise; `None` if there was none."""
-        diverged = [call for call in self.report(session) if call.verdict == "divergence"]
-        if not diverged:
-            return None
-        return ReplayDivergedError(f"{len(diverged)} model calls differ from the recording; the first: {diverged[0]}")
-
-    def _load(self, name: str) -> "_Session":
-        if name not in self._sessions:
-            try:
-                head, exchanges = load_recording(self._folder, name)
-            except InputError as error:
-                self._sessions[name] = _Session((), [], problem=str(error))
-            else:
-                self._sessions[name] = _Session(head.blind_spots, [_Recorded.of(each) for each in exchanges])
-        return self._sessions[name]
+def replay_traffic(run: Path) -> ModelProvider:
+    """Return the provider that answers as the model traffic has it that was recorded in the directory of a run."""
+    record = RunDirectory(run).record
+    if not record.is_file():
+        raise InputError(f"--replay-model: {run} is not the folder of a run")
+    if next(run.rglob(f"*{SUFFIX}"), None) is None:
+        raise InputError(f"--replay-model: {run} holds no model traffic; record it with --record-model")
+    return ModelProvider(name="recording", upstream=ReplayUpstream(run), replayed_run=read_record(record).run_id)
 
 
 @dataclass(slots=True)
 class _Recorded:
     exchange: RecordedExchange
-    outline: tuple[object, ...] | None
-    """What must be equal; `None` for what is no answer to a model call."""
+    outline: tuple[object, ...]
+    """What must be equal."""
     news: str
+    is_answer: bool
     is_used: bool = False
 
     @classmethod
-    def of(cls, exchange: RecordedExchange) -> "_Recorded":
-        request = _read(exchange.method, exchange.path, exchange.body())
-        if request is None or not _is_answer(exchange):
-            return cls(exchange, None, "")
-        return cls(exchange, _outline(request), _news(request))
+    def of(cls, exchange: RecordedExchange) -> "_Recorded | None":
+        """Return a recorded model call; `None` for other requests."""
+        request = _read_exchange(exchange)
+        if request is None:
+            return None
+        return cls(exchange, _outline(request), _news(request), is_answer=_is_answer(exchange))
 
 
 @dataclass(slots=True)
 class _Session:
     blind_spots: tuple[BlindSpot, ...]
     recorded: list[_Recorded]
-    problem: str | None = None
-    """Why there is no recording."""
-    calls: list[ReplayedCall] = field(default_factory=list[ReplayedCall])
+    others: Mapping[str, RecordedExchange]
+    """What is no model call, such as counting tokens or listing models, by its path."""
+    redaction: Redaction
 
-    def find(self, request: UpstreamRequest) -> RecordedExchange | None:
-        """Return the exchange that answers a request, and note how the two compare."""
+    def find(self, request: UpstreamRequest) -> tuple[RecordedExchange | None, ReplayedCall | None]:
+        """Return the exchange that answers a request, if there is one, and how the two compare if it is a call."""
         read = _read(request.method, request.path, request.body)
         if read is None:
-            return self._find_other(request)
-        news, outline = _news(read), _outline(read)
+            return self.others.get(request.path), None
+        asked, outline = _news(read), _outline(read)
+        # As it was recorded, since secrets are not the same in another run.
+        news = self.redaction.text(asked)
+        hidden = () if news == asked else (SECRETS,)
+        alike = [each for each in self.recorded if each.outline == outline]
         # Those not used yet come first: an agent may ask the same twice, and was answered twice.
-        fitting = sorted((each for each in self.recorded if each.outline == outline), key=lambda each: each.is_used)
+        fitting = sorted((each for each in alike if each.is_answer), key=lambda each: each.is_used)
         for each in fitting:
             if each.news == news:
-                return self._use(each, ReplayedCall(verdict="exact"))
+                each.is_used = True
+                verdict = "blind_spot" if hidden else "exact"
+                return each.exchange, ReplayedCall(verdict=verdict, blind_spots=hidden).with_all_keys()
         for each in fitting:
-            if _normalise(each.news, self.blind_spots) == _normalise(news, self.blind_spots):
+            if self._normalise(each.news) == self._normalise(news):
+                each.is_used = True
                 needed = tuple(spot.name for spot in self.blind_spots if self._needs(spot, each.news, news))
-                return self._use(each, ReplayedCall(verdict="blind_spot", blind_spots=needed))
-        recorded = fitting[0].news if fitting else self.problem or "no call like this one: model, tools, tool results"
-        here, there = _around_difference(_normalise(news, self.blind_spots), _normalise(recorded, self.blind_spots))
-        self.calls.append(ReplayedCall(verdict="divergence", asked=here, recorded=there if fitting else recorded))
-        return None
+                return each.exchange, ReplayedCall(verdict="blind_spot", blind_spots=(*needed, *hidden)).with_all_keys()
+        return None, self._diverge(news, fitting, alike)
 
-    def _find_other(self, request: UpstreamRequest) -> RecordedExchange | None:
-        """Return the recorded answer to what is no model call, such as counting tokens."""
-        same = (each.exchange for each in self.recorded if each.exchange.path == request.path)
-        return next(same, None)
+    def _diverge(self, news: str, fitting: Sequence[_Recorded], alike: Sequence[_Recorded]) -> ReplayedCall:
+        if fitting:
+            unused = next((each for each in fitting if not each.is_used), fitting[0])
+            asked, recorded = _around_difference(self._normalise(news), self._normalise(unused.news))
+        else:
+            asked = news[: _AROUND * 2]
+            recorded = "no call like this one: model, tools, tool results"
+            if alike:
+                withheld = any(each.exchange.withheld for each in alike)
+                recorded = f"an answer that {'held a secret and was not kept' if withheld else 'failed or was cut'}"
+        return ReplayedCall(verdict="divergence", asked=asked, recorded=recorded).with_all_keys()
 
-    def _use(self, recorded: _Recorded, call: ReplayedCall) -> RecordedExchange:
-        recorded.is_used = True
-        self.calls.append(call)
-        return recorded.exchange
+    def _normalise(self, text: str) -> str:
+        return _normalise(text, self.blind_spots)
 
     def _needs(self, spot: BlindSpot, one: str, other: str) -> bool:
         others = [each for each in self.blind_spots if each != spot]
@@ -159,6 +150,10 @@ class _Session:
 def _read(method: str, path: str, body: bytes) -> ModelRequest | None:
     route = find_route(method, path)
     return None if route is None or not route.is_model_call else read_request(route, body)
+
+
+def _read_exchange(exchange: RecordedExchange) -> ModelRequest | None:
+    return _read(exchange.method, exchange.path, exchange.body())
 
 
 def _is_answer(exchange: RecordedExchange) -> bool:
@@ -198,16 +193,20 @@ def _around_difference(one: str, other: str) -> tuple[str, str]:
     return one[start:end], other[start:end]
 
 
-class _ReplayedAnswer:
-    def __init__(self, status: int, headers: Headers, pieces: list[bytes]) -> None:
-        self.status, self.headers = status, headers
+class ReplayedAnswer:
+    """A recorded answer, or the refusal of a call that was not recorded; `call` is `None` for other requests."""
+
+    def __init__(self, status: int, headers: Headers, pieces: list[bytes], call: ReplayedCall | None) -> None:
+        self.status, self.headers, self.call = status, headers, call
         self._pieces = [piece for piece in pieces if piece]
         self._is_closed = False
 
     async def read(self) -> bytes:
+        """Return the next piece, as it was recorded."""
         if self._is_closed:
             raise UpstreamLostError("the answer was closed")
         return self._pieces.pop(0) if self._pieces else b""
 
     def close(self) -> None:
+        """Let go of the answer."""
         self._is_closed = True

@@ -66,29 +66,35 @@ class RecipeProvider(ABC):
         vendor: str | None = None,
         session_budget: ModelBudget | None = None,
         run_budget: ModelBudget | None = None,
+        records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
             raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
-        self.facts: Mapping[str, JsonValue] = {"protocol": recipe.protocol, **launch.versions}
         self.recipe, self.launch = recipe, launch
         self._vendor = vendor
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget)
-        self.is_paid = self._meter.is_paid
+        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget, records=records)
+        self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
+        self.control_kind = self._meter.control_kind
+        self.facts: Mapping[str, JsonValue] = {
+            "protocol": recipe.protocol,
+            **launch.versions,
+            **self._meter.facts,
+        }
 
     @abstractmethod
     def open_session(self, start: SessionStart) -> AbstractAsyncContextManager["RecipeSession"]:
         """Hold a session in which the agent can be asked; its home is prepared."""
 
     @asynccontextmanager
-    async def run(self, directory: Path) -> AsyncGenerator[None]:  # noqa: ARG002 - the contract's signature
+    async def run(self, directory: Path) -> AsyncGenerator[None]:
         """Hold the meter, where the agent's model calls go through one."""
-        async with nullcontext() if self.recipe.wire is None else self._meter.open():
+        async with nullcontext() if self.recipe.wire is None else self._meter.open(directory):
             yield
 
     @asynccontextmanager
@@ -96,7 +102,7 @@ class RecipeProvider(ABC):
         """Open a session with the tools of the mode."""
         wire = self.recipe.wire
         async with (
-            nullcontext() if wire is None else self._meter.session(wire, model=request.model) as tap,
+            nullcontext() if wire is None else self._meter.session(wire, request) as tap,
             self.open_session(self._prepare(request, tap)) as session,
         ):
             yield session

@@ -2,14 +2,19 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import JsonValue
 
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.meter import Meter, ModelProvider
 from ghx_bench.agents.metered_session import MeteredSession
 from ghx_bench.agents.model_budget import ModelBudget
+from ghx_bench.agents.model_recording import record_traffic, recording_name
 from ghx_bench.agents.sandbox import expose_port
 from ghx_bench.agents.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import NamedCause
@@ -26,8 +31,11 @@ class RunMeter:
         *,
         session_budget: ModelBudget | None = None,
         run_budget: ModelBudget | None = None,
+        records: bool = False,
     ) -> None:
         self.providers = dict(providers)
+        self._records = records
+        """Whether model traffic is written down, beside the traces of the run."""
         self._session_budget, self._run_budget = session_budget, run_budget
         self._meter: Meter | None = None
 
@@ -36,11 +44,28 @@ class RunMeter:
         """Whether calls may cost money: those without a key cannot."""
         return any(each.key is not None for each in self.providers.values())
 
+    @property
+    def control_kind(self) -> ControlKind | None:
+        """Whether sessions repeat what another run recorded, of which nothing is concluded about agents."""
+        return None if self._replayed_run is None else "replay"
+
+    @property
+    def facts(self) -> Mapping[str, JsonValue]:
+        """What rows say of it."""
+        return {} if self._replayed_run is None else {"replayedRun": self._replayed_run}
+
+    @property
+    def _replayed_run(self) -> str | None:
+        return next((each.replayed_run for each in self.providers.values() if each.replayed_run is not None), None)
+
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[None]:
-        """Serve for the length of a block."""
+    async def open(self, directory: Path) -> AsyncGenerator[None]:
+        """Serve for the length of a block, which is that of the run in `directory`."""
         session, run = self._session_budget, self._run_budget
-        async with Meter.open(self.providers, session_budget=session, run_budget=run) as meter:
+        providers: dict[WireKind, ModelProvider] = self.providers
+        if self._records:
+            providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
+        async with Meter.open(providers, session_budget=session, run_budget=run) as meter:
             self._meter = meter
             try:
                 yield
@@ -48,14 +73,15 @@ class RunMeter:
                 self._meter = None
 
     @asynccontextmanager
-    async def session(self, wire: WireKind, *, model: str) -> AsyncGenerator[MeteredSession]:
+    async def session(self, wire: WireKind, request: SessionRequest) -> AsyncGenerator[MeteredSession]:
         """Wait until the provider of a wire may be asked, and open a way to it for one session."""
         if self._meter is None:
             raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
         await self._meter.wait_for_provider(self.providers[wire].name)
         # Where the session has a sandbox: the meter's is a port that its environment does not name.
         async with expose_port(self._meter.port):
-            with self._meter.session(model=model) as session:
+            name = recording_name(request.cell)
+            with self._meter.session(name, model=request.model, secrets=request.secrets) as session:
                 yield session
 
 

@@ -7,7 +7,8 @@ meter over this adds 0.3 ms.
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 from urllib.parse import urlsplit
@@ -67,6 +68,10 @@ class UpstreamAnswer(Protocol):
 class Upstream(Protocol):
     """Where model calls go."""
 
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:
+        """Hold what a session needs for as long as it lasts; its secrets must stand in nothing that is written."""
+        ...
+
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request, and return the answer as soon as its head is there."""
         ...
@@ -91,6 +96,10 @@ class HttpUpstream:
         self._host, self._port = url.hostname, url.port or (80 if self._tls is None else 443)
         self._authority, self._path = url.netloc.rpartition("@")[2], url.path
         self._idle: list[_Connection] = []
+
+    def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:  # noqa: ARG002 - the contract's signature
+        """Hold nothing."""
+        return nullcontext()
 
     async def send(self, request: UpstreamRequest) -> UpstreamAnswer:
         """Send a request, and return the connection that its answer comes on."""
@@ -150,6 +159,8 @@ class ModelProvider:
     key: str | None = field(default=None, repr=False)
     session_header: str | None = None
     """The header in which the provider is told the id of a session; for scripted ones, which play one part in each."""
+    replayed_run: str | None = None
+    """The id of the run whose recorded answers are given, where no model is asked."""
 
     @classmethod
     def at(

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, chdir
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -24,7 +25,7 @@ from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
-from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.eval.project.config import EvalConfig, ModelTraffic, definitions_of
 from ghx_bench.eval.project.custom_scorers import load_scorers, scorers_named_in
 from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, route_models
 from ghx_bench.eval.project.object_references import is_reference
@@ -51,7 +52,7 @@ from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
-from ghx_bench.profiler.analyzers import MeteringAnalyzer, inline_analyzers
+from ghx_bench.profiler.analyzers import MeteringAnalyzer, ModelReplayAnalyzer, inline_analyzers
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.config import AgentEntry
 from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
@@ -65,6 +66,9 @@ from ghx_bench.profiler.scenario import ScenarioSets
 from ghx_bench.profiler.selection import select_scenarios
 from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, control_kind_of, matrix_of, run_planned, sends_spec
+
+if TYPE_CHECKING:
+    from ghx_bench.agents.meter import ModelProvider
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -227,12 +231,7 @@ async def open_setup(spec: EvaluationSpec, *, environ: Mapping[str, str]) -> Asy
             scorer=CheckpointScorer(load_scorers(scorers_named_in(spec.scenarios), config.scorers)),
             lifecycle=lifecycle,
             collectors=eval_collectors(),
-            analyzers=(
-                *inline_analyzers(resolve_github_command),
-                MeteringAnalyzer(),
-                ExpectationAnalyzer(),
-                *_analyzers_of(providers),
-            ),
+            analyzers=_choose_analyzers(config, providers),
             classify=GitHubToolClassifier(modes.server_names),
             environment=COMMON_ENVIRONMENT,
             take_turn=take_turn,
@@ -251,9 +250,12 @@ async def open_setup_elsewhere(spec: EvaluationSpec) -> AsyncGenerator[Setup[Eva
             yield setup
 
 
-def _analyzers_of(agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:
-    """Return what is found out about sessions of these agents alone."""
-    return (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
+def _choose_analyzers(config: EvalConfig, agents: Mapping[str, SessionProvider]) -> tuple[Analyzer[EvalScenario], ...]:
+    """Return what looks at the sessions of a run, with what is found out about some agents alone."""
+    replaying = () if config.model_traffic.replay is None else (ModelReplayAnalyzer(),)
+    prying = (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
+    always = (*inline_analyzers(resolve_github_command), MeteringAnalyzer())
+    return *always, *replaying, ExpectationAnalyzer(), *prying
 
 
 def _sets_for(catalogue: Catalogue) -> ScenarioSets | None:
@@ -277,11 +279,23 @@ def _make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[st
         provider = _make_agent(entry, spec, environ)
         name = entry.name or provider.name
         _check_name(name, entry)
-        control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
+        kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
+        if kind is None and getattr(provider, "is_metered", False) is not True:
+            _refuse_traffic(entry, spec.config.model_traffic)
         if name in made:
             raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
         made[name], places[name] = provider, entry.id
     return made
+
+
+def _refuse_traffic(entry: AgentEntry, traffic: ModelTraffic) -> None:
+    """Refuse to record or replay the model traffic of an agent that has a way to its model of its own."""
+    if traffic.record or traffic.replay is not None:
+        flag, done = ("--record-model", "recorded") if traffic.record else ("--replay-model", "replayed")
+        raise InputError(
+            f"{flag}: agent {entry.id}: its model calls do not go through the meter, and cannot be {done}; leave out "
+            "the agent, or the flag"
+        )
 
 
 def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
@@ -306,7 +320,6 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     if recipe.protocol == "acp":
         require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
-    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
     from ghx_bench.agents.recipe_protocols import provider_class  # noqa: PLC0415 - see above
 
@@ -314,14 +327,14 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     if recipe.wire is None:
         return make(recipe, launch)
     _require_model(recipe.name, spec)
-    vendor = model_vendor(recipe.wire, options)
     return make(
         recipe,
         launch,
-        ModelProvider.at(vendor.name, vendor.base_url, key_variable=vendor.key_env, environment=environ),
+        _find_model_provider(recipe.wire, options, spec, environ),
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
         run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        records=spec.config.model_traffic.record,
     )
 
 
@@ -333,20 +346,29 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
     routes = route_models(spec.config.model_ids, options)
     # Imported here: the libraries of the vendors take seconds to load.
     from ghx_bench.agents.loop import LoopProvider  # noqa: PLC0415 - see above
-    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - see above
     from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
-    providers: dict[WireKind, ModelProvider] = {}
-    for route in routes.values():
-        who = model_vendor(route.wire, options)
-        providers[route.wire] = ModelProvider.at(who.name, who.base_url, key_variable=who.key_env, environment=environ)
     return LoopProvider(
         routes,
-        providers,
+        {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
         session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
         run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        records=spec.config.model_traffic.record,
     )
+
+
+def _find_model_provider(
+    wire: WireKind, options: ModelOptions, spec: EvaluationSpec, environ: Mapping[str, str]
+) -> "ModelProvider":
+    """Return who answers the calls of a wire: a vendor of models, or the recording that is replayed."""
+    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - it takes longer to load than the rest of a plan
+    from ghx_bench.agents.model_replay import replay_traffic  # noqa: PLC0415 - the same
+
+    if (replayed := spec.config.model_traffic.replay) is not None:
+        return replay_traffic(replayed)
+    who = model_vendor(wire, options)
+    return ModelProvider.at(who.name, who.base_url, key_variable=who.key_env, environment=environ)
 
 
 def _require_model(agent: str, spec: EvaluationSpec) -> None:

@@ -8,6 +8,7 @@ from ghx_bench.profiler.causes import (
     EnvironmentFailure,
     MeasurementError,
     ModelProviderError,
+    ReplayDivergedError,
     TransientError,
 )
 from ghx_bench.profiler.cell import Arm, Cell, Matrix
@@ -41,7 +42,7 @@ from ghx_bench.profiler.metrics import (
     ToolCallSummary,
 )
 from ghx_bench.profiler.model_call_summary import ModelCallSummary
-from ghx_bench.profiler.model_calls import ModelCall, RequestAnatomy
+from ghx_bench.profiler.model_calls import ModelCall, ReplayedCall, RequestAnatomy
 from ghx_bench.profiler.profile import ModeTable, Profile
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.row import Attempt, ProfileRow
@@ -113,6 +114,8 @@ __all__ = [
     "ProfileRow",
     "ReasoningEvent",
     "Receive",
+    "ReplayDivergedError",
+    "ReplayedCall",
     "ReportedFigures",
     "RequestAnatomy",
     "ScenarioLoader",

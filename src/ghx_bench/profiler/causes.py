@@ -27,6 +27,7 @@ class Cause(StrEnum):
     MODEL_PROVIDER = "model_provider"
     ENVIRONMENT = "environment"
     RUN_BUDGET = "run_budget"
+    REPLAY_DIVERGED = "replay_diverged"
     SCORER = "scorer"
     BENCH = "bench"
 
@@ -60,6 +61,7 @@ class MeasurementError(GhxBenchError):
     ├── ModelProviderError    the model service refused or failed for good
     ├── EnvironmentFailure    what the agent works in could not be prepared
     ├── RunBudgetError        the run has spent what it may; its cells are run when it is resumed with more
+    ├── ReplayDivergedError   in a replay, the agent asked its model something that is not in the recording
     └── OverranError          the bench's own work at the cell took too long
     ```
     """
@@ -115,6 +117,13 @@ class RunBudgetError(MeasurementError):
     cause: Cause = Cause.RUN_BUDGET
 
 
+class ReplayDivergedError(MeasurementError):
+    """An agent asked something that was not asked when its session was recorded; there is no answer to it."""
+
+    code: ClassVar[str] = "REPLAY_DIVERGED"
+    cause: Cause = Cause.REPLAY_DIVERGED
+
+
 class OverranError(MeasurementError):
     """A part of the bench's own work at a cell took longer than it may."""
 
@@ -130,6 +139,7 @@ _ERRORS: Mapping[Cause, type[MeasurementError]] = {
     Cause.MODEL_PROVIDER: ModelProviderError,
     Cause.ENVIRONMENT: EnvironmentFailure,
     Cause.RUN_BUDGET: RunBudgetError,
+    Cause.REPLAY_DIVERGED: ReplayDivergedError,
 }
 
 

@@ -77,6 +77,8 @@ class SessionRequest:
     directory: Path | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """What the lifecycle wrote down about the stage. For control agents; one under test must not look at it."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """What must stand in no file that a provider writes: tokens of the stage, and variables that the mode passes on."""
 
     @property
     def model(self) -> str:

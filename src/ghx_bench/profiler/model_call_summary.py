@@ -1,5 +1,6 @@
 """The model calls of one session, counted for its row."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -28,6 +29,8 @@ class ModelCallSummary(ForeignModel):
     """Where a call was cut, and so the tokens of the session are not known: what it used for certain."""
     models: tuple[str, ...] = ()
     """The models that answered, or were asked, in the order of their first call."""
+    replayed: Annotated[dict[str, Count] | None, OMITTABLE] = None
+    """Of a replay, how many calls were `exact`, equal but for a `blind_spot`, or a `divergence`."""
     settings: tuple[ModelSettings, ...] = ()
     """What the calls of the conversation set, each once."""
 
@@ -59,7 +62,11 @@ def summarise_model_calls(calls: Sequence[ModelCall]) -> ModelCallSummary:
         models=tuple(dict.fromkeys(model for model in models if model is not None)),
         settings=_distinct_settings(main),
     )
-    return summary.model_copy(update={"tokens_at_least": usage_at_least(calls)}) if summary.cut else summary
+    verdicts = [call.replayed.verdict for call in calls if call.replayed is not None]
+    more: dict[str, object] = {"replayed": dict(Counter(verdicts))} if verdicts else {}
+    if summary.cut:
+        more["tokens_at_least"] = usage_at_least(calls)
+    return summary.model_copy(update=more)
 
 
 def main_calls(calls: Sequence[ModelCall]) -> list[ModelCall]:

@@ -63,6 +63,26 @@ class ModelSettings(ForeignModel):
     seed: int | None = None
 
 
+class ReplayedCall(ForeignModel):
+    """How a call that was answered from a recording compares to the one that was recorded."""
+
+    verdict: Literal["exact", "blind_spot", "divergence"]
+    blind_spots: tuple[str, ...] = ()
+    """The names of those without which it would be a divergence."""
+    recorded: Annotated[str | None, OMITTABLE] = None
+    asked: Annotated[str | None, OMITTABLE] = None
+    """In a divergence, both texts around the first place where they differ."""
+
+    def __str__(self) -> str:
+        match self.verdict:
+            case "exact":
+                return "exact"
+            case "blind_spot":
+                return f"equal but for {', '.join(self.blind_spots)}"
+            case "divergence":
+                return f"the recording has {self.recorded!r}, the agent asked {self.asked!r}"
+
+
 class ModelCall(ForeignModel):
     """One call of a model: what was asked, what came back, how long it took, and what it used.
 
@@ -106,6 +126,8 @@ class ModelCall(ForeignModel):
     tool_results: tuple[SeenToolResult, ...] = ()
     """The results that no earlier call of the session held."""
     settings: ModelSettings = ModelSettings()
+    replayed: Annotated[ReplayedCall | None, OMITTABLE] = None
+    """Where no model was asked: how the call compares to the recorded one."""
 
     @property
     def has_failed(self) -> bool:

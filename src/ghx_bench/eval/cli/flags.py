@@ -106,6 +106,11 @@ class EvaluationFlags:
     replay: str | None = None
     """The directory of a run whose sessions are made again by the agent `replay`; --agent then chooses agents of that
     run."""
+    record_model: Switch = False
+    """Write down what each session sent to its model and received, without secrets, in the directory of the run."""
+    replay_model: str | None = None
+    """The directory of a run with recorded model traffic: its agents do their work again with the recorded answers,
+    without a key and without a cost."""
     scenario_dir: list[Path] | None = None
     """A folder with scenarios of your own; repeat for several."""
     target: Literal["twin", "github"] | None = None

@@ -77,6 +77,8 @@ def _earlier_costs(results: Path) -> Iterator[tuple[_Kind, float]]:
     for path in sorted(results.glob("*/")):
         try:
             for row in read_rows(RunDirectory(path).rows):
+                if row.model_calls is not None and row.model_calls.replayed is not None:
+                    continue  # which cost nothing, and says nothing about what asking a model costs
                 spent = [each.cost_usd for each in row.attempts]
                 known = [usd for usd in spent if usd is not None]
                 if known and len(known) == len(spent):

@@ -1,7 +1,7 @@
 """The configuration of an evaluation: the profiler's settings, and those about GitHub and the agent."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self, cast
 
@@ -13,11 +13,13 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     Strict,
     StringConstraints,
+    ValidationError,
     field_validator,
     model_serializer,
     model_validator,
 )
 
+from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.sandbox import Ring
@@ -37,7 +39,8 @@ from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
 from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
 from ghx_bench.profiler.errors import UnknownNameError
-from ghx_bench.profiler.store.record import NAMED_CONTROLS
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_bench.twin.urls import covers_github
 
 
@@ -140,6 +143,27 @@ class FixtureChoice(Section):
         return value
 
 
+class ModelTraffic(Section):
+    """What is done with the traffic between agents and their models, beside measuring it."""
+
+    record: Annotated[Flag, SetBy("--record-model", to=True)] = Field(
+        default=False,
+        description="Write down what each session sent to its model and received, without secrets, beside its trace.",
+    )
+    replay: Annotated[Folder | None, SetBy("--replay-model")] = Field(
+        default=None,
+        description="The folder of a run that recorded it: agents get the recorded answers, and no model is asked.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if self.record and self.replay is not None:
+            raise RefusedError(
+                "what is replayed was recorded already", at=("replay",), suggestion="leave out `record` or `replay`"
+            )
+        return self
+
+
 class EvalConfig(ProfileConfig):
     """What an evaluation is to do: `eval.config.yaml`."""
 
@@ -180,6 +204,9 @@ class EvalConfig(ProfileConfig):
         default=(),
         description="Files and folders that sessions in a sandbox may read, beside the tools of their mode.",
         examples=[["tools/lib"]],
+    )
+    model_traffic: ModelTraffic = Field(
+        default=ModelTraffic(), description="What is done with the traffic between agents and their models."
     )
     mode_definitions: tuple[ModeDefinition, ...] = Field(
         default=(),
@@ -247,27 +274,32 @@ class EvalConfig(ProfileConfig):
         """Return this configuration with settings changed; options are of the agent they stand beside, and no other.
 
         An agent that the file has is taken with its options, by its name or its id. Beside `replay`, agents other than
-        the replaying one are those of the run that is replayed.
+        the replaying one are those of the run that is replayed. `replay_model` repeats the cells of its run, as far as
+        nothing else is asked for.
         """
+        base = self
+        if changes.get("replay_model") is not None:
+            agents, changes = _repeat_run(Path(str(changes["replay_model"])), changes)
+            base = self.model_copy(update={"agents": agents})
         agent, replay = changes.pop("agent", None), changes.pop("replay", None)
         names = [agent] if isinstance(agent, str) else list(cast("Sequence[str]", agent or ()))
         if not names and replay is not None:
             names = [REPLAY]
         if not names:
-            return super().override(**changes)
+            return super(EvalConfig, base).override(**changes)
         chosen: list[AgentEntry] = []
         for name in names:
-            known = [each for each in self.chosen_agents if _is_meant(each, name)]
+            known = [each for each in base.chosen_agents if _is_meant(each, name)]
             # Beside `replay`, a name may be that of an agent of the replayed run.
-            if not known and self.agents and (replay is None or REPLAY in names):
-                _require_known_agent(name, self.agents)
+            if not known and base.agents and (replay is None or REPLAY in names):
+                _require_known_agent(name, base.agents)
             chosen += known or [AgentEntry.model_construct(id=name)]
         if replay is not None:
             chosen = _replay(cast("JsonValue", replay), names, chosen)
-        if tuple(chosen) == self.chosen_agents:
-            return super().override(**changes)
+        if tuple(chosen) == base.chosen_agents:
+            return super(EvalConfig, base).override(**changes)
         # Set before it is dumped: the dump of several agents has no provider, which would be in the way of these.
-        base = self.model_copy(update={"agents": tuple(chosen)})
+        base = base.model_copy(update={"agents": tuple(chosen)})
         return super(EvalConfig, base).override(agent=[each.model_dump() for each in chosen], **changes)
 
     def beside(self, file: Path) -> Self:
@@ -290,6 +322,8 @@ class EvalConfig(ProfileConfig):
             changes["visible_paths"] = tuple(folder / each for each in self.visible_paths)
         if self.scorers is not None:
             changes["scorers"] = folder / self.scorers
+        if (replayed := self.model_traffic.replay) is not None:
+            changes["model_traffic"] = self.model_traffic.model_copy(update={"replay": folder / replayed})
         if self.scenario_dirs:
             changes["scenario_dirs"] = tuple(folder / each for each in self.scenario_dirs)
         fixtures = {"manifest": folder / self.fixtures.manifest}
@@ -300,6 +334,30 @@ class EvalConfig(ProfileConfig):
         else:
             changes["fixtures"] = self.fixtures.model_copy(update=fixtures)
         return self.model_copy(update=changes)
+
+
+def _repeat_run(run: Path, changes: Mapping[str, object]) -> tuple[tuple[AgentEntry, ...], dict[str, object]]:
+    """Return the agents of a run, and changes that ask for its other cells as far as they do not ask for others."""
+    place = RunDirectory(run).record
+    if not place.is_file():
+        raise InputError(f"--replay-model: {run} is not the folder of a run")
+    record = read_record(place)
+    try:
+        agents = EvalConfig.model_validate(record.config).chosen_agents
+    except ValidationError:
+        raise InputError(f"--replay-model: {run} was not made by `ghx-bench run` of this version") from None
+    cells: dict[str, object] = {
+        "model": record.matrix.models,
+        "mode": record.matrix.modes,
+        "scenario": None if changes.get("scenario_set") else record.matrix.scenario_ids,
+        "repetitions": record.matrix.repetitions,
+        # Nothing has to be warmed up where no model is asked.
+        "skip_warmup": True,
+    }
+    asked = {
+        name: each for name, each in changes.items() if each not in ([], ()) and each is not None and each is not False
+    }
+    return agents, {**cells, **asked}
 
 
 def _is_path(agent: str) -> bool:

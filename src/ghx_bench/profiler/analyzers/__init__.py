@@ -9,6 +9,7 @@ from ghx_bench.profiler.analyzers.defaults import (
 from ghx_bench.profiler.analyzers.efficiency import EfficiencyAnalyzer
 from ghx_bench.profiler.analyzers.error import ErrorAnalyzer
 from ghx_bench.profiler.analyzers.metering import MeteringAnalyzer
+from ghx_bench.profiler.analyzers.model_replay_findings import ModelReplayAnalyzer
 from ghx_bench.profiler.analyzers.reasoning import ReasoningAnalyzer
 from ghx_bench.profiler.analyzers.recovery import Recovery
 from ghx_bench.profiler.analyzers.strategy import StrategyAnalyzer
@@ -20,6 +21,7 @@ __all__ = [
     "EfficiencyAnalyzer",
     "ErrorAnalyzer",
     "MeteringAnalyzer",
+    "ModelReplayAnalyzer",
     "ReasoningAnalyzer",
     "Recovery",
     "StrategyAnalyzer",

@@ -110,7 +110,8 @@ class Conversation(Generic[S]):
             error = error_with_cause(
                 named.kind, named.message, is_transient=named.may_work_next_time, retry_after_s=named.retry_after_s
             )
-            error.__cause__ = self.error
+            if str(self.error) != named.message:  # else it is the same error, told twice
+                error.__cause__ = self.error
             return error
         return None if self.timed_out else self.error
 
@@ -197,6 +198,7 @@ class Conversation(Generic[S]):
             environment=environment,
             directory=self.stage.directory,
             facts=self.stage.facts,
+            secrets=frozenset(self.mode.secrets | self.stage.secrets),
         )
 
     def _take(self, error: Exception | None) -> None:

@@ -13,6 +13,8 @@ from ghx_bench.profiler.trace import SessionTrace
 
 def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> Cost:
     """Return the cost of the metered calls, else the one the agent reports, else that of its tokens, else none."""
+    if any(call.replayed is not None for call in trace.model_calls):
+        return Cost(total_usd=0.0, source="computed", prices="replayed: no model was asked")
     if trace.model_calls and (metered := _price_of_calls(trace.model_calls, model, at)) is not None:
         return metered
     reported = trace.summary.total_cost_usd
