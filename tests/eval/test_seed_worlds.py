@@ -107,6 +107,8 @@ def test_another_seed_is_another_ingredient(fixtures: Path) -> None:
     def ingredients() -> dict[str, str]:
         return ingredients_of(
             EvalConfig(modes=("baseline",)),
+            project=fixtures,
+            agents={},
             scenarios=scenarios(),
             fixtures=load_fixtures([fixtures]),
             solutions={},

@@ -216,8 +216,8 @@ def test_one_wide_interval_does_not_rule_the_chart(tmp_path: Path) -> None:
     assert latency["reductionPct"] < -1e9
     page = (tmp_path / "run" / "report" / "index.html").read_text()
     charts = json.loads(page.partition('id="charts">')[2].partition("</script>")[0])
-    drawn = [each for layer in charts["forest-amounts"]["layer"] for each in layer["data"]["values"]]
-    assert min(each["reduction"] for each in drawn if "reduction" in each) == -400
+    drawn = charts["forest-amounts"]["data"]["values"]
+    assert min(each["reduction"] for each in drawn) == -400
 
 
 def test_of_controls_beside_agents_the_banner_says_which_modes_are_meant(tmp_path: Path) -> None:

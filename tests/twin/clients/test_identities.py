@@ -32,7 +32,7 @@ def test_git_acts_as_whose_token_is_in_the_environment(new_gh: GhClient) -> None
     own = new_gh.execute("git", "push", "origin", "mine")
     other = new_gh.execute("git", "push", "origin", "mine:theirs", GH_TOKEN=token_of(new_gh, "hubot"))
     refused = new_gh.execute("git", "push", "origin", "mine:none", GH_TOKEN=token_of(new_gh, "reader"))
-    unknown = new_gh.execute("git", "fetch", "origin", GH_TOKEN="ghp_unknown")
+    unknown = new_gh.execute("git", "push", "origin", "mine:none", GH_TOKEN="ghp_unknown")
 
     assert (own.code, git_actors(own)) == (0, {"octo"})
     assert (other.code, git_actors(other)) == (0, {"hubot"})
@@ -46,7 +46,9 @@ def test_git_acts_as_whose_token_is_in_the_environment(new_gh: GhClient) -> None
 def test_git_acts_as_the_user_where_tokens_are_kept_from_it(new_gh: GhClient, left_out: set[str]) -> None:
     kept = {name: value for name, value in new_gh.environment.items() if name not in left_out}
 
-    done = new_gh.with_environment(kept).git("fetch", "origin")
+    committed(new_gh, "mine")
+
+    done = new_gh.with_environment(kept).git("push", "origin", "mine")
 
     assert git_actors(done) == {"octo"}
 
@@ -64,7 +66,7 @@ def test_a_stranger_forks_and_clones_as_themselves(gh: GhClient, tmp_path: Path)
         "pr", "create", "-R", "acme/widgets", "-t", "From outside", "-b", "b", "-H", "stranger:change", GH_TOKEN=token
     )
 
-    assert (forked.code, git_actors(forked)) == (0, {"stranger"}), forked
+    assert (forked.code, git_actors(forked)) == (0, {None}), forked  # git shows its token where it is asked for one
     assert (pushed.code, git_actors(pushed)) == (0, {"stranger"}), pushed
     assert opened.code == 0, opened
     assert fork_of(gh.twin.world).parent_id is not None
@@ -90,8 +92,9 @@ def test_a_second_user_works_through_a_pull_request(gh: GhClient, tmp_path: Path
     ]
 
     assert [step.code for step in (cloned, *steps)] == [0] * 7, "\n".join(map(str, steps))
-    assert {actor for step in (cloned, *steps) for actor in git_actors(step)} == {"hubot"}
-    assert {entry.actor for step in steps for entry in step.requests} == {"hubot"}
+    # Git shows its token where it is asked for one, and what is public anyone may fetch.
+    assert {actor for step in (cloned, *steps) for actor in git_actors(step)} == {"hubot", None}
+    assert {entry.actor for step in steps for entry in step.requests if entry.mutation} == {"hubot"}
 
 
 def test_no_token_is_in_the_configuration_of_git(gh: GhClient, tmp_path: Path) -> None:

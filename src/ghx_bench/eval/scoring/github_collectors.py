@@ -50,7 +50,7 @@ class JournalCollector:
     """What the agent asked of GitHub: `api_calls`, `api_errors`, `api_mutations`, `api_bytes`, in all and by surface.
 
     Bytes are those of requests and answers without their headers. Where there is no journal, nothing is known. A
-    request is counted by its token, which says whose world is meant: one without a valid token (401) is in no journal.
+    request with a token that is not valid (401) is in no journal, since the token says whose world is meant.
     """
 
     def collect(self, evidence: Evidence[Any]) -> Iterable[CustomMetric]:
@@ -58,8 +58,10 @@ class JournalCollector:
         handles = evidence.stage.handles
         entries: list[Entry] | None = None
         if isinstance(handles, JournalHolder) and (journal := handles.journal) is not None:
-            # Not what the proxy refused, which was asked of somebody else.
-            entries = [entry for entry in journal if entry.actor == handles.agent and entry.surface in SURFACES]
+            # Not what the proxy refused, which was asked of somebody else. Without an actor are requests without a
+            # token, as git and curl make them for what is public: they are the agent's as well.
+            asked = (entry for entry in journal if entry.actor in (handles.agent, None))
+            entries = [entry for entry in asked if entry.surface in SURFACES]
         yield from _count("api", entries)
         for surface in SURFACES:
             part = None if entries is None else [entry for entry in entries if entry.surface == surface]
