@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ghx_bench.eval
-from ghx_bench.agents.prying import ANALYZER, PROBES
-from ghx_bench.agents.sandbox import NoSandboxError, Ring, require_sandbox
+from ghx_bench.agents.controls.prying import ANALYZER, PROBES
+from ghx_bench.agents.processes.sandbox import NoSandboxError, Ring, require_sandbox
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
 SCENARIOS = Path(ghx_bench.eval.__file__).parent / "scenarios"

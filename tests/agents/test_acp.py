@@ -13,12 +13,12 @@ import psutil
 import pytest
 from acp.schema import InitializeRequest, NewSessionRequest, PromptRequest, SetSessionModeRequest
 
-from ghx_bench.agents.acp import AcpProvider
-from ghx_bench.agents.installation import find_launch
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.acp import AcpProvider
+from ghx_bench.agents.drivers.installation import find_launch
+from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.toolset import McpServer, ToolSet
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode

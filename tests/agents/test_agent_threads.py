@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from ghx_bench.agents.agent_threads import ThreadedProvider
-from ghx_bench.agents.process import process_group, program
+from ghx_bench.agents.processes.process import process_group, program
 from ghx_bench.profiler import (
     Answer,
     BaseScenario,

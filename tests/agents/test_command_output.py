@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.command_output import DIALECTS, OutputLog
-from ghx_bench.agents.recipe import OutputDialect, Recipe
+from ghx_bench.agents.drivers.command_output import DIALECTS, OutputLog
+from ghx_bench.agents.drivers.recipe import OutputDialect, Recipe
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent

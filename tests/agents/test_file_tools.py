@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.file_tools import FileTools
+from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.profiler.recorder import TraceRecorder
 
 

@@ -15,7 +15,7 @@ import pytest
 from node_packages import NODE
 
 from ghx_bench._base.locks import hold_lock
-from ghx_bench.agents.installation import (
+from ghx_bench.agents.drivers.installation import (
     NotInstallableError,
     NotInstalledError,
     find_launch,
@@ -23,7 +23,7 @@ from ghx_bench.agents.installation import (
     install_agent,
     installed_folder,
 )
-from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.drivers.recipe import Recipe
 
 pytestmark = pytest.mark.client
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from ghx_bench.agents import keeper
+from ghx_bench.agents.processes import keeper
 
 DEEP = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
 

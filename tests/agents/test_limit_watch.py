@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from ghx_bench.agents import ToolSet, tool_belt
-from ghx_bench.agents.limit_watch import measure_folders
-from ghx_bench.agents.process import process_group, program
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.processes.limit_watch import measure_folders
+from ghx_bench.agents.processes.process import process_group, program
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.profiler import Evidence, Instruments, Mode, Score, SessionRequest, TraceRecorder
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.outcome import Failed

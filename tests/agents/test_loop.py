@@ -12,13 +12,13 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import MODEL, REAL_KEY, run_scripted
 
-from ghx_bench.agents.loop import LoopProvider, LoopSession
-from ghx_bench.agents.loop_limits import LoopLimits, ModelRoute
-from ghx_bench.agents.meter import ModelProvider
-from ghx_bench.agents.model_budget import ModelBudget
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
+from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
+from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode

@@ -13,12 +13,12 @@ from anyio.streams.tls import TLSListener
 from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.meter import Meter
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.metering.meter import Meter
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
+from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.upstream import HttpUpstream, ModelProvider
 from ghx_bench.profiler.causes import Cause, ModelProviderError, TransientError
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind

@@ -10,12 +10,12 @@ import pytest
 from wire_clients import WIRES, Conversation, WireClient, wire_client
 
 from ghx_bench._base.errors import InputError, OperationError
-from ghx_bench.agents.meter import Meter
-from ghx_bench.agents.model_recording import ModelRecorder, load_recording, recording_path
-from ghx_bench.agents.model_replay import ReplayUpstream
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.metering.meter import Meter
+from ghx_bench.agents.metering.model_recording import ModelRecorder, load_recording, recording_path
+from ghx_bench.agents.metering.model_replay import ReplayUpstream
+from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.agents.upstream import ModelProvider
 from ghx_bench.profiler.causes import Cause, EnvironmentFailure, MeasurementError
 from ghx_bench.profiler.model_call_summary import summarise_model_calls
 from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, WireKind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghx_bench.agents.nop import NopProvider
+from ghx_bench.agents.controls.nop import NopProvider
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.testing import SessionProviderContract, sample_cell

@@ -12,8 +12,8 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ghx_bench.agents.keeper_client import KeeperConnection, KeptProgram
-from ghx_bench.agents.process import ProcessGroup, process_group, program
+from ghx_bench.agents.processes.keeper_client import KeeperConnection, KeptProgram
+from ghx_bench.agents.processes.process import ProcessGroup, process_group, program
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import psutil
 import pytest
 
-from ghx_bench.agents.reference import ReferenceProvider
-from ghx_bench.agents.solution import Solution, SolutionError
-from ghx_bench.agents.toolset import McpServer, ToolSet
+from ghx_bench.agents.controls.reference import ReferenceProvider
+from ghx_bench.agents.controls.solution import Solution, SolutionError
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.profiler.causes import Cause, cause_of, error_code, is_transient
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import NoLifecycle, SessionProvider, SessionRequest

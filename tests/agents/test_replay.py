@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.replay import ReplayProvider, ServerCall, ShellCall, parse_call
-from ghx_bench.agents.solution import SolutionError
-from ghx_bench.agents.toolset import McpServer, ToolSet
+from ghx_bench.agents.controls.replay import ReplayProvider, ServerCall, ShellCall, parse_call
+from ghx_bench.agents.controls.solution import SolutionError
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import SessionProvider, SessionRequest
 from ghx_bench.profiler.evidence import Answer, Mode

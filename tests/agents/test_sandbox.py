@@ -15,10 +15,10 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from bubblewrap import needs_bubblewrap
 
-from ghx_bench.agents import sandbox as sandboxes
-from ghx_bench.agents.process import process_group, program
-from ghx_bench.agents.sandbox import NoSandboxError, expose_host, expose_port, open_sandbox, require_sandbox
-from ghx_bench.agents.toolbelt import ShellResult, open_shell, read_result
+from ghx_bench.agents.processes import sandbox as sandboxes
+from ghx_bench.agents.processes.process import process_group, program
+from ghx_bench.agents.processes.sandbox import NoSandboxError, expose_host, expose_port, open_sandbox, require_sandbox
+from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
@@ -88,8 +88,8 @@ async def test_nothing_of_a_command_outlives_it_however_it_detaches() -> None:
 def test_nothing_outlives_a_bench_that_is_killed() -> None:
     bench = f"""
 import anyio
-from ghx_bench.agents.process import program
-from ghx_bench.agents.sandbox import open_sandbox
+from ghx_bench.agents.processes.process import program
+from ghx_bench.agents.processes.sandbox import open_sandbox
 
 async def main():
     async with open_sandbox({MACHINE}):

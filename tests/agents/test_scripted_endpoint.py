@@ -3,7 +3,7 @@
 import pytest
 from wire_clients import WIRES, Conversation, wire_client
 
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.testing import (
     CallServerTool,
     Fault,

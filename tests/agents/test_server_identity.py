@@ -11,9 +11,9 @@ import anyio
 import psutil
 import pytest
 
-from ghx_bench.agents import server_identity
-from ghx_bench.agents.server_identity import ServerIdentity, ask_identity, lines_of
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.tools import server_identity
+from ghx_bench.agents.tools.server_identity import ServerIdentity, ask_identity, lines_of
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]

@@ -8,7 +8,7 @@ import psutil
 import pytest
 from shell_runs import run_in_shell
 
-from ghx_bench.agents import toolbelt
+from ghx_bench.agents.tools import toolbelt
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ghx_bench._base.errors import DocumentError
-from ghx_bench.agents.solution import SolutionFile, load_solution_file
+from ghx_bench.agents.controls.solution import SolutionFile, load_solution_file
 
 WHOLE = """\
 version: 1

@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from ghx_bench.agents.process import program
+from ghx_bench.agents.processes.process import program
 from ghx_bench.profiler import (
     Answer,
     BaseScenario,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghx_bench.agents.toolset import server_tool_of
+from ghx_bench.agents.tools.toolset import server_tool_of
 
 SERVERS = ("ghx", "git", "git_hub", "my-server", "my_server", "a.b", "mcp")
 

@@ -11,9 +11,9 @@ import anyio
 import psutil
 import pytest
 
-from ghx_bench.agents.process import ProcessGroup
-from ghx_bench.agents.toolbelt import tool_belt
-from ghx_bench.agents.toolset import McpServer, ToolAnswer, ToolSet
+from ghx_bench.agents.processes.process import ProcessGroup
+from ghx_bench.agents.tools.toolbelt import tool_belt
+from ghx_bench.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.recorder import TraceRecorder

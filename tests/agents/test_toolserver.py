@@ -13,9 +13,9 @@ import psutil
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ghx_bench.agents.process import program
-from ghx_bench.agents.toolserver import ServerIdentity, connect
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.processes.process import program
+from ghx_bench.agents.tools.toolserver import ServerIdentity, connect
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure
 
 pytestmark = pytest.mark.anyio

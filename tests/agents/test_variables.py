@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghx_bench.agents.reference import STRICT
-from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
+from ghx_bench.agents.controls.reference import STRICT
+from ghx_bench.agents.controls.variables import UnfitValueError, UnknownVariableError, Variables
 
 THREADS = {"items": [{"id": "T1", "line": 4}, {"id": "T2", "line": 9}], "done": False}
 VARIABLES = Variables({"pr_number": 7, "repo": "octo/box", "threads": THREADS, "nothing": None})

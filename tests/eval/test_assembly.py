@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from process_executor import ProcessExecutor
 
-from ghx_bench.agents.nop import NopProvider
+from ghx_bench.agents.controls.nop import NopProvider
 from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.resolver import Modes
@@ -100,7 +100,7 @@ async def test_a_worker_in_another_process_measures_a_scenario_as_this_one_does(
 AGENT = """
 import os
 from contextlib import asynccontextmanager
-from ghx_bench.agents.nop import NopSession
+from ghx_bench.agents.controls.nop import NopSession
 
 class Agent:
     name = "mine"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from node_packages import NotObtainableError, node_modules
 
-from ghx_bench.agents.reference import ReferenceProvider
-from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.reference import ReferenceProvider
+from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.scoring.github_collectors import JournalCollector

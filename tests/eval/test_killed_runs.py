@@ -15,7 +15,7 @@ import psutil
 import pytest
 from bench_command import ghx_bench, left_in, printed, rows_of, start, write_files
 
-from ghx_bench.agents import keeper
+from ghx_bench.agents.processes import keeper
 
 KILLS = int(os.environ.get("GHX_BENCH_KILLS", "6"))
 CELLS = 12

@@ -44,7 +44,7 @@ from pathlib import Path
 
 import anyio
 
-from ghx_bench.agents.toolbelt import tool_belt
+from ghx_bench.agents.tools.toolbelt import tool_belt
 from ghx_bench.profiler import Answer, TraceRecorder
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from bench_command import ghx_bench, rows_of, run_in
 
 from ghx_bench._base import extras
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.loop_limits import ModelRoute
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project.loop_agent import LoopOptions, route_models

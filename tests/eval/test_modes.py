@@ -18,7 +18,7 @@ from labelling_project import SCENARIO
 
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.scratch import PREFIX
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.checking.json_schemas import json_schema
 from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition

@@ -12,7 +12,7 @@ from mutants import ANYWHERE, DEEDS, Agent, Others, alterations, others_in
 from pydantic import JsonValue
 from solved_in_process import MODE, Ground, not_at_all, seeded_for
 
-from ghx_bench.agents.solution import SUFFIX, Solution, load_solution_file
+from ghx_bench.agents.controls.solution import SUFFIX, Solution, load_solution_file
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario

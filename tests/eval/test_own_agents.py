@@ -21,7 +21,7 @@ from ghx_bench.eval.project.user_agents import agent_at, installed_agent
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
 IDLE = """
 from contextlib import asynccontextmanager
-from ghx_bench.agents.nop import NopSession
+from ghx_bench.agents.controls.nop import NopSession
 
 class Agent:
     name = "idle"

@@ -15,8 +15,8 @@ import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import ABSENCE, needs_bubblewrap
 
-from ghx_bench.agents.prying import PROBES, ProbeAnalyzer, PryingProvider
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.controls.prying import PROBES, ProbeAnalyzer, PryingProvider
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from bench_command import ghx_bench, rows_of, run_in, write_files
 
-from ghx_bench.agents.recipe import recipe_names
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.recipe import recipe_names
 from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.causes import Cause

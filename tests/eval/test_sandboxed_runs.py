@@ -14,9 +14,9 @@ from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
 from node_packages import NotObtainableError, node_modules
 
-from ghx_bench.agents.toolbelt import ShellResult, open_shell, read_result
-from ghx_bench.agents.toolserver import connect
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
+from ghx_bench.agents.tools.toolserver import connect
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition
 from ghx_bench.eval.modes.resolver import open_modes
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan

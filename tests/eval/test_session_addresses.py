@@ -11,7 +11,7 @@ import anyio
 import pytest
 from eval_stage import LIBRARY, handles_of, lifecycle_for, scenario, staged
 
-from ghx_bench.agents.toolserver import connect
+from ghx_bench.agents.tools.toolserver import connect
 from ghx_bench.eval.modes.definitions import PRESETS
 from ghx_bench.eval.scoring.github_collectors import JournalCollector
 from ghx_bench.eval.stages.twin_stage import TwinLifecycle

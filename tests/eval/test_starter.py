@@ -7,7 +7,7 @@ import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in
 from solved_in_process import MODE, seeded_for
 
-from ghx_bench.agents.solution import SUFFIX, load_solution_file
+from ghx_bench.agents.controls.solution import SUFFIX, load_solution_file
 from ghx_bench.eval.cli.init import PROJECT
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_eval_scenarios

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from scripted_sessions import Ran, run_scripted
 
-from ghx_bench.agents.installation import AGENTS_FOLDER, install_agent
-from ghx_bench.agents.recipe import Recipe, built_in_recipe
+from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, install_agent
+from ghx_bench.agents.drivers.recipe import Recipe, built_in_recipe
 from ghx_bench.profiler.row import ProfileRow
 
 AGENTS = Path(__file__).parents[2] / AGENTS_FOLDER

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from agent_rows import assert_all_passed
 
-from ghx_bench.agents.recipe import recipe_names
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.recipe import recipe_names
 from ghx_bench.agents.testing import Fault, Pace
 from ghx_bench.profiler.causes import Cause
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from agent_rows import assert_all_passed
 
-from ghx_bench.agents.recipe import Recipe, ServerSettings
+from ghx_bench.agents.drivers.recipe import Recipe, ServerSettings
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import RealAgents

@@ -7,9 +7,9 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import MODEL, REAL_KEY, MakeAgent, run_scripted
 
-from ghx_bench.agents.loop import LoopProvider
-from ghx_bench.agents.loop_limits import ModelRoute
-from ghx_bench.agents.meter import ModelProvider
+from ghx_bench.agents.drivers.loop import LoopProvider
+from ghx_bench.agents.drivers.loop_limits import ModelRoute
+from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.profiler.model_calls import WireKind
 
 from .test_scenarios import MODES, SCENARIOS

@@ -8,8 +8,8 @@ import pytest
 from bench_command import ghx_bench, rows_of, run_in
 from traffic_project import calls_in, change_title, record_run
 
-from ghx_bench.agents.installation import AGENTS_FOLDER
-from ghx_bench.agents.recipe import recipe_names
+from ghx_bench.agents.drivers.installation import AGENTS_FOLDER
+from ghx_bench.agents.drivers.recipe import recipe_names
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import AGENTS, RealAgents

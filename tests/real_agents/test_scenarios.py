@@ -9,8 +9,8 @@ import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import REAL_KEY
 
-from ghx_bench.agents.recipe import Recipe, recipe_names
-from ghx_bench.agents.toolset import server_tool_of
+from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
+from ghx_bench.agents.tools.toolset import server_tool_of
 
 from .conftest import RealAgents
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ghx_bench.agents.installation import find_launch
-from ghx_bench.agents.meter import ModelProvider
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.recipe_protocols import provider_class
-from ghx_bench.agents.reference import bindings_of
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.reference import bindings_of
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.installation import find_launch
+from ghx_bench.agents.drivers.recipe import Recipe
+from ghx_bench.agents.drivers.recipe_protocols import provider_class
+from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.process import ProcessGroup
-from ghx_bench.agents.reference import ReferenceSession
-from ghx_bench.agents.solution import Solution, SolutionError
-from ghx_bench.agents.toolbelt import ToolBelt
-from ghx_bench.agents.toolset import McpServer, ToolAnswer, ToolSet
+from ghx_bench.agents.controls.reference import ReferenceSession
+from ghx_bench.agents.controls.solution import Solution, SolutionError
+from ghx_bench.agents.processes.process import ProcessGroup
+from ghx_bench.agents.tools.toolbelt import ToolBelt
+from ghx_bench.agents.tools.toolset import McpServer, ToolAnswer, ToolSet
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.capabilities.execution import execute_task
 from ghx_bench.capabilities.index import ENTRIES

@@ -9,7 +9,7 @@ import yaml
 from bench_command import ghx_bench, run_in, write_files
 from labelling_project import SCENARIO
 
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
 
 TINY = Path(__file__).parent / "tiny_acp_agent.py"

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING
 from ghx_bench._base.lazy import lazy_exports
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, name by name
-    from ghx_bench.agents.meter import Meter
-    from ghx_bench.agents.metered_session import MeteredSession
-    from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget
-    from ghx_bench.agents.model_recording import BlindSpot, ModelRecorder
-    from ghx_bench.agents.model_replay import ReplayUpstream
-    from ghx_bench.agents.nop import NopProvider
-    from ghx_bench.agents.process import ProcessGroup, process_group, program
-    from ghx_bench.agents.reference import ReferenceProvider, Solutions
-    from ghx_bench.agents.replay import Recordings, ReplayProvider
-    from ghx_bench.agents.solution import McpCall, Solution, SolutionError, SolutionFile, Step, load_solution_file
-    from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-    from ghx_bench.agents.toolset import McpServer, Tool, ToolAnswer, ToolSet
-    from ghx_bench.agents.upstream import ModelProvider
+    from ghx_bench.agents.controls.nop import NopProvider
+    from ghx_bench.agents.controls.reference import ReferenceProvider, Solutions
+    from ghx_bench.agents.controls.replay import Recordings, ReplayProvider
+    from ghx_bench.agents.controls.solution import (
+        McpCall,
+        Solution,
+        SolutionError,
+        SolutionFile,
+        Step,
+        load_solution_file,
+    )
+    from ghx_bench.agents.metering.meter import Meter
+    from ghx_bench.agents.metering.metered_session import MeteredSession
+    from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
+    from ghx_bench.agents.metering.model_recording import BlindSpot, ModelRecorder
+    from ghx_bench.agents.metering.model_replay import ReplayUpstream
+    from ghx_bench.agents.metering.upstream import ModelProvider
+    from ghx_bench.agents.processes.process import ProcessGroup, process_group, program
+    from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+    from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolAnswer, ToolSet
 
 __all__ = [
     "BlindSpot",

@@ -21,7 +21,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from ghx_bench.agents.process import OPEN_GROUPS, ProcessGroup
+from ghx_bench.agents.processes.process import OPEN_GROUPS, ProcessGroup
 from ghx_bench.profiler.causes import AgentBlockedError, describe_frame, find_user_frame
 from ghx_bench.profiler.contracts import Session, SessionProvider, SessionRequest, scope_of_run
 from ghx_bench.profiler.evidence import Answer

@@ -13,14 +13,14 @@ import anyio.to_thread
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.extras import require_extra
 from ghx_bench.agents.agent_threads import ThreadedProvider
-from ghx_bench.agents.installation import AGENTS_FOLDER, find_launch
-from ghx_bench.agents.nop import NopProvider
-from ghx_bench.agents.prying import ProbeAnalyzer, PryingProvider
-from ghx_bench.agents.recipe import recipe_names
-from ghx_bench.agents.reference import ReferenceProvider, Solutions
-from ghx_bench.agents.replay import ReplayProvider
-from ghx_bench.agents.sandbox import Ring, require_sandbox
-from ghx_bench.agents.solution import Solution, SolutionFile
+from ghx_bench.agents.controls.nop import NopProvider
+from ghx_bench.agents.controls.prying import ProbeAnalyzer, PryingProvider
+from ghx_bench.agents.controls.reference import ReferenceProvider, Solutions
+from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.agents.controls.solution import Solution, SolutionFile
+from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
+from ghx_bench.agents.drivers.recipe import recipe_names
+from ghx_bench.agents.processes.sandbox import Ring, require_sandbox
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
@@ -68,7 +68,7 @@ from ghx_bench.profiler.store.record import control_kind_of_name
 from ghx_bench.profiler.suite import SuitePlan, SuiteResult, control_kind_of, matrix_of, run_planned, sends_spec
 
 if TYPE_CHECKING:
-    from ghx_bench.agents.meter import ModelProvider
+    from ghx_bench.agents.metering.meter import ModelProvider
 
 COMMON_ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 """What every session starts from; nothing of the user's own that could make two machines differ."""
@@ -320,8 +320,8 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     if recipe.protocol == "acp":
         require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
-    from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
-    from ghx_bench.agents.recipe_protocols import provider_class  # noqa: PLC0415 - see above
+    from ghx_bench.agents.drivers.recipe_protocols import provider_class  # noqa: PLC0415 - see above
+    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     make, launch = provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
@@ -345,8 +345,8 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
     _require_model(LOOP, spec)
     routes = route_models(spec.config.model_ids, options)
     # Imported here: the libraries of the vendors take seconds to load.
-    from ghx_bench.agents.loop import LoopProvider  # noqa: PLC0415 - see above
-    from ghx_bench.agents.model_budget import ModelBudget  # noqa: PLC0415 - see above
+    from ghx_bench.agents.drivers.loop import LoopProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     return LoopProvider(
         routes,
@@ -362,8 +362,8 @@ def _find_model_provider(
     wire: WireKind, options: ModelOptions, spec: EvaluationSpec, environ: Mapping[str, str]
 ) -> "ModelProvider":
     """Return who answers the calls of a wire: a vendor of models, or the recording that is replayed."""
-    from ghx_bench.agents.meter import ModelProvider  # noqa: PLC0415 - it takes longer to load than the rest of a plan
-    from ghx_bench.agents.model_replay import replay_traffic  # noqa: PLC0415 - the same
+    from ghx_bench.agents.metering.meter import ModelProvider  # noqa: PLC0415 - it takes longer to load than the rest of a plan
+    from ghx_bench.agents.metering.model_replay import replay_traffic  # noqa: PLC0415 - the same
 
     if (replayed := spec.config.model_traffic.replay) is not None:
         return replay_traffic(replayed)

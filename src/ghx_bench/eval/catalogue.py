@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed
-from ghx_bench.agents.solution import SUFFIX, SolutionFile, load_solution_file
+from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, load_solution_file
 from ghx_bench.documents import DocumentError, Problem, problems_of, read_document
 from ghx_bench.eval.checking.scenario_rules import Known, scenario_warnings
 from ghx_bench.eval.fixtures.library import FixtureLibrary, load_fixtures

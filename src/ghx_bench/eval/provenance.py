@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.solution import SolutionFile
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.controls.solution import SolutionFile
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig

@@ -9,8 +9,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.solution import Solution, Step
-from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
+from ghx_bench.agents.controls.solution import Solution, Step
+from ghx_bench.agents.controls.variables import UnfitValueError, UnknownVariableError, Variables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

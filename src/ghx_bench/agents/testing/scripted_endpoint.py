@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from starlette.types import Receive, Scope, Send
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.loopback_server import LoopbackServer, cut_off
-from ghx_bench.agents.solution import Solution
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.metering.loopback_server import LoopbackServer, cut_off
+from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.testing.decisions import Decision, Say, decide, find_tool
 from ghx_bench.agents.testing.scripted_answers import ScriptedAnswer, ScriptedTokens, write_stream, write_whole
-from ghx_bench.agents.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.wires.loose_json import parse_object
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import KEY_HEADERS, Route, find_route, read_request, write_error

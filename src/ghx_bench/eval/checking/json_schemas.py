@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.solution import SolutionFile
+from ghx_bench.agents.controls.solution import SolutionFile
+from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.capabilities.index import CAPABILITY_IDS
 from ghx_bench.eval.fixtures.fixture_document import FixtureDocument
 from ghx_bench.eval.modes.definitions import PRESETS, ModeDefinition

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Tokens, did_you_mean, pointer_of, shortened
-from ghx_bench.agents.recipe import Recipe
+from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.documents import (
     Document,
     DocumentError,

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import DocumentError, InputError
 from ghx_bench._base.problems import Tokens, did_you_mean, listed, shortened
 from ghx_bench._base.templates import names_in, strings_in, unknown_name
-from ghx_bench.agents.solution import SUFFIX, SolutionFile, Step
+from ghx_bench.agents.controls.solution import SUFFIX, SolutionFile, Step
 from ghx_bench.documents import Complaint, Document, Problem, problem, problems_of, validate_document
 from ghx_bench.eval.checking.project_contents import LocatedConfig, definitions_in
 from ghx_bench.eval.modes.definitions import Definitions

@@ -75,8 +75,8 @@ def doctor(
 
 def _install(agents: Sequence[str], *, as_json: bool) -> int:
     """Install agents, one after the other; what is said meanwhile is beside the JSON, not in it."""
-    from ghx_bench.agents.installation import AGENTS_FOLDER, install_agent
-    from ghx_bench.agents.recipe import recipe_names
+    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, install_agent
+    from ghx_bench.agents.drivers.recipe import recipe_names
     from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
     from ghx_bench.profiler.errors import UnknownNameError
 
@@ -205,7 +205,7 @@ def _program(name: str, state: Literal["missing", "optional"], remedy: str, *, a
 
 def _sandbox() -> Need:
     """Try a sandbox, which a project may need."""
-    from ghx_bench.agents.sandbox import NoSandboxError, require_sandbox
+    from ghx_bench.agents.processes.sandbox import NoSandboxError, require_sandbox
     from ghx_bench.eval.project.config import load_eval_config, project_file
     from ghx_bench.eval.project.folders import CONFIG_FILE
 
@@ -237,8 +237,8 @@ def _package(name: str, remedy: str) -> Need:
 
 def _agents() -> Iterator[Need]:
     """Yield which agents are installed in the project, and how to get one where none is."""
-    from ghx_bench.agents.installation import AGENTS_FOLDER, installed_folder
-    from ghx_bench.agents.recipe import built_in_recipe, recipe_names
+    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, installed_folder
+    from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
 
     recipes = [built_in_recipe(name) for name in recipe_names()]
     found = [each for each in recipes if installed_folder(each, AGENTS_FOLDER) is not None]

@@ -115,7 +115,7 @@ def list_modes(*, listing: Listing = _HERE) -> int:
 
 def list_agents(*, listing: Listing = _HERE) -> int:
     """List the agents, for `run --agent`: whether they are installed, and what they need."""
-    from ghx_bench.agents.recipe import recipe_names
+    from ghx_bench.agents.drivers.recipe import recipe_names
     from ghx_bench.eval.assembly import AGENTS
     from ghx_bench.eval.project.config import project_config
     from ghx_bench.eval.project.object_references import is_recipe_file, is_reference
@@ -151,7 +151,7 @@ _NO_RECIPE: Entry = {"protocol": None, "version": None, "installed": None, "need
 def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
     """Return an agent that a recipe describes, with what it needs and does not have yet."""
     from ghx_bench._base.extras import how_to_install, is_installed
-    from ghx_bench.agents.installation import AGENTS_FOLDER, NotInstalledError, find_launch
+    from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, NotInstalledError, find_launch
     from ghx_bench.eval.project.recipe_agents import VENDORS, recipe_of
 
     recipe, installed = recipe_of(agent), False

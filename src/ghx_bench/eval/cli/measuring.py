@@ -22,8 +22,8 @@ from ghx_bench._base.commandline import DEBUG, FAILED, INTERRUPTED
 from ghx_bench._base.errors import ungrouped
 from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.keeper import kill_descendants
-from ghx_bench.agents.keeper_client import launcher_pid
+from ghx_bench.agents.processes.keeper import kill_descendants
+from ghx_bench.agents.processes.keeper_client import launcher_pid
 from ghx_bench.eval.project.gates import GateResult, GateTally, judge
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig

@@ -24,7 +24,7 @@ def show_scenario(id: str, /, *, solution: Switch = False, config: Path | None =
     config
         The configuration with the project's folders; `eval.config.yaml` in the current folder unless given.
     """
-    from ghx_bench.agents.solution import SUFFIX
+    from ghx_bench.agents.controls.solution import SUFFIX
 
     path = find_scenario(id, config)
     if solution:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Problem, did_you_mean
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.documents import (
     DocumentError,
     RefusedError,

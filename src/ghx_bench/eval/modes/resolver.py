@@ -14,9 +14,9 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import DocumentError, InputError, OperationError, ungrouped
 from ghx_bench._base.problems import one_line
 from ghx_bench._base.scratch import ScratchFolder, sweep
-from ghx_bench.agents.process import end_orphans
-from ghx_bench.agents.server_identity import ServerIdentity, ask_identity
-from ghx_bench.agents.toolset import McpServer, ToolSet, fill_variables, variables_in
+from ghx_bench.agents.processes.process import end_orphans
+from ghx_bench.agents.tools.server_identity import ServerIdentity, ask_identity
+from ghx_bench.agents.tools.toolset import McpServer, ToolSet, fill_variables, variables_in
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import (
     GHX,
@@ -211,7 +211,7 @@ async def _ask(name: str, server: McpServer, environment: Mapping[str, str], hom
     """Ask a server for its name and version, without a token or a GitHub of anybody's."""
     if server.url is None:
         return await ask_identity(name, server, environment=environment, directory=home)
-    from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
+    from ghx_bench.agents.tools.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
     async with connect(name, server, environment=environment, directory=home) as opened:
         return opened.identity

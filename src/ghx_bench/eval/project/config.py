@@ -22,7 +22,7 @@ from pydantic import (
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
-from ghx_bench.agents.sandbox import Ring
+from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
 from ghx_bench.documents.section import Flag, Section, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
@@ -379,7 +379,7 @@ def _is_meant(entry: AgentEntry, name: str) -> bool:
 def _require_known_agent(name: str, own: Sequence[AgentEntry]) -> None:
     """Refuse a name that neither the file nor any package has, with those of the file among the known."""
     # Imported here: few commands name an agent that their file does not have, and it takes 18 ms.
-    from ghx_bench.agents.recipe import recipe_names  # noqa: PLC0415 - see above
+    from ghx_bench.agents.drivers.recipe import recipe_names  # noqa: PLC0415 - see above
     from ghx_bench.eval.project.loop_agent import LOOP  # noqa: PLC0415 - see above
     from ghx_bench.eval.project.user_agents import installed_agents  # noqa: PLC0415 - see above
 

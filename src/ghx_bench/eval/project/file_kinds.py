@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.solution import SUFFIX
+from ghx_bench.agents.controls.solution import SUFFIX
+from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.eval.modes.definitions import ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.folders import CONFIG_NAME, FIXTURES_FOLDER, SCENARIOS_FOLDER, SETS_NAME, is_scenario_name

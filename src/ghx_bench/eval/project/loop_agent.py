@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import Field
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.loop_limits import LoopLimits, ModelRoute
+from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.eval.project.recipe_agents import VENDORS, ModelOptions
 from ghx_bench.profiler.model_calls import WireKind
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import Field, ValidationError
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.recipe import Recipe, built_in_recipe, load_recipe, recipe_names
+from ghx_bench.agents.drivers.recipe import Recipe, built_in_recipe, load_recipe, recipe_names
 from ghx_bench.documents import explain
 from ghx_bench.documents.section import Section, Text
 from ghx_bench.eval.project.object_references import is_recipe_file

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.problems import shortened
-from ghx_bench.agents.solution import SUFFIX
+from ghx_bench.agents.controls.solution import SUFFIX
 from ghx_bench.eval.project.folders import SUFFIXES
 from ghx_bench.eval.scenario.eval_scenario import Category, ScenarioId
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed, one_line
-from ghx_bench.agents.replay import ReplayProvider
+from ghx_bench.agents.controls.replay import ReplayProvider
 from ghx_bench.eval.project.object_references import DEFAULT_AGENT, explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry

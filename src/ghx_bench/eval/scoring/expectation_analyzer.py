@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ghx_bench.agents.toolset import ToolSet, server_tool_of
+from ghx_bench.agents.tools.toolset import ToolSet, server_tool_of
 from ghx_bench.capabilities.index import ENTRIES
 from ghx_bench.eval.modes.definitions import PRESETS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario

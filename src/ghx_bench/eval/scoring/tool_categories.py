@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Literal, get_args
 
-from ghx_bench.agents.toolset import server_tool_of
+from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.shell import (
     COMMON_PROGRAMS,
     Command,

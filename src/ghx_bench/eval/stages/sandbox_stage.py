@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import ghx_bench
 from ghx_bench._base.scratch import ScratchFolder
-from ghx_bench.agents.sandbox import LOOPBACK, expose_host, expose_port, open_sandbox
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.processes.sandbox import LOOPBACK, expose_host, expose_port, open_sandbox
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.definitions import ORIGIN_SWAP
 from ghx_bench.eval.modes.program_path import GHX
 from ghx_bench.profiler.evidence import Mode

@@ -60,7 +60,7 @@ def _is_launcher(process: psutil.Process) -> bool:
         return False
 
 
-_LAUNCHER = str(Path("ghx_bench", "agents", "keeper.py"))
+_LAUNCHER = str(Path("ghx_bench", "agents", "processes", "keeper.py"))
 
 
 def _is_alive(process: psutil.Process) -> bool:

@@ -8,7 +8,7 @@ import anyio
 
 from ghx_bench._base.clock import Clock, timestamp
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.model_budget import BudgetExhaustedError, ModelBudget, Spending
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget, Spending
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import Route

@@ -34,14 +34,14 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from ghx_bench.agents.file_tools import FileTools
-from ghx_bench.agents.loop_limits import LoopLimits, ModelRoute
-from ghx_bench.agents.meter import ModelProvider
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.model_budget import ModelBudget
-from ghx_bench.agents.run_meter import RunMeter, find_blame, note_metered
-from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import Tool, ToolAnswer
+from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
+from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
+from ghx_bench.agents.tools.file_tools import FileTools
+from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+from ghx_bench.agents.tools.toolset import Tool, ToolAnswer
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer

@@ -8,10 +8,16 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from ghx_bench.agents.loopback_server import cut_off
-from ghx_bench.agents.metered_session import CallInProgress, MeteredSession
-from ghx_bench.agents.model_replay import ReplayedAnswer
-from ghx_bench.agents.upstream import Headers, ModelProvider, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.metering.loopback_server import cut_off
+from ghx_bench.agents.metering.metered_session import CallInProgress, MeteredSession
+from ghx_bench.agents.metering.model_replay import ReplayedAnswer
+from ghx_bench.agents.metering.upstream import (
+    Headers,
+    ModelProvider,
+    UpstreamAnswer,
+    UpstreamLostError,
+    UpstreamRequest,
+)
 from ghx_bench.agents.wires.protocol import (
     KEY_HEADERS,
     Route,

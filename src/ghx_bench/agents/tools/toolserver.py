@@ -22,9 +22,9 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult, jsonrpc_message_adapter
 from pydantic import JsonValue
 
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.agents.process import program
-from ghx_bench.agents.server_identity import LastWords, ServerIdentity, lines_of
-from ghx_bench.agents.toolset import McpServer, Tool, ToolAnswer, value_of
+from ghx_bench.agents.processes.process import program
+from ghx_bench.agents.tools.server_identity import LastWords, ServerIdentity, lines_of
+from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolAnswer, value_of
 from ghx_bench.profiler.causes import describe_error
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]

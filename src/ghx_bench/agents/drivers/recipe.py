@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_
 
 from ghx_bench._base.problems import did_you_mean
 from ghx_bench._base.wire import StrictInt
-from ghx_bench.agents.toolset import McpServer, fill_variables, variables_in
+from ghx_bench.agents.tools.toolset import McpServer, fill_variables, variables_in
 from ghx_bench.documents import RefusedError, read_document, validate_document
 from ghx_bench.documents.section import Distinct, Flag, Name, Section, Text
 from ghx_bench.profiler.model_calls import WireKind

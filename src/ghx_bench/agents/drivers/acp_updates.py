@@ -7,8 +7,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.session_log import SessionLog, plain_tool_name
-from ghx_bench.agents.toolset import tool_name
+from ghx_bench.agents.drivers.session_log import SessionLog, plain_tool_name
+from ghx_bench.agents.tools.toolset import tool_name
 from ghx_bench.profiler.recorder import TraceRecorder
 
 _CALL_FIELDS = ("title", "kind", "rawInput", "rawOutput", "content", "_meta", "name")

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.toolbelt import SHELL_TOOL
-from ghx_bench.agents.toolset import server_tool_of, tool_name
+from ghx_bench.agents.tools.toolbelt import SHELL_TOOL
+from ghx_bench.agents.tools.toolset import server_tool_of, tool_name
 from ghx_bench.profiler.recorder import TraceRecorder
 
 

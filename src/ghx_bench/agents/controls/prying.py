@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.reference import bindings_of
-from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.controls.reference import bindings_of
+from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.analysis import AnalysisResult, NumberFinding, TableFinding
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest

@@ -7,12 +7,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.meter import Meter, ModelProvider
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.model_budget import ModelBudget
-from ghx_bench.agents.model_recording import record_traffic, recording_name
-from ghx_bench.agents.sandbox import expose_port
-from ghx_bench.agents.toolset import server_tool_of
+from ghx_bench.agents.metering.meter import Meter, ModelProvider
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.model_recording import record_traffic, recording_name
+from ghx_bench.agents.processes.sandbox import expose_port
+from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind

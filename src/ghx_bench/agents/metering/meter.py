@@ -10,11 +10,11 @@ from starlette.types import Receive, Scope, Send
 
 from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.loopback_server import LoopbackServer
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
-from ghx_bench.agents.model_exchange import Exchange, reply, write_upstream_request
-from ghx_bench.agents.upstream import ModelProvider
+from ghx_bench.agents.metering.loopback_server import LoopbackServer
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
+from ghx_bench.agents.metering.model_exchange import Exchange, reply, write_upstream_request
+from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
 from ghx_bench.profiler.model_calls import WireKind
 

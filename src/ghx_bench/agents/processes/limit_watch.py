@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from ghx_bench.agents.keeper import find_descendants, kill_descendants
+from ghx_bench.agents.processes.keeper import find_descendants, kill_descendants
 from ghx_bench.profiler.session_limits import Allowance
 
 _LOOK_S = 0.25

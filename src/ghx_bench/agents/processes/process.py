@@ -19,10 +19,10 @@ import psutil
 from anyio import to_thread
 from anyio.abc import Process
 
-from ghx_bench.agents.keeper import find_descendants, kill_descendants
-from ghx_bench.agents.keeper_client import KeeperConnection, open_keeper
-from ghx_bench.agents.limit_watch import WATCH, measure_folders
-from ghx_bench.agents.sandbox import current_sandbox
+from ghx_bench.agents.processes.keeper import find_descendants, kill_descendants
+from ghx_bench.agents.processes.keeper_client import KeeperConnection, open_keeper
+from ghx_bench.agents.processes.limit_watch import WATCH, measure_folders
+from ghx_bench.agents.processes.sandbox import current_sandbox
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.session_limits import ALLOWANCE
 

@@ -1,8 +1,8 @@
 """What agents with recipes speak, and the provider for it."""
 
-from ghx_bench.agents.command import CommandProvider
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.recipe_provider import RecipeProvider
+from ghx_bench.agents.drivers.command import CommandProvider
+from ghx_bench.agents.drivers.recipe import Recipe
+from ghx_bench.agents.drivers.recipe_provider import RecipeProvider
 
 
 def provider_class(recipe: Recipe) -> type[RecipeProvider]:
@@ -10,6 +10,6 @@ def provider_class(recipe: Recipe) -> type[RecipeProvider]:
     if recipe.protocol == "command":
         return CommandProvider
     # The SDK takes a moment to load, and belongs to an extra, which commands do without.
-    from ghx_bench.agents.acp import AcpProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.drivers.acp import AcpProvider  # noqa: PLC0415 - see above
 
     return AcpProvider

@@ -10,8 +10,8 @@ from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption, ToolCall
 from anyio.abc import Process
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.recipe import PermissionKind
-from ghx_bench.agents.server_identity import lines_of
+from ghx_bench.agents.drivers.recipe import PermissionKind
+from ghx_bench.agents.tools.server_identity import lines_of
 
 PROMPT = "session/prompt"
 UPDATE = "session/update"

@@ -13,15 +13,15 @@ from pydantic import JsonValue
 
 from ghx_bench._base.atomic_files import write_file
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.agents.installation import Launch
-from ghx_bench.agents.meter import ModelProvider
-from ghx_bench.agents.metered_session import MeteredSession
-from ghx_bench.agents.model_budget import ModelBudget
-from ghx_bench.agents.process import program
-from ghx_bench.agents.recipe import Recipe
-from ghx_bench.agents.run_meter import RunMeter, find_blame, find_missing_server, note_metered
-from ghx_bench.agents.server_identity import LastWords
-from ghx_bench.agents.toolset import ToolSet
+from ghx_bench.agents.drivers.installation import Launch
+from ghx_bench.agents.drivers.recipe import Recipe
+from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_missing_server, note_metered
+from ghx_bench.agents.processes.process import program
+from ghx_bench.agents.tools.server_identity import LastWords
+from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer

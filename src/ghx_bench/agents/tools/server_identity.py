@@ -14,8 +14,8 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
 from ghx_bench._base.errors import ungrouped
-from ghx_bench.agents.process import program
-from ghx_bench.agents.toolset import McpServer
+from ghx_bench.agents.processes.process import program
+from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.profiler.causes import EnvironmentFailure, describe_error
 
 _LAST_LINES = 5

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, PositiveInt, ValidationError
 
-from ghx_bench.agents.toolset import Tool, ToolAnswer, value_of
+from ghx_bench.agents.tools.toolset import Tool, ToolAnswer, value_of
 from ghx_bench.profiler.recorder import TraceRecorder
 
 _MOST_BYTES = 4_000_000

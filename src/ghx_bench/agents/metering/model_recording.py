@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.scratch import PREFIX
 from ghx_bench._base.wire import OMITTABLE, Count, Number, WireModel
-from ghx_bench.agents.upstream import (
+from ghx_bench.agents.metering.upstream import (
     Headers,
     ModelProvider,
     Upstream,

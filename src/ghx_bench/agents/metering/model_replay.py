@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.model_recording import SUFFIX, BlindSpot, RecordedExchange, load_recording
-from ghx_bench.agents.upstream import Headers, ModelProvider, UpstreamAnswer, UpstreamLostError, UpstreamRequest
+from ghx_bench.agents.metering.model_recording import SUFFIX, BlindSpot, RecordedExchange, load_recording
+from ghx_bench.agents.metering.upstream import (
+    Headers,
+    ModelProvider,
+    UpstreamAnswer,
+    UpstreamLostError,
+    UpstreamRequest,
+)
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import find_route, make_reader, read_request, write_error
 from ghx_bench.profiler.causes import EnvironmentFailure

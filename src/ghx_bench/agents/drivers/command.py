@@ -8,11 +8,11 @@ from functools import partial
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 
-from ghx_bench.agents.command_output import DIALECTS, OutputLog
-from ghx_bench.agents.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
-from ghx_bench.agents.server_identity import LastWords, lines_of
-from ghx_bench.agents.toolbelt import cancel_after_end
-from ghx_bench.agents.toolset import fill_variables, variables_in
+from ghx_bench.agents.drivers.command_output import DIALECTS, OutputLog
+from ghx_bench.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
+from ghx_bench.agents.tools.server_identity import LastWords, lines_of
+from ghx_bench.agents.tools.toolbelt import cancel_after_end
+from ghx_bench.agents.tools.toolset import fill_variables, variables_in
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder

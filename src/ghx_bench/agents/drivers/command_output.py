@@ -8,10 +8,10 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.recipe import OutputDialect, Recipe
-from ghx_bench.agents.session_log import SessionLog, plain_tool_name
-from ghx_bench.agents.toolbelt import SHELL_TOOL
-from ghx_bench.agents.toolset import tool_name
+from ghx_bench.agents.drivers.recipe import OutputDialect, Recipe
+from ghx_bench.agents.drivers.session_log import SessionLog, plain_tool_name
+from ghx_bench.agents.tools.toolbelt import SHELL_TOOL
+from ghx_bench.agents.tools.toolset import tool_name
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.recorder import TraceRecorder
 

@@ -27,11 +27,11 @@ from acp.schema import (
 from anyio.abc import Process
 from pydantic import ValidationError
 
-from ghx_bench.agents.acp_connection import MessagePipe, PermissionDesk
-from ghx_bench.agents.acp_updates import UpdateLog
-from ghx_bench.agents.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
-from ghx_bench.agents.server_identity import LastWords
-from ghx_bench.agents.toolset import fill_variables
+from ghx_bench.agents.drivers.acp_connection import MessagePipe, PermissionDesk
+from ghx_bench.agents.drivers.acp_updates import UpdateLog
+from ghx_bench.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
+from ghx_bench.agents.tools.server_identity import LastWords
+from ghx_bench.agents.tools.toolset import fill_variables
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.metrics import TokenUsage

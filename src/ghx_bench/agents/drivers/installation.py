@@ -18,8 +18,8 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.locks import LockHeldError, hold_lock
-from ghx_bench.agents.recipe import NpmPackage, Recipe, platform_name
-from ghx_bench.agents.toolset import fill_variables
+from ghx_bench.agents.drivers.recipe import NpmPackage, Recipe, platform_name
+from ghx_bench.agents.tools.toolset import fill_variables
 
 AGENTS_FOLDER = Path(".cache", "agents")
 """Where agents are installed, seen from the folder of the project: each package in NAME/VERSION.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ghx_bench.agents.solution import SolutionError
-from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import ToolSet, server_tool_of
+from ghx_bench.agents.controls.solution import SolutionError
+from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+from ghx_bench.agents.tools.toolset import ToolSet, server_tool_of
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer

@@ -11,8 +11,8 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
-from ghx_bench.agents.process import ProcessGroup, process_group, program
-from ghx_bench.agents.toolset import Tool, ToolAnswer, ToolSet, server_tool_of, tool_name, value_of
+from ghx_bench.agents.processes.process import ProcessGroup, process_group, program
+from ghx_bench.agents.tools.toolset import Tool, ToolAnswer, ToolSet, server_tool_of, tool_name, value_of
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -132,7 +132,7 @@ async def tool_belt(
     async with process_group() as group, AsyncExitStack() as stack:
         wanted = ToolSet.of(request.mode).mcp_servers if with_servers else {}
         if wanted:
-            from ghx_bench.agents.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
+            from ghx_bench.agents.tools.toolserver import connect  # noqa: PLC0415 - loads the MCP SDK, see there
 
             for name, server in wanted.items():
                 servers[name] = await stack.enter_async_context(

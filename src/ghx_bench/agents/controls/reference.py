@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from ghx_bench._base.problems import listed
 from ghx_bench._base.templates import as_text
-from ghx_bench.agents.solution import McpCall, Solution, SolutionError, Step
-from ghx_bench.agents.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.toolset import ToolAnswer, ToolSet
-from ghx_bench.agents.variables import UnfitValueError, UnknownVariableError, Variables
+from ghx_bench.agents.controls.solution import McpCall, Solution, SolutionError, Step
+from ghx_bench.agents.controls.variables import UnfitValueError, UnknownVariableError, Variables
+from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
+from ghx_bench.agents.tools.toolset import ToolAnswer, ToolSet
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.recorder import TraceRecorder

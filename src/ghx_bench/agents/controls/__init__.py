@@ -1,0 +1,1 @@
+"""Agents that prove scenarios and the bench itself, and say nothing about agents."""

@@ -1,0 +1,1 @@
+"""Real agents: over the Agent Client Protocol, as commands, and a plain loop of our own."""

@@ -1,0 +1,1 @@
+"""The meter: what lies between agents and the APIs of models, counts, keeps the keys, records and replays."""

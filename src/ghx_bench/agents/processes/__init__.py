@@ -1,0 +1,1 @@
+"""Programs of sessions: started, limited, kept in a sandbox, and ended with all that they started."""

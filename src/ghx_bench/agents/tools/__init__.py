@@ -1,0 +1,1 @@
+"""What a session works with: a shell, MCP servers, files."""
