@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ghx_bench.agents.drivers.command_output import DIALECTS, OutputLog
+from ghx_bench.agents.drivers.command import DIALECTS, OutputLog
 from ghx_bench.agents.drivers.recipe import OutputDialect, Recipe
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.recorder import TraceRecorder
