@@ -93,7 +93,7 @@ def test_scenarios_of_others_fail_when_nothing_is_done(project: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--mode", "baseline"], "no agent 'opencode'; known: nop, reference, replay"),
+        (["--mode", "baseline"], "agent opencode: options.port: unknown key 'port'; known keys: 'base_url', 'key_env'"),
         (["--agent", "nop", "--mode", "mcp"], "mode 'mcp': github-mcp-server: not found on this machine; install"),
     ],
 )

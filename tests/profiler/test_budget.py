@@ -156,8 +156,10 @@ async def test_workers_elsewhere_stop_as_well(tmp_path: Path) -> None:
         build_instruments=build_instruments,
     )
 
-    assert result.measured == 1
-    assert result.stopped_by == "max_tokens of the run is used up (110 of 110)"
+    # A worker elsewhere may have begun its next cell before it hears of the end.
+    assert 1 <= result.measured < len(SCENARIOS)
+    assert result.stopped_by is not None
+    assert result.stopped_by.startswith("max_tokens of the run is used up (")
 
 
 def attempt(**fields: Any) -> Attempt:
