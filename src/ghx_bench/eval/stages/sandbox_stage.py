@@ -72,8 +72,9 @@ class Sandboxes:
         if self._settings is None:
             self._settings = ScratchFolder()
             _copy_settings(self._settings.path, {"localhost": LOOPBACK, **self._hosts})
+        (folder / "tmp").mkdir()
         mounts = (
-            *_mounts_of_machine(Path(environment["TMPDIR"]), self._settings.path),
+            *_mounts_of_machine(folder, self._settings.path),
             *self._mounts[mode.name],
             *_mounts_of_session(folder, environment),
         )
@@ -100,12 +101,12 @@ def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
     (folder / "hosts").write_text("".join(f"{address} {name}\n" for name, address in hosts.items()))
 
 
-def _mounts_of_machine(temporary: Path, settings: Path) -> Iterator[str]:
+def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
-    # Before all others, since modes' folders are often in it. The session's own, which its limits count.
-    for place in ("/tmp", "/var/tmp"):  # noqa: S108 - inside, these are the session's own
-        yield from ("--bind", str(temporary), place)
+    # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
+    for place in ("/tmp", "/var/tmp"):  # noqa: S108 - in the session's own folder
+        yield from ("--bind", str(folder / "tmp"), place)
     for path in _SYSTEM:
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), str(path))
