@@ -201,6 +201,30 @@ async def test_a_session_keeps_its_files_between_commands_and_can_remove_them() 
 @needs_bubblewrap
 @pytest.mark.anyio
 @pytest.mark.process
+async def test_links_that_one_command_leaves_lead_the_next_one_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("the answer")
+    left = (
+        f"rm -rf $TMPDIR; ln -s {tmp_path} $TMPDIR",
+        f"for each in /tmp/*/; do mv $each /tmp/moved-$RANDOM; ln -sT /oldroot{tmp_path} ${{each%/}}; done",
+    )
+    async with open_modes(environ=os.environ) as modes:
+        mode = await modes.resolve("baseline")
+        lifecycle = TwinLifecycle(None, [TASK], LIBRARY, sandboxes=Sandboxes(SandboxPlan()))
+        async with lifecycle.run(Path("run")), lifecycle.cell(sample_cell(), TASK, mode) as stage:
+            environment = {**mode.environment, **stage.environment}
+            said = ""
+            for command in (*left, "cat /tmp/secret $TMPDIR/secret; echo gone > /tmp/secret; gh --version"):
+                async with open_shell(command, environment=environment, directory=stage.directory) as process:
+                    said = (await read_result(process)).stdout
+
+    assert said.startswith("gh version")
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"]
+    assert (tmp_path / "secret").read_text() == "the answer"
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
 async def test_git_finds_github_by_its_name_and_no_other_host() -> None:
     async with open_modes(environ=os.environ) as modes:
         done, stage = await look(

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import ClassVar, Literal
@@ -38,6 +39,7 @@ _OF_PROGRAMS = (
 # bubblewrap would end at SIGTERM, and kill the session's program before that could end by itself.
 _DEAF_TO_SIGTERM = ("/bin/sh", "-c", 'trap "" TERM; exec "$@"', "sh")
 _HEARING_IT_AGAIN = ("/usr/bin/env", "--default-signal=TERM", "-u", "PWD")  # bubblewrap sets PWD
+_SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - of a session, whose commands all see what one of them wrote there
 _KEEPER = Path(__file__).with_name("sandbox_network.py")
 _LONGEST_LINE = 4096
 _LONGEST_LOOK_S = 20.0
@@ -67,6 +69,7 @@ class Sandbox:
         # Looked for here: inside, its absence would be an exit code of the program.
         if shutil.which(command[0], path=environment.get("PATH")) is None:
             raise FileNotFoundError(command[0])
+        _clear_links(self.mounts)
         start_in = directory or Path(environment.get("HOME", "/"))
         return [
             *_DEAF_TO_SIGTERM,
@@ -75,6 +78,23 @@ class Sandbox:
             *_HEARING_IT_AGAIN,
             *command,
         ]
+
+
+def _clear_links(mounts: Sequence[str]) -> None:
+    """Remove links that a session put into its folder for /tmp where something is mounted: bubblewrap follows them."""
+    binds = zip(mounts, mounts[1:], mounts[2:], strict=False)
+    shared = {place: Path(source) for option, source, place in binds if option == "--bind" and place in _SHARED}
+    for place, inside in product(shared, mounts):
+        if inside.startswith(f"{place}/"):
+            _clear_link(shared[place], Path(inside).relative_to(place))
+
+
+def _clear_link(folder: Path, path: Path) -> None:
+    for part in path.parts:
+        folder /= part
+        if folder.is_symlink():
+            folder.unlink()
+            return
 
 
 class _Network:
