@@ -12,9 +12,7 @@ PYTEST_FLAGS =
 BENCH_FLAGS =
 
 # Tests start hundreds of processes: without cached bytecode, which containers like to forbid, each compiles 800 modules.
-# Half as many workers again as processors: a quarter of the time of the tests is spent waiting for programs and deadlines.
-WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 3 / 2)
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal
 QUICK = not process and not client and not browser and not slow
 
 .PHONY: help demo check test test-agents bench docs lock clean

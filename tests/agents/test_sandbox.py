@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -103,8 +104,10 @@ anyio.run(main)
     started = subprocess.Popen([sys.executable, "-c", bench], stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None
     assert started.stdout.readline() == "up\n"
-    there = [each for each in psutil.process_iter() if "987.5" in _words(each)]
-    assert there
+    # It is told before the last program is started.
+    while not (there := [each for each in psutil.process_iter() if "987.5" in _words(each)]):
+        assert started.poll() is None
+        time.sleep(0.01)
 
     started.send_signal(signal.SIGKILL)
     started.communicate()
