@@ -71,7 +71,7 @@ def run(
     """
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.measuring import say_notes
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.

@@ -63,7 +63,7 @@ def find_scenario(id_: str, config: Path | None) -> Path:
     """Return the file of a scenario; raise `InputError` if there is none of this id."""
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.loader import UnknownScenariosError
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     found = {each.scenario.id: each.path for each in Catalogue(project_config(config)).every()}
     if id_ not in found:
@@ -74,6 +74,6 @@ def find_scenario(id_: str, config: Path | None) -> Path:
 def find_fixture(name: str, config: Path | None) -> LibraryEntry:
     """Return a fixture with its file; raise `InputError` if there is none of this name."""
     from ghx_bench.eval.fixtures.library import load_fixtures
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     return load_fixtures(project_config(config).fixtures.folders).entry(name)
