@@ -4,20 +4,25 @@ The solutions of one mode are followed in this process, on forks of one world wi
 that each scenario has siblings beside its own objects.
 """
 
+import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+import httpx2
 import pytest
 from mutants import ANYWHERE, DEEDS, Agent, Others, alterations, others_in
 from pydantic import JsonValue
 from solved_in_process import MODE, Ground, not_at_all, seeded_for
 
 from ghx_bench.agents.controls.solution import SUFFIX, Solution, load_solution_file
+from ghx_bench.eval.fixtures.embedded import AGENT
 from ghx_bench.eval.loader import load_eval_scenarios
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario
 from ghx_bench.eval.scoring.checkpoints import CHECKPOINT_ID
 from ghx_bench.profiler.score import Score
+from ghx_bench.twin.git.packets import FLUSH, packet
+from ghx_bench.twin.queries import lookup
 from ghx_bench.twin.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -111,3 +116,33 @@ async def test_only_the_whole_solution_and_nothing_else_passes(id_: str, trial: 
     assert elsewhere == []
     noticed = set[str]().union(*map(failed, mutants.values()), failed(nothing))
     assert {each.id for each in right.checkpoints} - noticed == set(), "no mistake is noticed by these"
+
+
+async def push_asking_for_no_report(trial: Trial, scenario: EvalScenario, world: World) -> None:
+    """Move the default branch back by one commit, without the capability `report-status`."""
+    agent, server = trial.agent(scenario, world), trial.ground.server
+    last = await agent.tip("main")
+    first = (await agent.client.get(agent.at(f"git/commits/{last}"))).data["parents"][0]["sha"]
+    empty = b"PACK\0\0\0\2\0\0\0\0"
+    asked = packet(f"{last} {first} refs/heads/main\0 agent=test".encode()) + FLUSH
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(
+            f"{server.url}/{agent.bound['repo']}.git/git-receive-pack",
+            auth=("x", server.hosting.issue_token(world, lookup.user(world, AGENT))),
+            content=asked + empty + hashlib.sha1(empty).digest(),
+            headers={"Content-Type": "application/x-git-receive-pack-request"},
+        )
+    assert answer.status_code == 200
+    assert await agent.tip("main") == first
+
+
+async def test_a_push_that_asks_for_no_report_is_damage(trial: Trial) -> None:
+    scenario = SCENARIOS["issue-triage-001"]
+    with trial.ground.fork() as world:
+        await trial.ground.follow(scenario, solution_of(scenario), world)
+        await push_asking_for_no_report(trial, scenario, world)
+
+        score = await trial.ground.judge(scenario, world)
+
+    assert failed(score) == {CHECKPOINT_ID}
+    assert "main" in str(damage(score))

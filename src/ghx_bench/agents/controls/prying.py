@@ -53,7 +53,7 @@ package=$(
 cd / && $(tr '\0' '\n' < /proc/$bench/cmdline | head -1) -P -c 'import ghx_bench; print(*ghx_bench.__path__)'
 )
 beside=$(ls -d ${{HOME%/ghx-tmp-*}}/{{,*/,*/*/}}results)
-timeout 20 find $package $beside $(ls -d /home /opt /root /srv /tmp /usr /var/tmp)
+timeout 20 find $package $beside $(ls -d /* | grep -vxE '/(dev|proc|sys)')
 """.strip()
 
 # No value of a key is written out, since traces are kept, and nothing but tokens of the embedded GitHub's own kind is

@@ -236,7 +236,8 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
     if result.stopped_by is not None:
         command = shlex.join(["ghx-bench", "resume", str(result.directory)])
         left = f"{plural(result.left, 'cell')} left: {result.stopped_by}"
-        stop = f"{left}; go on with a higher limit, as in: {command} --max-usd N"
+        # The limit is named as its flag is: max_usd is raised with --max-usd.
+        stop = f"{left}; go on with a higher limit of that name: {command} --max-..."
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
     for alarm in alarms(controls.objections):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
