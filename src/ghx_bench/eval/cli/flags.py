@@ -62,8 +62,7 @@ class LimitFlags:
     max_concurrency: WholeNumber | None = None
     """How many cells run at once."""
     max_usd: Number | None = None
-    """US dollars that the whole run may spend on models, before and after it is resumed; then no further cell is
-    started."""
+    """US dollars that the whole run may spend on models, resumed or not; then no further cell is started."""
     max_tokens: WholeNumber | None = None
     """Tokens that the whole run may spend."""
     max_model_calls: WholeNumber | None = None
