@@ -14,7 +14,9 @@ from answering_agent import ANSWERING_AGENT
 from bench_command import environment, ghx_bench, rows_of, run_in, write_files
 from labelling_project import PROJECT
 
+from ghx_bench.eval import provenance
 from ghx_bench.eval.fixtures import library
+from ghx_bench.eval.modes.definitions import ModeDefinition
 
 CONFIG = """
 agents:
@@ -157,3 +159,13 @@ def test_the_commit_of_the_project_is_kept_and_may_change(project: Path) -> None
     before, after = (each["circumstances"] for each in record_in(project)["provenance"])
     assert (before["commit"], before["hasUncommittedChanges"]) == (None, None)
     assert (len(after["commit"]), after["hasUncommittedChanges"]) == (40, True)
+
+
+def test_a_tool_of_a_project_in_a_folder_of_the_system_is_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "_OF_SYSTEM", (tmp_path,))
+    write_files(tmp_path, {"app/bin/tag": "tag\n", "bin/jq": "jq\n"})
+    mode = ModeDefinition(name="mine", tools=(str(tmp_path / "app" / "bin" / "tag"), str(tmp_path / "bin" / "jq")))
+
+    assert [name for name, _ in provenance.digests_of_mode(mode, tmp_path / "app")] == ["tool tag"]

@@ -21,7 +21,8 @@ from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.provenance import digest, digest_file, digests_of_script
 from ghx_bench.profiler.store.record import read_record
 
-_INSTALLED = ("/usr", "/bin", "/opt", sys.prefix, sys.base_prefix)
+_OF_PYTHON = (sys.prefix, sys.base_prefix)
+_OF_SYSTEM = ("/usr", "/bin", "/opt")
 _LONGEST_GIT_S = 10.0
 
 
@@ -56,7 +57,7 @@ def ingredients_of(
     if config.scorers is not None and config.scorers.is_file():
         found[f"scorers {config.scorers}"] = digest_file(config.scorers)
     for name, mode in modes.items():
-        parts = chain(_digests_of_mode(definitions.whole(name), project), _versions_of(mode))
+        parts = chain(digests_of_mode(definitions.whole(name), project), _versions_of(mode))
         found |= {f"mode {name}: {what}": value for what, value in parts}
     return found
 
@@ -69,14 +70,14 @@ def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
         yield "recipe", digest(recipe_of(entry.id).model_dump(mode="json"))
 
 
-def _digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
+def digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of the user's that the tools and servers of a mode are, and what those import that are Python."""
     named = chain(
         ((f"tool {Path(tool).name}", Path(tool)) for tool in mode.tools),
         (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
     )
     for what, file in named:
-        if not _is_own(file):
+        if not _is_own(file, project):
             continue
         for path, value in digests_of_script(file, project) if _is_python(file) else [(file.name, digest_file(file))]:
             yield (what if path == file.name else f"{what}: {path}"), value
@@ -97,9 +98,12 @@ def _is_python(file: Path) -> bool:
         return file.suffix == ".py" or (opened.read(2) == b"#!" and b"python" in opened.readline())
 
 
-def _is_own(path: Path) -> bool:
+def _is_own(path: Path, project: Path) -> bool:
     """Return whether a path is a file of the user's; what was installed says its version instead."""
-    return path.is_absolute() and path.is_file() and not any(map(path.is_relative_to, _INSTALLED))
+    if not (path.is_absolute() and path.is_file()) or any(map(path.is_relative_to, _OF_PYTHON)):
+        return False
+    # The project itself may lie below such a folder, as /opt/app and /usr/src/app in images of containers do.
+    return path.is_relative_to(project) or not any(map(path.is_relative_to, _OF_SYSTEM))
 
 
 def _versions_of(mode: Mode) -> Iterator[tuple[str, str]]:
