@@ -1,39 +1,39 @@
 """Agents over the Agent Client Protocol: a small real one, which does what its prompt says."""
 
 import json
-import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 from acp.schema import InitializeRequest, NewSessionRequest, PromptRequest, SetSessionModeRequest
+from tiny_agent_sessions import TINY_AGENT, TINY_MODEL, TinyAgentContract, hold, is_gone, log_of, request, with_model
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.acp import AcpProvider
 from ghx_bench.agents.drivers.installation import find_launch
 from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.testing import Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import McpServer, ToolSet
-from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.model_calls import usage_of
-from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
-from ghx_bench.profiler.trace import ReasoningEvent, SessionTrace, TextOutputEvent, ToolCallEvent
+from ghx_bench.profiler.testing import sample_cell
+from ghx_bench.profiler.trace import ReasoningEvent, TextOutputEvent, ToolCallEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
-PATIENCE_S = 60
-TINY = Path(__file__).parents[1] / "support" / "tiny_acp_agent.py"
-
 
 def tiny(**changes: Any) -> Recipe:
-    given = {"name": "tiny", "description": "a small agent", "command": [sys.executable, "-S", str(TINY)], **changes}
+    given = {
+        "name": "tiny",
+        "description": "a small agent",
+        "command": [sys.executable, "-S", str(TINY_AGENT)],
+        **changes,
+    }
     return Recipe.model_validate(given)
 
 
@@ -42,35 +42,12 @@ def provider(**changes: Any) -> AcpProvider:
     return AcpProvider(recipe, find_launch(recipe, Path("nowhere")))
 
 
+def metered(script: Script) -> AbstractAsyncContextManager[tuple[AcpProvider, ScriptedEndpoint]]:
+    return with_model(AcpProvider, tiny(**TINY_MODEL), script)
+
+
 def mode(*, instructions: str | None = None, shell: bool = True, **servers: McpServer) -> Mode:
     return Mode(name="some", instructions=instructions, settings=ToolSet(shell=shell, mcp_servers=servers).settings())
-
-
-PLAIN = Mode(name="some")
-
-
-def request(tmp_path: Path, mode: Mode = PLAIN, **environment: str) -> SessionRequest:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir(exist_ok=True)
-    work.mkdir(exist_ok=True)
-    variables = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "TINY_LOG": str(tmp_path / "log"),
-        "GITHUB_TOKEN": "t0ken",
-        **environment,
-    }
-    return SessionRequest(cell=sample_cell(), mode=mode, environment=variables, directory=work)
-
-
-async def hold(agent: AcpProvider, wanted: SessionRequest, prompt: str) -> tuple[Answer, SessionTrace]:
-    with anyio.fail_after(PATIENCE_S):
-        async with agent.session(wanted) as session:
-            return await session.prompt(prompt), await session.trace()
-
-
-def log_of(tmp_path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
 
 
 def params_of(tmp_path: Path, method: str) -> dict[str, Any]:
@@ -104,7 +81,7 @@ async def test_what_the_agent_tells_is_in_the_trace_in_its_order(tmp_path: Path)
 
 async def test_a_session_is_opened_as_the_protocol_and_the_recipe_say(tmp_path: Path) -> None:
     agent = provider(
-        command=[sys.executable, "-S", str(TINY), "--model", "${MODEL}"],
+        command=[sys.executable, "-S", str(TINY_AGENT), "--model", "${MODEL}"],
         environment={"TINY_HOME": "${HOME}/x", "TINY_SETTINGS": {"place": "${DIRECTORY}", "on": True}},
         files={".tiny/settings.json": {"model": "${MODEL}", "${MODEL}": 1}, ".tiny/notes.txt": "for ${MODEL}"},
         authentication="a-key",
@@ -246,19 +223,7 @@ async def test_at_the_deadline_the_agent_is_told_to_stop_and_the_call_that_ran_i
     assert (call.input, call.output, call.success) == ({"command": "sleep 600"}, None, None)
     assert call.unfinished
     (child,) = [each["child"] for each in log_of(tmp_path) if "child" in each]
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
-
-
-@asynccontextmanager
-async def metered(script: Script) -> AsyncGenerator[tuple[AcpProvider, ScriptedEndpoint]]:
-    """Hold an agent that asks a scripted model what to do."""
-    variables = {"TINY_URL": "${BASE_URL}", "TINY_KEY": "${KEY}", "TINY_MODEL": "${MODEL}"}
-    recipe = tiny(wire="openai-chat", environment=variables)
-    async with ScriptedEndpoint.open(script) as endpoint:
-        model_provider = endpoint.providers(key="the-real-key")["openai-chat"]
-        agent = AcpProvider(recipe, find_launch(recipe, Path("nowhere")), model_provider)
-        async with agent.run(Path("nowhere")):
-            yield agent, endpoint
+    assert is_gone(child)
 
 
 async def test_a_session_is_metered_and_never_holds_the_key(tmp_path: Path) -> None:
@@ -282,36 +247,9 @@ async def test_an_agent_that_does_not_offer_the_tools_of_a_server_is_not_measure
     assert params_of(tmp_path, "session/cancel")
 
 
-async def test_a_model_that_is_down_is_named_as_the_cause(tmp_path: Path) -> None:
-    down = Script(faults=(Fault(status=503),))
-    async with metered(down) as (agent, _), agent.session(request(tmp_path)) as session:
-        with pytest.raises(TransientError, match="503"):
-            await session.prompt("Do it.")
-        trace = await session.trace()
-
-    assert trace.cause is not None
-    assert (trace.cause.kind, trace.cause.may_work_next_time) == (Cause.MODEL_PROVIDER, True)
-
-
-class TestAcpProviderKeepsTheContract(SessionProviderContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path: Path) -> None:
-        self.folder = tmp_path
-
+class TestAcpProviderKeepsTheContract(TinyAgentContract):
     def make_provider(self) -> AcpProvider:
         return provider()
 
-    def make_request(self, environment: Mapping[str, str]) -> SessionRequest:
-        return request(self.folder, **environment)
-
-    def make_prompt(self) -> str:
-        return "talk"
-
-    def make_slow_prompt(self) -> str:
-        return "hang"
-
-    def make_failing_prompt(self) -> str:
-        return "crash"
-
-    def make_environment_prompt(self, variable: str) -> str:
-        return f"environment {variable}"
+    def metered(self, script: Script) -> AbstractAsyncContextManager[tuple[AcpProvider, ScriptedEndpoint]]:
+        return metered(script)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ghx_bench.agents.drivers.acp_updates import UpdateLog
 from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
+from ghx_bench.agents.drivers.session_log import UpdateLog
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 

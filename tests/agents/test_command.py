@@ -1,39 +1,39 @@
 """Agents that are run as a command: a small real program, which does what its prompt says."""
 
 import json
-import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
+from tiny_agent_sessions import (
+    PATIENCE_S,
+    TINY_AGENT,
+    TINY_MODEL,
+    TinyAgentContract,
+    hold,
+    is_gone,
+    log_of,
+    request,
+    with_model,
+)
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.command import CommandProvider
 from ghx_bench.agents.drivers.installation import find_launch
 from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.testing import Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import McpServer, ToolSet
-from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, TransientError
-from ghx_bench.profiler.contracts import SessionRequest
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.model_calls import usage_of
-from ghx_bench.profiler.testing import SessionProviderContract, sample_cell
-from ghx_bench.profiler.trace import SessionTrace, TextOutputEvent
+from ghx_bench.profiler.trace import TextOutputEvent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
-PATIENCE_S = 60
-TINY = [sys.executable, "-S", str(Path(__file__).parents[1] / "support" / "tiny_acp_agent.py"), "--print"]
-MODEL = {
-    "wire": "openai-chat",
-    "environment": {"TINY_URL": "${BASE_URL}", "TINY_KEY": "${KEY}", "TINY_MODEL": "${MODEL}"},
-}
-PLAIN = Mode(name="some")
+TINY = [sys.executable, "-S", str(TINY_AGENT), "--print"]
 
 
 def tiny(**changes: Any) -> Recipe:
@@ -46,41 +46,12 @@ def provider(**changes: Any) -> CommandProvider:
     return CommandProvider(recipe, find_launch(recipe, Path("nowhere")))
 
 
-@asynccontextmanager
-async def metered(script: Script, **changes: Any) -> AsyncGenerator[tuple[CommandProvider, ScriptedEndpoint]]:
-    """Hold an agent that asks a scripted model what to do."""
-    recipe = tiny(**MODEL, **changes)
-    async with ScriptedEndpoint.open(script) as endpoint:
-        model_provider = endpoint.providers(key="the-real-key")["openai-chat"]
-        agent = CommandProvider(recipe, find_launch(recipe, Path("nowhere")), model_provider)
-        async with agent.run(Path("nowhere")):
-            yield agent, endpoint
+def metered(script: Script, **changes: Any) -> AbstractAsyncContextManager[tuple[CommandProvider, ScriptedEndpoint]]:
+    return with_model(CommandProvider, tiny(**TINY_MODEL, **changes), script)
 
 
 def with_servers(**servers: McpServer) -> Mode:
     return Mode(name="some", settings=ToolSet(mcp_servers=servers).settings())
-
-
-def request(tmp_path: Path, mode: Mode = PLAIN, **environment: str) -> SessionRequest:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir(exist_ok=True)
-    work.mkdir(exist_ok=True)
-    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "TINY_LOG": str(tmp_path / "log"), **environment}
-    return SessionRequest(cell=sample_cell(), mode=mode, environment=variables, directory=work)
-
-
-async def hold(agent: CommandProvider, wanted: SessionRequest, prompt: str) -> tuple[Answer, SessionTrace]:
-    with anyio.fail_after(PATIENCE_S):
-        async with agent.session(wanted) as session:
-            return await session.prompt(prompt), await session.trace()
-
-
-def log_of(tmp_path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-
-
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.parametrize("command", [TINY, [*TINY, "${PROMPT}"]], ids=["stdin", "argument"])
@@ -107,7 +78,7 @@ async def test_the_modes_instructions_are_the_first_paragraph_or_a_file_of_the_a
 
 async def test_servers_of_the_mode_are_where_the_recipe_says_with_what_the_session_has(tmp_path: Path) -> None:
     server = McpServer(command="server", environment={"SERVER_TOKEN": "${GITHUB_TOKEN}", "PATTERN": "a$b"})
-    wanted = request(tmp_path, with_servers(mine=server), GITHUB_TOKEN="t0ken", ODD="${NOT_OURS}")
+    wanted = request(tmp_path, with_servers(mine=server), ODD="${NOT_OURS}")
     place = {"shape": "claude", "file": ".tiny/mcp.json"}
 
     await hold(provider(mcp_servers=place), wanted, "echo")
@@ -196,36 +167,9 @@ async def test_an_agent_that_does_not_offer_the_tools_of_a_server_is_not_measure
             await hold(agent, request(tmp_path, with_servers(ghx=McpServer(command="ghx-server"))), "Do it.")
 
 
-async def test_a_model_that_is_down_is_named_as_the_cause(tmp_path: Path) -> None:
-    down = Script(faults=(Fault(status=503),))
-    async with metered(down) as (agent, _), agent.session(request(tmp_path)) as session:
-        with pytest.raises(TransientError, match="503"):
-            await session.prompt("fail")
-        trace = await session.trace()
-
-    assert trace.cause is not None
-    assert (trace.cause.kind, trace.cause.may_work_next_time) == (Cause.MODEL_PROVIDER, True)
-
-
-class TestCommandProviderKeepsTheContract(SessionProviderContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path: Path) -> None:
-        self.folder = tmp_path
-
+class TestCommandProviderKeepsTheContract(TinyAgentContract):
     def make_provider(self) -> CommandProvider:
         return provider()
 
-    def make_request(self, environment: Mapping[str, str]) -> SessionRequest:
-        return request(self.folder, **environment)
-
-    def make_prompt(self) -> str:
-        return "talk"
-
-    def make_slow_prompt(self) -> str:
-        return "hang"
-
-    def make_failing_prompt(self) -> str:
-        return "crash"
-
-    def make_environment_prompt(self, variable: str) -> str:
-        return f"environment {variable}"
+    def metered(self, script: Script) -> AbstractAsyncContextManager[tuple[CommandProvider, ScriptedEndpoint]]:
+        return metered(script)

@@ -13,15 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghx_bench._base.errors import DocumentError
-from ghx_bench.agents.drivers.recipe import (
-    RECIPES,
-    VARIABLES,
-    Recipe,
-    Settings,
-    built_in_recipe,
-    load_recipe,
-    recipe_names,
-)
+from ghx_bench.agents.drivers.recipe import RECIPES, VARIABLES, Recipe, built_in_recipe, load_recipe, recipe_names
+from ghx_bench.agents.drivers.recipe_settings import Settings
 from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.eval.checking.json_schemas import json_schema
 

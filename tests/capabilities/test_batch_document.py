@@ -6,7 +6,7 @@ import re
 import pytest
 from graphql import OperationDefinitionNode, parse
 
-from ghx_bench.capabilities.chain.batch_document import Document, NotMergeableError, extract, merge
+from ghx_bench.capabilities.chain.batching import Document, NotMergeableError, extract, merge
 from ghx_bench.capabilities.client import GraphQLResponse
 from ghx_bench.capabilities.index import ENTRIES
 

@@ -19,3 +19,10 @@ def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "stdout").write_text(done.stdout)
 
     return once(tmp_path_factory, "reference-run", run)
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

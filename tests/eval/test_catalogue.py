@@ -14,7 +14,8 @@ from ghx_bench.eval.checking.solution_rules import solution_errors
 from ghx_bench.eval.fixtures.library import load_fixtures
 from ghx_bench.eval.loader import load_scenario_files
 from ghx_bench.eval.modes.definitions import BUILT_IN as BUILT_IN_MODES
-from ghx_bench.eval.project.config import EvalConfig, project_config
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.config_file import project_config
 from ghx_bench.eval.project.custom_scorers import scorers_named_in
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS
 from ghx_bench.eval.scenario.binding import variable_names

@@ -7,7 +7,7 @@ import pytest
 from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 from older_tools import scenario_files
 
-from ghx_bench.eval.project.config import load_eval_config
+from ghx_bench.eval.project.config_file import load_eval_config
 
 SOLUTIONS = {
     # GitHub lets nobody request changes of their own pull request; the one who opened it can only comment.

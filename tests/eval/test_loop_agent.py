@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import ghx_bench, rows_of, run_in
+from bench_command import ghx_bench, rows_of, run_in, run_in_process
 
 from ghx_bench._base import extras
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
-from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project.loop_agent import LoopOptions, route_models
 
 
@@ -68,18 +67,6 @@ def test_the_vendor_in_a_models_id_says_how_it_is_asked() -> None:
         route_models(["meta/llama"], LoopOptions())
 
 
-@pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = run(list(words))
-    printed = capsys.readouterr()
-    return code, printed.out + printed.err
-
-
 @pytest.mark.parametrize(
     ("options", "words", "complaint"),
     [
@@ -100,7 +87,7 @@ def test_what_keeps_it_from_being_run_is_said_in_a_line(
 ) -> None:
     write_project(in_folder, **options)
 
-    code, printed = told(capsys, "run", "--dry-run", *words)
+    code, printed = run_in_process(capsys, "run", "--dry-run", *words)
 
     assert code == 2
     assert complaint in printed
@@ -113,8 +100,8 @@ def test_without_its_extra_it_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
 
-    code, printed = told(capsys, "run", "--dry-run", "--agent", "loop", "--model", "openai/gpt-5")
-    _, listed = told(capsys, "list", "agents", "--json")
+    code, printed = run_in_process(capsys, "run", "--dry-run", "--agent", "loop", "--model", "openai/gpt-5")
+    _, listed = run_in_process(capsys, "list", "agents", "--json")
 
     assert code != 0
     assert "agent loop needs the extra 'loop': install it with `pip install 'ghx-bench[loop]'`" in printed

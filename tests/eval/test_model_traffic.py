@@ -10,7 +10,7 @@ from bench_command import ghx_bench, rows_of, run_in
 from traffic_project import REAL_KEY, calls_in, change_title, record_run, write_project
 
 from ghx_bench.eval.cli.main import run as run_command
-from ghx_bench.eval.cli.spending import estimate
+from ghx_bench.eval.cli.run import estimate
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.cell import Matrix
 from ghx_bench.profiler.row import ProfileRow

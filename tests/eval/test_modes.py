@@ -24,7 +24,8 @@ from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, fill_folder, find_tool
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError, open_modes
-from ghx_bench.eval.project.config import EvalConfig, definitions_of, load_eval_config
+from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.eval.project.config_file import load_eval_config
 from ghx_bench.profiler.contracts import ModeResolver
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.evidence import Mode

@@ -15,7 +15,7 @@ from bench_command import ghx_bench, printed, rows_of, run_in, write_files
 from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project import user_agents as own_agents
-from ghx_bench.eval.project.config import load_eval_config
+from ghx_bench.eval.project.config_file import load_eval_config
 from ghx_bench.eval.project.user_agents import agent_at, installed_agent
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
@@ -184,7 +184,7 @@ def test_an_agent_of_an_installed_package_is_known_by_its_name(
     ):
         installed_agent(entries["broken"], {})
 
-    monkeypatch.setattr("ghx_bench.eval.assembly.installed_agents", lambda: entries)
+    monkeypatch.setattr("ghx_bench.eval.agent_factory.installed_agents", lambda: entries)
     monkeypatch.setattr(own_agents, "installed_agents", lambda: entries)
     assert run(["run", "--agent", "idle", "--mode", "baseline", "--dry-run"]) == 0
     assert "with the agent idle:" in capsys.readouterr().out

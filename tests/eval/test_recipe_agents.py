@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import ghx_bench, rows_of, run_in, run_in_process, write_files
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.recipe import recipe_names
 from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
-from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.causes import Cause
 
 TINY = Path(__file__).parents[1] / "support" / "tiny_acp_agent.py"
@@ -123,18 +122,6 @@ def test_a_session_that_has_spent_its_budget_is_stopped_and_says_so(tmp_path: Pa
     assert len(endpoint.calls) == 1
 
 
-@pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = run(list(words))
-    printed = capsys.readouterr()
-    return code, printed.out + printed.err
-
-
 @pytest.mark.parametrize(
     ("changes", "agent", "words"),
     [
@@ -155,7 +142,7 @@ def test_what_keeps_an_agent_from_being_run_is_said_in_a_line(
 ) -> None:
     write_project(in_folder, **changes)
 
-    code, printed = told(capsys, "run", "--dry-run", *(() if agent is None else ("--agent", agent)))
+    code, printed = run_in_process(capsys, "run", "--dry-run", *(() if agent is None else ("--agent", agent)))
 
     assert code == 2
     assert words in printed
@@ -165,7 +152,7 @@ def test_what_keeps_an_agent_from_being_run_is_said_in_a_line(
 def test_agents_are_listed_with_what_they_need(in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project(in_folder)
 
-    _, printed = told(capsys, "list", "agents", "--json")
+    _, printed = run_in_process(capsys, "list", "agents", "--json")
 
     agents = {each["name"]: each for each in json.loads(printed)}
     assert set(recipe_names()) <= set(agents)
@@ -177,9 +164,9 @@ def test_agents_are_listed_with_what_they_need(in_folder: Path, capsys: pytest.C
 
 def test_a_recipe_is_checked_like_any_file_of_a_project(in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project(in_folder)
-    right, shown = told(capsys, "check", "agents")
+    right, shown = run_in_process(capsys, "check", "agents")
     Path("agents/tiny.yaml").write_text(yaml.safe_dump({**RECIPE, "environment": {"A": "${MODLE}"}}))
-    wrong, complaint = told(capsys, "check", "agents")
+    wrong, complaint = run_in_process(capsys, "check", "agents")
 
     assert (right, "1 agent" in shown) == (0, True)
     assert wrong == 2
@@ -188,7 +175,7 @@ def test_a_recipe_is_checked_like_any_file_of_a_project(in_folder: Path, capsys:
 
 @pytest.mark.usefixtures("in_folder")
 def test_doctor_names_the_agents_that_it_can_install(capsys: pytest.CaptureFixture[str]) -> None:
-    code, printed = told(capsys, "doctor", "--install", "gose")
+    code, printed = run_in_process(capsys, "doctor", "--install", "gose")
 
     assert code == 2
     assert "no agent 'gose'; did you mean 'goose'?" in printed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 
-from ghx_bench.eval.cli.spending import Estimate
+from ghx_bench.eval.cli.run import Estimate
 
 AGENT = """
 from contextlib import asynccontextmanager

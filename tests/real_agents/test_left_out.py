@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 from agent_rows import assert_all_passed
 
-from ghx_bench.agents.drivers.recipe import Recipe, ServerSettings
+from ghx_bench.agents.drivers.recipe import Recipe
+from ghx_bench.agents.drivers.recipe_settings import ServerSettings
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import RealAgents

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.rows import read_rows
 
@@ -36,6 +39,13 @@ def ghx_bench(
         text=True,
         check=False,
     )
+
+
+def run_in_process(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Return the exit code of the command, run in this process and folder, and everything it printed."""
+    code = run(words)
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":

@@ -11,10 +11,10 @@ from ghx_bench.agents.controls.reference import bindings_of
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.installation import find_launch
 from ghx_bench.agents.drivers.recipe import Recipe
-from ghx_bench.agents.drivers.recipe_protocols import provider_class
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
+from ghx_bench.eval.agent_factory import recipe_provider_class
 from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.definitions import Definitions
@@ -152,7 +152,9 @@ async def run_scripted(
             wired = endpoint.providers(key=REAL_KEY)
             if isinstance(recipe, Recipe):
                 launch = find_launch(recipe, agents_folder)
-                provider: MeteredAgent = provider_class(recipe)(recipe, launch, wired[recipe.wire or "openai-chat"])
+                provider: MeteredAgent = recipe_provider_class(recipe)(
+                    recipe, launch, wired[recipe.wire or "openai-chat"]
+                )
             else:
                 provider = recipe(wired)
             agents[provider.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})

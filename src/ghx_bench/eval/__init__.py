@@ -10,7 +10,8 @@ from ghx_bench._base.lazy import lazy_exports
 if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` does the same, name by name
     from ghx_bench.eval.checking.scenario_rules import Known
     from ghx_bench.eval.loader import load_eval_scenarios, scenario_loader
-    from ghx_bench.eval.project.config import EvalConfig, load_eval_config
+    from ghx_bench.eval.project.config import EvalConfig
+    from ghx_bench.eval.project.config_file import load_eval_config
     from ghx_bench.eval.project.custom_scorers import load_scorers
     from ghx_bench.eval.project.sets import load_scenario_sets
     from ghx_bench.eval.project.starter import write_starter
@@ -89,7 +90,8 @@ __getattr__, __dir__ = lazy_exports(
     {
         "checking.scenario_rules": "Known",
         "loader": "load_eval_scenarios scenario_loader",
-        "project.config": "EvalConfig load_eval_config",
+        "project.config": "EvalConfig",
+        "project.config_file": "load_eval_config",
         "project.custom_scorers": "load_scorers",
         "project.sets": "load_scenario_sets",
         "project.starter": "write_starter",

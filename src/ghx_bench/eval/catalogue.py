@@ -88,6 +88,13 @@ class Catalogue:
         built_in = load_scenario_files(BUILT_IN_SCENARIOS, known=Known(scorers=None))
         return [*own, *(each for each in built_in if each.scenario.id not in ids)]
 
+    def path_of(self, id_: str) -> Path:
+        """Return the file of a scenario; raise if there is none of this id."""
+        found = {each.scenario.id: each.path for each in self.every()}
+        if id_ not in found:
+            raise UnknownScenariosError([id_], known=found)
+        return found[id_]
+
     async def load(self, ids: Sequence[str]) -> Sequence[EvalScenario]:
         """Return the scenarios with these ids; this is the run's `ScenarioLoader`."""
         return await anyio.to_thread.run_sync(self.take, ids)

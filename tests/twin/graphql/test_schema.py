@@ -21,11 +21,9 @@ from graphql import (
 from published_schema import NotObtainableError, published_schema
 
 from ghx_bench.twin.graphql import registry
-from ghx_bench.twin.graphql.binding import snake
-from ghx_bench.twin.graphql.changes.binding import CHANGES
 from ghx_bench.twin.graphql.connections import Connection, Edge
 from ghx_bench.twin.graphql.documents import published_names
-from ghx_bench.twin.graphql.schema import schema, sdl
+from ghx_bench.twin.graphql.schema import CHANGES, schema, sdl, snake
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "github_graphql_names.py"
 

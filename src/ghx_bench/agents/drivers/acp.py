@@ -34,9 +34,9 @@ from anyio.abc import Process
 from pydantic import ValidationError
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.drivers.acp_updates import UpdateLog
 from ghx_bench.agents.drivers.recipe import PermissionKind
 from ghx_bench.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
+from ghx_bench.agents.drivers.session_log import UpdateLog
 from ghx_bench.agents.tools.server_identity import LastWords, lines_of
 from ghx_bench.agents.tools.toolset import fill_variables
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure

@@ -26,7 +26,8 @@ from ghx_bench.eval.checking.scenario_rules import Known, read_scenario, repeate
 from ghx_bench.eval.checking.solution_rules import Solutions, scenario_id_of
 from ghx_bench.eval.checking.world_rules import SeenWorld, look_into_world, workspace_mistakes
 from ghx_bench.eval.fixtures.library import read_fixture, repeated_name
-from ghx_bench.eval.project.config import SCENARIO_DIRS, EvalConfig, absent_folders
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.config_file import SCENARIO_DIRS, absent_folders
 from ghx_bench.eval.project.custom_scorers import scorer_names
 from ghx_bench.eval.project.file_kinds import Kind, kind_by_name, kind_of, mentions_ours, record_in
 from ghx_bench.eval.project.folders import CONFIG_FILE, PathLike, documents_in

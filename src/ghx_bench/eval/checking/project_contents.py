@@ -18,7 +18,8 @@ from ghx_bench.eval.fixtures.library import read_fixture
 from ghx_bench.eval.fixtures.placeholder_values import DEFAULT_REPO
 from ghx_bench.eval.fixtures.seeding import sample_resource
 from ghx_bench.eval.modes.definitions import Definitions, load_mode_definition
-from ghx_bench.eval.project.config import EvalConfig, project_config, with_own_folders
+from ghx_bench.eval.project.config import EvalConfig
+from ghx_bench.eval.project.config_file import project_config, with_own_folders
 from ghx_bench.eval.project.file_kinds import is_fixture_like
 from ghx_bench.eval.project.folders import BUILT_IN_SCENARIOS, documents_in, scenario_files
 from ghx_bench.eval.project.sets import read_sets, sets_file

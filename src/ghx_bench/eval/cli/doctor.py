@@ -114,7 +114,8 @@ def _machine() -> Iterator[Need]:
 
 def _github() -> Iterator[Need]:
     from ghx_bench.capabilities.environment import connection_from_environment
-    from ghx_bench.eval.project.config import FixtureChoice, load_eval_config
+    from ghx_bench.eval.project.config import FixtureChoice
+    from ghx_bench.eval.project.config_file import load_eval_config
     from ghx_bench.eval.project.folders import CONFIG_FILE
     from ghx_bench.eval.stages.github_environment import hub_from_environment, with_host
 
@@ -206,7 +207,7 @@ def _program(name: str, state: Literal["missing", "optional"], remedy: str, *, a
 def _sandbox() -> Need:
     """Try a sandbox, which a project may need."""
     from ghx_bench.agents.processes.sandbox import NoSandboxError, require_sandbox
-    from ghx_bench.eval.project.config import load_eval_config, project_file
+    from ghx_bench.eval.project.config_file import load_eval_config, project_file
     from ghx_bench.eval.project.folders import CONFIG_FILE
 
     try:
@@ -251,7 +252,8 @@ def _agents() -> Iterator[Need]:
 def _project() -> Iterator[Need]:
     """Look at the configuration, and for what its modes need of this machine."""
     from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.project.config import definitions_of, load_eval_config, project_file
+    from ghx_bench.eval.project.config import definitions_of
+    from ghx_bench.eval.project.config_file import load_eval_config, project_file
     from ghx_bench.eval.project.folders import CONFIG_FILE
 
     name = "configuration"

@@ -117,7 +117,7 @@ def _find_required(flags: FixtureFlags) -> Sequence[str] | None:
     import anyio
 
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.project.config import project_file
+    from ghx_bench.eval.project.config_file import project_file
     from ghx_bench.eval.scenario.eval_scenario import required_fixtures
     from ghx_bench.profiler.selection import select_scenarios
 
@@ -145,7 +145,7 @@ def _require_free(config: EvalConfig) -> None:
 
 def _settings(flags: FixtureFlags) -> EvalConfig:
     """Return the project's configuration with the flags applied; without a file, the flags alone."""
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     return project_config(flags.config).override(
         repo=flags.repo, manifest=flags.manifest, author_token_env=flags.author_token_env

@@ -56,8 +56,25 @@ LogFile = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuringFlags:
-    """What `run` and `profile` let the command line say about a run; each is named as `ProfileConfig` says."""
+class LimitFlags:
+    """What `run`, `profile` and `resume` let the command line limit; each is named as `ProfileConfig` says."""
+
+    max_concurrency: WholeNumber | None = None
+    """How many cells run at once."""
+    max_usd: Number | None = None
+    """US dollars that the whole run may spend on models, resumed or not; then no further cell is started."""
+    max_tokens: WholeNumber | None = None
+    """Tokens that the whole run may spend."""
+    max_model_calls: WholeNumber | None = None
+    """Model calls that the whole run may make."""
+    max_turns: WholeNumber | None = None
+    """Turns that the agents of the whole run may take."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuringFlags(LimitFlags):
+    """What `run` and `profile` let the command line say beyond limits; each is named as `ProfileConfig` says."""
 
     mode: list[str] | None = None
     """A mode to run; repeat for several."""
@@ -75,22 +92,12 @@ class MeasuringFlags:
     """Further attempts after a transient failure, instead of each scenario's own `allowedRetries`."""
     skip_warmup: Switch = False
     """Run no canary before measuring."""
-    max_concurrency: WholeNumber | None = None
-    """How many cells run at once."""
     order: Literal["interleaved", "sequential"] | None = None
     """`interleaved` mixes the modes, so that a drifting model service hits all alike."""
     seed: WholeNumber | None = None
     """Seed of the order."""
     open_timeout: Number | None = None
     """Seconds that opening a session may take."""
-    max_usd: Number | None = None
-    """US dollars that the whole run may spend on models; then no further cell is started."""
-    max_tokens: WholeNumber | None = None
-    """Tokens that the whole run may spend."""
-    max_model_calls: WholeNumber | None = None
-    """Model calls that the whole run may make."""
-    max_turns: WholeNumber | None = None
-    """Turns that the agents of the whole run may take."""
     output_dir: str | None = None
     """Where run directories are made."""
 

@@ -41,7 +41,7 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
     """
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.loader import narrow
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     loaded = _load_named(paths) if paths else Catalogue(project_config(listing.config)).every()
     scenarios = [each.scenario for each in loaded]
@@ -64,7 +64,7 @@ def list_scenarios(*paths: Path, narrowing: Narrowing = _EVERY, listing: Listing
 def list_sets(*, listing: Listing = _HERE) -> int:
     """List the named sets of scenarios, for `run --scenario-set`."""
     from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
     from ghx_bench.profiler.selection import DEFAULT_SET
 
     config = project_config(listing.config)
@@ -83,7 +83,8 @@ def list_sets(*, listing: Listing = _HERE) -> int:
 def list_modes(*, listing: Listing = _HERE) -> int:
     """List the modes, for `run --mode`: what their agents find on the path, and their MCP servers."""
     from ghx_bench.eval.modes.definitions import Definitions
-    from ghx_bench.eval.project.config import definitions_of, project_config, project_file
+    from ghx_bench.eval.project.config import definitions_of
+    from ghx_bench.eval.project.config_file import project_config, project_file
 
     config, file = project_config(listing.config), project_file(listing.config)
     definitions = Definitions(definitions_of(config))
@@ -116,8 +117,8 @@ def list_modes(*, listing: Listing = _HERE) -> int:
 def list_agents(*, listing: Listing = _HERE) -> int:
     """List the agents, for `run --agent`: whether they are installed, and what they need."""
     from ghx_bench.agents.drivers.recipe import recipe_names
-    from ghx_bench.eval.assembly import AGENTS
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.agent_factory import AGENTS
+    from ghx_bench.eval.project.config_file import project_config
     from ghx_bench.eval.project.object_references import is_recipe_file, is_reference
     from ghx_bench.eval.project.user_agents import installed_agents
 
@@ -210,7 +211,7 @@ def list_fixtures(*, listing: Listing = _HERE) -> int:
     """List the fixtures, which scenarios require: those of the project, and those that come with the package."""
     from ghx_bench.eval.fixtures.library import BUILT_IN as BUILT_IN_FIXTURES
     from ghx_bench.eval.fixtures.library import load_fixtures
-    from ghx_bench.eval.project.config import project_config
+    from ghx_bench.eval.project.config_file import project_config
 
     library = load_fixtures(project_config(listing.config).fixtures.folders)
     entries: list[Entry] = [

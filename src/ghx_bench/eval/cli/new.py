@@ -32,13 +32,14 @@ def new_scenario(
     format
         YAML has comments that explain each part; JSON has none. A copy keeps the format of its original.
     """
-    from ghx_bench.eval.cli.source import find_scenario
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.project.config_file import project_config
     from ghx_bench.eval.project.starter import copy_scenario, write_starter
 
     if from_ is None:
         path, has_solution = write_starter(id, directory, category=category, format_=format), True
     elif category is None:
-        path, *others = copy_scenario(find_scenario(from_, None), from_, id, directory)
+        path, *others = copy_scenario(Catalogue(project_config()).path_of(from_), from_, id, directory)
         has_solution = bool(others)
     else:
         raise InputError("a copy has the category of its original; leave --category out, or --from")
@@ -65,10 +66,11 @@ def new_fixture(
     directory
         The folder to write it to; name it in `fixtures.folders` of the configuration.
     """
-    from ghx_bench.eval.cli.source import find_fixture
+    from ghx_bench.eval.fixtures.library import load_fixtures
+    from ghx_bench.eval.project.config_file import project_config
     from ghx_bench.eval.project.starter import copy_fixture
 
-    entry = find_fixture(from_, None)
+    entry = load_fixtures(project_config().fixtures.folders).entry(from_)
     seed = None if entry.document.world is None else entry.path.parent / entry.document.world.seed
     path, *_ = copy_fixture(entry.path, from_, name, directory, seed=seed)
     print(f"{path} written; edit it, then run: ghx-bench check {directory}")

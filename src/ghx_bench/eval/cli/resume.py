@@ -5,17 +5,20 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import chdir, redirect_stdout
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghx_bench._base.errors import FlagError
-from ghx_bench.eval.cli.flags import AsJson, Debug, LogFile, Number, Switch, WholeNumber, show_tracebacks
+from ghx_bench.eval.cli.flags import AsJson, Debug, LimitFlags, LogFile, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.config import EvalConfig
     from ghx_bench.profiler.store.record import RunRecord
     from ghx_bench.profiler.suite import SuiteResult
+
+_AS_BEFORE = LimitFlags()
 
 
 def resume(
@@ -24,11 +27,7 @@ def resume(
     *,
     profile: str | None = None,
     log_json: LogFile = None,
-    max_concurrency: WholeNumber | None = None,
-    max_usd: Number | None = None,
-    max_tokens: WholeNumber | None = None,
-    max_model_calls: WholeNumber | None = None,
-    max_turns: WholeNumber | None = None,
+    limits: LimitFlags = _AS_BEFORE,
     yes: Switch = False,
     accept_changes: bool = False,
     fail_on: list[str] | None = None,
@@ -47,16 +46,6 @@ def resume(
         file with it, as `ghx-bench profile` takes it.
     log_json
         Write every event as a line of JSON to this file (`-` for standard error).
-    max_concurrency
-        How many cells run at once.
-    max_usd
-        US dollars that the whole run may spend on models, what it has spent before included.
-    max_tokens
-        Tokens that the whole run may spend.
-    max_model_calls
-        Model calls that the whole run may make.
-    max_turns
-        Turns that the agents of the whole run may take.
     yes
         Run agents whose model calls are paid for without a limit of --max-usd.
     accept_changes
@@ -74,13 +63,6 @@ def resume(
     show_tracebacks(debug)
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
-    changes = {
-        "max_concurrency": max_concurrency,
-        "max_usd": max_usd,
-        "max_tokens": max_tokens,
-        "max_model_calls": max_model_calls,
-        "max_turns": max_turns,
-    }
     record = record_of(run)
     if is_evaluation(record) and profile is not None:
         raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
@@ -94,7 +76,7 @@ def resume(
             run,
             record,
             finished,
-            {**changes, "fail_on": fail_on},
+            {**asdict(limits), "fail_on": fail_on},
             is_agreed=yes,
             accept_changes=accept_changes,
             log_json=log_json,
@@ -107,7 +89,7 @@ def resume(
         run,
         record,
         profile,
-        changes=changes,
+        changes=asdict(limits),
         accept_changes=accept_changes,
         log_json=log_json,
         as_json=as_json,

@@ -1,15 +1,9 @@
 """`ghx-bench scenario show` and `ghx-bench fixture show`: files as they stand, those of the package included."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.flags import Switch
-
-if TYPE_CHECKING:  # loaded when the command runs, not for its --help
-    from ghx_bench.eval.fixtures.library import LibraryEntry
 
 
 def show_scenario(id: str, /, *, solution: Switch = False, config: Path | None = None) -> int:  # noqa: A002 - as users see it
@@ -25,8 +19,10 @@ def show_scenario(id: str, /, *, solution: Switch = False, config: Path | None =
         The configuration with the project's folders; `eval.config.yaml` in the current folder unless given.
     """
     from ghx_bench.agents.controls.solution import SUFFIX
+    from ghx_bench.eval.catalogue import Catalogue
+    from ghx_bench.eval.project.config_file import project_config
 
-    path = find_scenario(id, config)
+    path = Catalogue(project_config(config)).path_of(id)
     if solution:
         path = path.with_name(f"{id}{SUFFIX}")
         if not path.is_file():
@@ -47,7 +43,10 @@ def show_fixture(name: str, /, *, seed: Switch = False, config: Path | None = No
     config
         The configuration with the project's folders; `eval.config.yaml` in the current folder unless given.
     """
-    entry = find_fixture(name, config)
+    from ghx_bench.eval.fixtures.library import load_fixtures
+    from ghx_bench.eval.project.config_file import project_config
+
+    entry = load_fixtures(project_config(config).fixtures.folders).entry(name)
     path = entry.path
     if seed:
         if entry.document.world is None:
@@ -57,23 +56,3 @@ def show_fixture(name: str, /, *, seed: Switch = False, config: Path | None = No
             raise InputError(f"{path}: there is no such file, which fixture {name} names as its seed")
     print(path.read_text(encoding="utf-8"), end="")
     return 0
-
-
-def find_scenario(id_: str, config: Path | None) -> Path:
-    """Return the file of a scenario; raise `InputError` if there is none of this id."""
-    from ghx_bench.eval.catalogue import Catalogue
-    from ghx_bench.eval.loader import UnknownScenariosError
-    from ghx_bench.eval.project.config import project_config
-
-    found = {each.scenario.id: each.path for each in Catalogue(project_config(config)).every()}
-    if id_ not in found:
-        raise UnknownScenariosError([id_], known=found)
-    return found[id_]
-
-
-def find_fixture(name: str, config: Path | None) -> LibraryEntry:
-    """Return a fixture with its file; raise `InputError` if there is none of this name."""
-    from ghx_bench.eval.fixtures.library import load_fixtures
-    from ghx_bench.eval.project.config import project_config
-
-    return load_fixtures(project_config(config).fixtures.folders).entry(name)

@@ -1,7 +1,7 @@
 """The configuration of an evaluation: the profiler's settings, and those about GitHub and the agent."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self, cast
 
@@ -20,13 +20,11 @@ from pydantic import (
 )
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import Problem, nearest, pointer_of, shortened
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.processes.sandbox import Ring
-from ghx_bench.documents import Document, DocumentError, RefusedError, problem, read_document, validate_document
+from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Flag, Section, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
-from ghx_bench.eval.project.folders import CONFIG_FILE, FIXTURES_FOLDER, SCENARIOS_FOLDER
 from ghx_bench.eval.project.gates import Gate
 from ghx_bench.eval.project.object_references import (
     DEFAULT_AGENT,
@@ -43,32 +41,8 @@ from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import NAMED_CONTROLS, read_record
 from ghx_bench.twin.urls import covers_github
 
-
-def absent_folders(document: Document, key: Sequence[str], folders: Iterable[Path]) -> Iterator[Problem]:
-    """Yield the folders under a key of a configuration that are not there, seen from the folder of its file."""
-    for index, folder in enumerate(folders):
-        path = document.path.parent / folder
-        if not os.path.exists(path):  # noqa: PTH110 - Path raises for too long a name
-            meant = nearest(path.name, _folders_in(path.parent))
-            hint = f"did you mean {str(folder.with_name(meant))!r}?" if meant else "it is taken from this file's folder"
-            yield problem(document, pointer_of((*key, index)), f"there is no folder {shortened(str(folder))}", hint)
-
-
-def _folders_in(folder: Path) -> list[str]:
-    try:
-        return sorted(each.name for each in folder.iterdir() if each.is_dir())
-    except OSError:
-        return []
-
-
-SCENARIO_DIRS = ("scenario_dirs",)
-"""The key of the folders with scenarios, without which a run would know only half of them."""
-
 REPLAY = "replay"
 """The agent that `--replay` is for."""
-
-DEFAULT_MODES = ("baseline", "ghx", "ghx-mcp")
-"""The modes of a run without a configuration."""
 
 _TOKEN_BEGINNINGS = ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")
 
@@ -400,46 +374,6 @@ def _replay(run: JsonValue, names: Sequence[str], chosen: Sequence[AgentEntry]) 
         AgentEntry(id=REPLAY, name=f"{REPLAY}:{name}" if several else None, options={"run": run, "agent": name})
         for name in names
     ]
-
-
-def load_eval_config(path: str | os.PathLike[str]) -> EvalConfig:
-    """Read an evaluation's configuration; raise `DocumentError` with everything wrong with it.
-
-    Files and folders that it names are looked for beside it, except for where results go.
-    """
-    document = read_document(path)
-    config = validate_document(document, EvalConfig)
-    absent = list(absent_folders(document, SCENARIO_DIRS, config.scenario_dirs))
-    if absent:
-        raise DocumentError(absent)
-    return config.beside(Path(path))
-
-
-def project_config(path: Path | None = None) -> EvalConfig:
-    """Return the configuration in a file, or in that of the current folder; without any, the built-in modes.
-
-    The folders `scenarios` and `fixtures` beside it are looked into as well, unless it names others.
-    """
-    file = project_file(path)
-    config = EvalConfig(modes=DEFAULT_MODES) if file is None else load_eval_config(file)
-    return with_own_folders(config, Path() if file is None else file.parent)
-
-
-def project_file(path: Path | None = None) -> Path | None:
-    """Return the configuration file that counts: the one named, or that of the current folder, if it has one."""
-    here = Path(CONFIG_FILE)
-    return path or (here if here.is_file() else None)
-
-
-def with_own_folders(config: EvalConfig, folder: Path) -> EvalConfig:
-    """Return a configuration with the folders `scenarios` and `fixtures` beside it, unless it names others."""
-    changes: dict[str, object] = {}
-    scenarios, fixtures = folder / SCENARIOS_FOLDER, folder / FIXTURES_FOLDER
-    if "scenario_dirs" not in config.model_fields_set and scenarios.is_dir():
-        changes["scenario_dirs"] = (scenarios,)
-    if "folders" not in config.fixtures.model_fields_set and fixtures.is_dir():
-        changes["fixtures"] = config.fixtures.model_copy(update={"folders": (fixtures,)})
-    return config.model_copy(update=changes)
 
 
 def definitions_of(config: EvalConfig) -> tuple[ModeDefinition, ...]:

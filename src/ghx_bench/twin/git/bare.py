@@ -1,11 +1,15 @@
 """Bare repositories as files, written directly instead of by git, so that a copy costs next to nothing."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pygit2
+from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag
+
 HEAD = "HEAD"
-LIBGIT2_CONFIG = "libgit2.config"  # apart from `config`, because git warns of this old spelling
+_LIBGIT2_CONFIG = "libgit2.config"  # apart from `config`, because git warns of this old spelling
 _CONFIG = """\
 [core]
 	repositoryformatversion = 0
@@ -15,6 +19,7 @@ _CONFIG = """\
 	attributesfile = /dev/null
 """
 _PACKED = "# pack-refs with: sorted \n"
+_opening = threading.Lock()
 
 
 def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (), durable: bool = False) -> None:
@@ -26,7 +31,7 @@ def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (
         _write(path / "objects/info/alternates", "".join(f"{line}\n" for line in alternates), durable=durable)
     _write(path / "config", _CONFIG, durable=durable)
     if durable:
-        _write(path / LIBGIT2_CONFIG, "[core]\n\tfsyncobjectfiles = true\n", durable=True)
+        _write(path / _LIBGIT2_CONFIG, "[core]\n\tfsyncobjectfiles = true\n", durable=True)
     # One file for all refs instead of one for each; git reads it as it is, and wants it sorted by bytes.
     packed = "".join(f"{refs[name]} {name}\n" for name in sorted(refs, key=str.encode) if name != HEAD)
     _write(path / "packed-refs", _PACKED + packed, durable=durable)
@@ -34,6 +39,21 @@ def create(path: Path, refs: Mapping[str, str], *, alternates: Sequence[str] = (
     if durable:
         for folder in (path / "objects", path / "objects/info", path, path.parent):
             _sync(folder)
+
+
+def open_repository(path: Path, *, durable: bool) -> pygit2.Repository:
+    """Open a repository, whichever user its folder belongs to."""
+    # The check of the owner is an option of the process, hence the lock: it is off only while we open our own folder.
+    with _opening:
+        checked = pygit2.option(Option.GET_OWNER_VALIDATION)
+        pygit2.option(Option.SET_OWNER_VALIDATION, False)
+        try:
+            opened = pygit2.Repository(str(path), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT)
+        finally:
+            pygit2.option(Option.SET_OWNER_VALIDATION, checked)
+    if durable:  # every object reaches the disk before its ref does
+        opened.config.add_file(str(path / _LIBGIT2_CONFIG), ConfigLevel.APP)  # pyright: ignore[reportUnknownMemberType] - PathLike of anything
+    return opened
 
 
 def erase(path: Path, *, durable: bool = False) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag
+from pygit2.enums import ObjectType
 
 from ghx_bench.twin.git import bare, diffs, history, program, refs, trees
 from ghx_bench.twin.git.errors import GitContentError, GitLookupError, GitRefError
@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 Undo = Callable[[], None]
-_opening = threading.Lock()
 
 
 class GitRepository:
@@ -277,9 +276,7 @@ class GitRepository:
     def commits_between(self, base: str | None, head: str) -> list[Commit]:
         """Return the commits that `head` has and `base` has not (all of them without a base), oldest first."""
         hidden = None if base is None else self._commit(base).id
-        return [
-            commit_record(commit) for commit in history.walk_between(self._repository, hidden, self._commit(head).id)
-        ]
+        return [commit_record(each) for each in history.walk_between(self._repository, hidden, self._commit(head).id)]
 
     def log(
         self,
@@ -337,7 +334,7 @@ class GitRepository:
     @property
     def _repository(self) -> pygit2.Repository:
         if self._opened is None:
-            self._opened = _open(self.path, durable=self.durable)
+            self._opened = bare.open_repository(self.path, durable=self.durable)
         return self._opened
 
     def _write_ref(self, name: str, sha: str | None, recorded: str | None) -> None:
@@ -387,18 +384,3 @@ class GitRepository:
 
     def _print(self, *arguments: str) -> str:
         return decode_text(program.run(self.path, arguments))
-
-
-def _open(path: Path, *, durable: bool) -> pygit2.Repository:
-    """Open a repository, whichever user its folder belongs to."""
-    # The check of the owner is an option of the process, hence the lock: it is off only while we open our own folder.
-    with _opening:
-        checked = pygit2.option(Option.GET_OWNER_VALIDATION)
-        pygit2.option(Option.SET_OWNER_VALIDATION, False)
-        try:
-            opened = pygit2.Repository(str(path), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT)
-        finally:
-            pygit2.option(Option.SET_OWNER_VALIDATION, checked)
-    if durable:  # every object reaches the disk before its ref does
-        opened.config.add_file(str(path / bare.LIBGIT2_CONFIG), ConfigLevel.APP)  # pyright: ignore[reportUnknownMemberType] - PathLike of anything
-    return opened

@@ -1,24 +1,237 @@
-"""GitHub's scalars: what they accept from a client."""
+"""The schema: its text, and what answers its fields, does its mutations and checks its scalars."""
 
 import base64
 import binascii
+import dataclasses
 import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from inspect import getattr_static
+from typing import Any, TypeAlias, cast
 
-from graphql import GraphQLError, GraphQLScalarType, GraphQLSchema, build_schema
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLResolveInfo,
+    GraphQLScalarType,
+    GraphQLSchema,
+    SelectionSetNode,
+    build_schema,
+    get_named_type,
+    is_abstract_type,
+)
 
-from ghx_bench.twin.graphql.binding import bind
-from ghx_bench.twin.graphql.changes.binding import bind_changes
+from ghx_bench.twin.graphql.changes.change import Change, Mutation, Payload
+from ghx_bench.twin.graphql.changes.comments import COMMENT_CHANGES
+from ghx_bench.twin.graphql.changes.issues import ISSUE_CHANGES, RELATION_CHANGES
+from ghx_bench.twin.graphql.changes.pulls import PULL_CHANGES
+from ghx_bench.twin.graphql.changes.repositories import REPOSITORY_CHANGES
+from ghx_bench.twin.graphql.changes.reviews import REVIEW_CHANGES
+from ghx_bench.twin.graphql.connections import Connection, Edge
+from ghx_bench.twin.graphql.context import Context
+from ghx_bench.twin.graphql.paging import Page
 from ghx_bench.twin.graphql.registry import CONNECTIONS, EDGES, EMPTY_TYPES, VIEWS
 
+Resolver: TypeAlias = Callable[..., Any]
+Info: TypeAlias = GraphQLResolveInfo[Context]
+_PAGE = ("first", "last", "after", "before")
+_RENAMED = {"id": "identity", "type": "kind"}  # no builtins as arguments
+_ATTRIBUTES = {"context": "context_", "subject": "subject_"}  # what a view has for itself
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SHA = re.compile(r"[0-9a-f]{40}")
 
+CHANGES: dict[str, Mutation] = {
+    change.__name__: change
+    for change in (
+        *ISSUE_CHANGES,
+        *RELATION_CHANGES,
+        *COMMENT_CHANGES,
+        *PULL_CHANGES,
+        *REVIEW_CHANGES,
+        *REPOSITORY_CHANGES,
+    )
+}
+"""The functions that do the mutations, by name."""
 
-def bind_scalars(schema: GraphQLSchema) -> None:
+
+class UnboundFieldError(LookupError):
+    """The schema has a field that no view has a method for."""
+
+
+def snake(name: str) -> str:
+    """Return the Python spelling of a GraphQL name."""
+    return _HUMP.sub("_", name).lower()
+
+
+def sdl() -> str:
+    """Return the text of the schema, all domains in one."""
+    folder = files("ghx_bench.twin.graphql").joinpath("schema")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".graphql"))
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
+@cache
+def schema() -> GraphQLSchema:
+    """Return the schema, built once in a process."""
+    # Validated in the tests, not at every start.
+    built = build_schema(sdl(), assume_valid=True, assume_valid_sdl=True, no_location=True)
+    _bind_scalars(built)
+    _bind_fields(built)
+    _bind_changes(built)
+    return built
+
+
+def _bind_fields(schema: GraphQLSchema) -> None:
+    """Set the resolver of every field of the schema's object types, and the type resolver of every abstract type.
+
+    Mutations and their payloads are bound apart. A field without a method raises `UnboundFieldError` here, when the
+    schema is built, and not when the first client asks for it.
+    """
+    for kind in schema.type_map.values():
+        if is_abstract_type(kind):
+            kind.resolve_type = _type_of  # pyright: ignore[reportAttributeAccessIssue] - both abstract types have it
+        elif isinstance(kind, GraphQLInputObjectType):
+            for name, entry in kind.fields.items():
+                entry.out_name = snake(name)
+        elif isinstance(kind, GraphQLObjectType):
+            # Introspection is graphql-core's, mutations and payloads are bound apart, empty types are never reached.
+            if kind.name.startswith("__") or kind.name == "Mutation" or kind.name.endswith("Payload"):
+                continue
+            if kind.name in EMPTY_TYPES:
+                continue
+            view = VIEWS.get(kind.name) or _connection_or_edge(kind.name)
+            for name, field in kind.fields.items():
+                _bind_field(kind, name, field, view)
+
+
+def _connection_or_edge(name: str) -> type[Any]:
+    if name.endswith("Connection"):
+        return CONNECTIONS.get(name, Connection)
+    if name.endswith("Edge"):
+        return EDGES.get(name, Edge)
+    raise UnboundFieldError(f"no view shows {name}")
+
+
+def _resolver_of(view: type[Any], name: str) -> Resolver | None:
+    """Return the resolver of a field: the view's method, or a field of one of its records; None if it has neither."""
+    attribute = _ATTRIBUTES.get(snake(name), snake(name))
+    if getattr_static(view, attribute, None) is not None:
+        return _method_resolver(attribute)
+    for source, model in getattr(view, "sources", {}).items():
+        if attribute in {field.name for field in dataclasses.fields(model)}:
+            return _column_resolver(source, attribute)
+    return None
+
+
+def _bind_field(kind: GraphQLObjectType, name: str, field: GraphQLField, view: type[Any]) -> None:
+    for argument_name, argument in field.args.items():
+        spelled = snake(argument_name)
+        argument.out_name = _RENAMED.get(spelled, spelled)
+    resolver = _resolver_of(view, name)
+    if resolver is None:
+        raise UnboundFieldError(f"{kind.name}.{name} has no method {snake(name)} in {view.__name__}")
+    declared: Any = field
+    target = cast("GraphQLNamedType", get_named_type(declared.type)).name
+    paged = target.endswith("Connection")
+    field.resolve = _connection_resolver(name, resolver, CONNECTIONS.get(target, Connection)) if paged else resolver
+
+
+def _method_resolver(attribute: str) -> Resolver:
+    def resolve(view: Any, _info: Info, **arguments: Any) -> Any:
+        return getattr(view, attribute)(**arguments)
+
+    return resolve
+
+
+def _column_resolver(source: str, attribute: str) -> Resolver:
+    def resolve(view: Any, _info: Info) -> Any:
+        return getattr(getattr(view, source), attribute)
+
+    return resolve
+
+
+def _connection_resolver(name: str, resolver: Resolver, connection: type[Any]) -> Resolver:
+    def resolve(view: Any, info: Info, **arguments: Any) -> Any:
+        page = Page(connection=name, **{key: arguments.pop(key, None) for key in _PAGE})
+        page.check()
+        has_one_size = (page.first is None) != (page.last is None)
+        # As on GitHub, `totalCount` alone needs no size. Selections are walked only where a size is missing.
+        if not has_one_size and any(_selects_items(node.selection_set, info) for node in info.field_nodes):
+            page.check_items_wanted()
+        items = resolver(view, info, **arguments)
+        return None if items is None else connection(info.context, items, page)
+
+    return resolve
+
+
+def _selects_items(selections: SelectionSetNode | None, info: Info) -> bool:
+    for selection in selections.selections if selections else ():
+        if isinstance(selection, FieldNode):
+            if selection.name.value in {"nodes", "edges"}:
+                return True
+        else:
+            spread = info.fragments[selection.name.value] if isinstance(selection, FragmentSpreadNode) else selection
+            if _selects_items(getattr(spread, "selection_set", None), info):
+                return True
+    return False
+
+
+def _type_of(view: Any, *_: Any) -> str:
+    return view.typename
+
+
+def _bind_changes(schema: GraphQLSchema) -> None:
+    """Set the resolver of every mutation, and of every field of its payload."""
+    mutation = schema.mutation_type
+    assert mutation is not None  # noqa: S101 - the schema is ours
+    for name, field in mutation.fields.items():
+        change = CHANGES.get(snake(name))
+        if change is None:
+            raise UnboundFieldError(f"Mutation.{name} has no function {snake(name)}")
+        field.args["input"].out_name = "inputs"
+        field.resolve = _mutation_resolver(change)
+        payload: object = field.type
+        assert isinstance(payload, GraphQLObjectType)  # noqa: S101 - the same
+        for part, shown in payload.fields.items():
+            shown.resolve = _payload_resolver(snake(part))
+
+
+def _mutation_resolver(change: Mutation) -> Callable[..., Payload]:
+    """Return a resolver that does one mutation in an act of its own.
+
+    A document may hold several: each happens whole or not at all, and one that is refused does not stop the next.
+    """
+
+    def resolve(_root: object, info: Info, inputs: dict[str, Any]) -> Payload:
+        context = info.context
+        inputs = dict(inputs)
+        token = inputs.pop("client_mutation_id", None)
+        context.forget()  # the mutation before may have changed what was looked up for its payload
+        try:
+            with context.world.acting(context.viewer) as act:
+                outcome = change(Change(context, act), **inputs)
+        finally:
+            context.forget()
+        return Payload(context, outcome, token)
+
+    return resolve
+
+
+def _payload_resolver(name: str) -> Callable[..., Any]:
+    def resolve(payload: Payload, _info: Info) -> Any:
+        return payload.field(name)
+
+    return resolve
+
+
+def _bind_scalars(schema: GraphQLSchema) -> None:
     """Set the checks of the schema's own scalars; in answers they are always text."""
     for name, check in _CHECKS.items():
         scalar = schema.type_map[name]
@@ -69,21 +282,3 @@ _CHECKS: dict[str, Callable[[Any], str]] = {
     "GitTimestamp": _moment("GitTimestamp"),
     "URI": _text("URI", lambda text: text.isprintable()),
 }
-
-
-def sdl() -> str:
-    """Return the text of the schema, all domains in one."""
-    folder = files("ghx_bench.twin.graphql").joinpath("schema")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".graphql"))
-    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
-
-
-@cache
-def schema() -> GraphQLSchema:
-    """Return the schema, built once in a process."""
-    # Validated in the tests, not at every start.
-    built = build_schema(sdl(), assume_valid=True, assume_valid_sdl=True, no_location=True)
-    bind_scalars(built)
-    bind(built, VIEWS, connections=CONNECTIONS, edges=EDGES, empty=EMPTY_TYPES)
-    bind_changes(built)
-    return built

@@ -1,5 +1,6 @@
 """The environment in which real clients talk to the twin as if it were GitHub, under GitHub's own names."""
 
+import base64
 import os
 import shutil
 import sysconfig
@@ -8,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghx_bench._base.askpass import write_askpass, write_private
-from ghx_bench._base.git_settings import as_file, as_variables, authorize
 from ghx_bench.twin.urls import GITHUB_URLS
 
 _GITHUB = "https://github.com"
@@ -29,6 +29,9 @@ _LEFT_OUT = frozenset({
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_SYSTEM",
     "GIT_ASKPASS", "SSH_ASKPASS", "SSH_AUTH_SOCK",
 })  # fmt: skip
+
+GitSettings = Sequence[tuple[str, str]]
+"""Keys as `git config` takes them (`http.https://github.com/.proxy`), with their values; a key may stand twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,7 @@ def client_environment(
     askpass = write_askpass(directory, identity.token, origins=(_GITHUB, doors.url)).resolve()
     git_config = folders["HOME"] / ".gitconfig"
     settings = _git_settings(doors, identity, askpass)
-    write_private(git_config, as_file(settings))
+    write_private(git_config, _as_file(settings))
     variables = {
         **_network_variables(doors, reachable_hosts),
         **{variable: str(folder) for variable, folder in folders.items()},
@@ -116,8 +119,8 @@ def client_environment(
         "GIT_TERMINAL_PROMPT": "0",
     }
     # The token goes to the proxy's two origins of github.com, and nowhere else.
-    tokens = (authorize(_GITHUB, identity.token), authorize("http://github.com", identity.token))
-    git_variables = as_variables((*settings, *tokens))
+    tokens = (_authorize(_GITHUB, identity.token), _authorize("http://github.com", identity.token))
+    git_variables = _as_variables((*settings, *tokens))
     return ClientEnvironment(directory=directory, variables=variables, git_variables=git_variables)
 
 
@@ -150,7 +153,7 @@ def _gh_hosts(identity: Identity) -> str:
     )
 
 
-def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> tuple[tuple[str, str], ...]:
+def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> GitSettings:
     """Return settings by which git finds github.com, also where an agent keeps variables from its shells.
 
     No remote is rewritten to the twin's address: `gh` knows a repository by a remote on github.com.
@@ -168,3 +171,36 @@ def _git_settings(doors: Doors, identity: Identity, askpass: Path) -> tuple[tupl
         ("credential.helper", ""),
         ("advice.detachedHead", "false"),
     )
+
+
+def _as_file(settings: GitSettings) -> str:
+    """Return settings as the text of a `.gitconfig`."""
+    text = ""
+    for key, value in settings:
+        section, _, rest = key.partition(".")
+        subsection, _, name = rest.rpartition(".")
+        heading = f'[{section} "{subsection}"]' if subsection else f"[{section}]"
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        text += f'{heading}\n\t{name} = "{escaped}"\n'
+    return text
+
+
+def _as_variables(settings: GitSettings) -> dict[str, str]:
+    """Return settings as `GIT_CONFIG_COUNT` and its pairs.
+
+    Some agents lead git past every file of its user, and keep these variables: without them their git would ask the
+    real host. They count before the files of a repository, so they hold only what is the same for every command.
+    """
+    pairs = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        pairs[f"GIT_CONFIG_KEY_{number}"], pairs[f"GIT_CONFIG_VALUE_{number}"] = key, value
+    return pairs
+
+
+def _authorize(origin: str, token: str) -> tuple[str, str]:
+    """Return the setting that sends a token to an origin (`https://github.com`), where nothing answers git's questions.
+
+    A helper would not do: agents that take away `GIT_ASKPASS` also clear the list of helpers.
+    """
+    credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    return f"http.{origin}/.extraHeader", f"Authorization: Basic {credentials}"

@@ -6,7 +6,7 @@ from ghx_bench.twin.graphql.community import Community, Contact, Funding, IssueF
 from ghx_bench.twin.graphql.connections import Connection, Edge
 from ghx_bench.twin.graphql.subjects import ConductOf, LanguageOf, LicenseOf
 from ghx_bench.twin.graphql.views.base import Linked, View
-from ghx_bench.twin.graphql.views.settings import RepositorySettings
+from ghx_bench.twin.graphql.views.repository_parts import RepositorySettings
 from ghx_bench.twin.queries.composition import LICENSES, composition
 
 

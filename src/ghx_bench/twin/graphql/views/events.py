@@ -267,9 +267,7 @@ class HeadEventView(EventView):
         head = self.context.visible(self.context.repository(pull.head_repository_id)) if pull else None
         return self.context.view_of(git_lookup.ref(self.context, head, f"refs/heads/{pull.head_ref}")) if pull else None
 
-    def head_ref(self) -> Any:
-        """Return the branch."""
-        return self.ref()
+    head_ref = ref
 
     def head_ref_name(self) -> str:
         """Return the name of the branch."""
@@ -287,13 +285,7 @@ class HeadEventView(EventView):
         """Return the base before it."""
         return self.data.get("from") or ""
 
-    def new_base(self) -> str:
-        """Return the base after it."""
-        return self.current_ref_name()
-
-    def old_base(self) -> str:
-        """Return the base before it."""
-        return self.previous_ref_name()
+    new_base, old_base = current_ref_name, previous_ref_name
 
 
 class MergedEventView(EventView):
@@ -350,12 +342,10 @@ class AutoMergeEventView(EventView):
     __slots__ = ()
 
     def enabler(self) -> Any:
-        """Return who asked."""
+        """Return who asked or took it back."""
         return self._person(self.subject.actor_id)
 
-    def disabler(self) -> Any:
-        """Return who took it back."""
-        return self._person(self.subject.actor_id)
+    disabler = enabler
 
     def reason(self) -> str | None:
         """Return why it was taken back."""

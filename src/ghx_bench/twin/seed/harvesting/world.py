@@ -1,4 +1,4 @@
-"""Harvests a whole world: accounts, repositories with their settings, labels and milestones.
+"""Harvests a whole world: accounts, repositories with their settings, labels, milestones, checks and workflow runs.
 
 Kept: people, settings, history to the commit, checks, workflow runs, conversations with their states, authors and
 times. Not kept: the entries of timelines (planting writes new ones), database ids (but those of workflow runs), former
@@ -6,10 +6,13 @@ names of repositories, where moved issues went, and the world's clock.
 """
 
 import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from ghx_bench.twin.git.bundles import bundle
-from ghx_bench.twin.queries import lookup
+from ghx_bench.twin.queries import lookup, workflow_runs
+from ghx_bench.twin.seed.checks import SeedAttempt, SeedCommitCheck, SeedJob, SeedRun, SeedWorkflow
 from ghx_bench.twin.seed.conversations import SeedPull
 from ghx_bench.twin.seed.document import (
     SeedLabel,
@@ -22,21 +25,25 @@ from ghx_bench.twin.seed.document import (
     SeedUser,
     WorldSeed,
 )
-from ghx_bench.twin.seed.harvesting.checks import harvest_checks, harvest_workflows
 from ghx_bench.twin.seed.harvesting.conversations import harvest_issues, harvest_pulls
 from ghx_bench.twin.state.records import (
+    CheckRun,
     Collaborator,
     Label,
     Membership,
     Milestone,
     Protection,
     Repository,
+    RunAttempt,
+    Status,
     Team,
     TeamMember,
     TeamRepository,
     Token,
     Tombstone,
     User,
+    Workflow,
+    WorkflowRun,
 )
 from ghx_bench.twin.world import World
 
@@ -97,8 +104,8 @@ _SAME = (
 def _repository(world: World, repository: Repository) -> SeedRepository:
     parent = world.database.get(Repository, repository.parent_id)
     pulls = tuple(harvest_pulls(world, repository))
-    checks = tuple(harvest_checks(world, repository))
-    workflows = tuple(harvest_workflows(world, repository))
+    checks = tuple(_checks(world, repository))
+    workflows = tuple(_workflows(world, repository))
     reported = {each.commit for each in (*checks, *(run for workflow in workflows for run in workflow.runs))}
     history = bundle(world.git(repository), also=_commits_of(pulls) | reported)
     return SeedRepository.model_validate(
@@ -161,6 +168,80 @@ def _milestone(world: World, milestone: Milestone) -> SeedMilestone:
             "at": milestone.created_at,
         }
     )
+
+
+def _checks(world: World, repository: Repository) -> Iterator[SeedCommitCheck]:
+    """Yield check runs that are no jobs, then statuses, each in the order they were reported."""
+    for run in world.database.all(CheckRun, repository_id=repository.id, attempt_id=None):
+        yield SeedCommitCheck.model_validate({**_check_run(run), "commit": run.head_sha})
+    for status in world.database.all(Status, repository_id=repository.id):
+        yield SeedCommitCheck(
+            kind="status",
+            name=status.context,
+            conclusion=status.state,
+            description=status.description,
+            url=status.target_url,
+            commit=status.sha,
+            creator=lookup.user_by_id(world, status.creator_id).login,
+            at=status.created_at,
+        )
+
+
+def _workflows(world: World, repository: Repository) -> Iterator[SeedWorkflow]:
+    """Yield workflows with their runs, each in the order they were made."""
+    database = world.database
+    for workflow in database.all(Workflow, repository_id=repository.id):
+        runs = database.all(WorkflowRun, workflow_id=workflow.id)
+        yield SeedWorkflow.model_validate(
+            {
+                **{name: getattr(workflow, name) for name in ("name", "path", "state", "updated_at")},
+                "at": workflow.created_at,
+                "runs": tuple(_run(world, run) for run in runs),
+            }
+        )
+
+
+def _run(world: World, run: WorkflowRun) -> SeedRun:
+    first, *others = world.database.all(RunAttempt, order="number", run_id=run.id)
+    return SeedRun.model_validate(
+        {
+            **_attempt(world, first),
+            **{name: getattr(run, name) for name in ("id", "number", "event", "title")},
+            "commit": run.head_sha,
+            "branch": run.head_branch,
+            "reruns": tuple(SeedAttempt.model_validate(_attempt(world, each)) for each in others),
+        }
+    )
+
+
+def _attempt(world: World, attempt: RunAttempt) -> dict[str, Any]:
+    jobs = tuple(SeedJob.model_validate(_check_run(job)) for job in workflow_runs.jobs(world, attempt))
+    return {
+        "actor": lookup.user_by_id(world, attempt.actor_id).login,
+        "jobs": jobs,
+        "conclusion": None if jobs else attempt.conclusion,  # with jobs it follows from theirs
+        "at": attempt.started_at,
+        "updated_at": attempt.updated_at,
+    }
+
+
+def _check_run(run: CheckRun) -> dict[str, Any]:
+    return {
+        **{name: getattr(run, name) for name in ("name", "status", "conclusion", "title", "summary")},
+        "url": run.details_url,
+        "at": _utc(run.started_at),
+        "completed_at": _utc(run.completed_at),
+    }
+
+
+def _utc(text: str | None) -> str | None:
+    """Return a time in GitHub's spelling; tools report times in any ISO 8601 form, and texts that are none."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
+        return None
 
 
 def _login(world: World, identity: int) -> str:

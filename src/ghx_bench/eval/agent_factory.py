@@ -1,0 +1,255 @@
+"""Agents by name, and how each is made: nothing else makes concrete agents."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghx_bench._base.errors import InputError
+from ghx_bench._base.extras import require_extra
+from ghx_bench.agents.agent_threads import ThreadedProvider
+from ghx_bench.agents.controls.nop import NopProvider
+from ghx_bench.agents.controls.prying import PryingProvider
+from ghx_bench.agents.controls.reference import ReferenceProvider, Solutions
+from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.agents.controls.solution import Solution, SolutionFile
+from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
+from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
+from ghx_bench.eval.fixtures.library import FixtureLibrary
+from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.project.config import EvalConfig, ModelTraffic
+from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, route_models
+from ghx_bench.eval.project.object_references import is_reference
+from ghx_bench.eval.project.recipe_agents import (
+    VENDORS,
+    ModelOptions,
+    has_recipe,
+    model_vendor,
+    read_options,
+    recipe_of,
+)
+from ghx_bench.eval.project.user_agents import (
+    BadAgentError,
+    agent_at,
+    installed_agent,
+    installed_agents,
+    recordings_of,
+    split_replay,
+)
+from ghx_bench.eval.scenario.eval_scenario import EvalScenario
+from ghx_bench.profiler.cell import NO_MODEL
+from ghx_bench.profiler.config import AgentEntry
+from ghx_bench.profiler.contracts import SessionProvider
+from ghx_bench.profiler.errors import UnknownNameError
+from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.store.record import control_kind_of_name
+from ghx_bench.profiler.suite import control_kind_of
+
+if TYPE_CHECKING:
+    from ghx_bench.agents.drivers.recipe_provider import RecipeProvider
+    from ghx_bench.agents.metering.meter import ModelProvider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSpec:
+    """What the instruments and modes of an evaluation are built from: records only, so that it can be pickled.
+
+    It holds no token: those of github.com are in the environment of whoever builds.
+    """
+
+    config: EvalConfig
+    """Which agents, by their names or references and with their options; which modes; and where they work."""
+    project: Path
+    """The folder that paths in the configuration start from."""
+    scenarios: tuple[EvalScenario, ...]
+    modes: tuple[ModeDefinition, ...]
+    """Those that the configuration brings."""
+    fixtures: FixtureLibrary
+    solutions: Mapping[str, SolutionFile]
+    """By scenario; empty unless the reference agent is measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent that can be evaluated, and how it is made."""
+
+    description: str
+    provider: type[SessionProvider]
+    make: Callable[[EvaluationSpec, AgentEntry], SessionProvider]
+
+
+AGENTS: Mapping[str, Agent] = {
+    "reference": Agent(
+        description="follows the solution of each scenario, with real tools",
+        provider=ReferenceProvider,
+        make=lambda spec, _: ReferenceProvider(solutions_in(spec)),
+    ),
+    "nop": Agent(
+        description="does nothing: whatever it passes proves nothing",
+        provider=NopProvider,
+        make=lambda _, __: NopProvider(),
+    ),
+    "prying": Agent(
+        description="looks for the answers and for the bench: what it finds, agents can find",
+        provider=PryingProvider,
+        make=lambda _, __: PryingProvider(),
+    ),
+    "replay": Agent(
+        description="makes the tool calls of another run again, which --replay or its option `run` names",
+        provider=ReplayProvider,
+        make=lambda _, entry: ReplayProvider(recordings_of(entry.options)),
+    ),
+}
+"""The agents by name that come with the package."""
+
+
+def agent_entries(config: EvalConfig) -> list[AgentEntry]:
+    """Return the agents of a run, in the order in which they are made."""
+    return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
+
+
+def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str, SessionProvider]:
+    """Make the agents that the configuration names, by the names that their rows have."""
+    made: dict[str, SessionProvider] = {}
+    places: dict[str, str] = {}
+    for entry in agent_entries(spec.config):
+        provider = _make_agent(entry, spec, environ)
+        name = entry.name or provider.name
+        _check_name(name, entry)
+        kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
+        if kind is None and getattr(provider, "is_metered", False) is not True:
+            _refuse_traffic(entry, spec.config.model_traffic)
+        if name in made:
+            raise BadAgentError(f"{entry.id}: its name is {name!r}, as that of {places[name]} is; give one a `name`")
+        made[name], places[name] = provider, entry.id
+    return made
+
+
+def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make one agent: one of ours, one with a recipe, or another, which gets a thread of its own."""
+    if entry.id in AGENTS:
+        return AGENTS[entry.id].make(spec, entry)
+    if entry.id == LOOP:
+        return _make_loop(entry, spec, environ)
+    if has_recipe(entry.id):
+        return _make_recipe_agent(entry, spec, environ)
+    if is_reference(entry.id):
+        return ThreadedProvider(agent_at(entry.id, entry.options))
+    installed = installed_agents()
+    if entry.id in installed:
+        return ThreadedProvider(installed_agent(installed[entry.id], entry.options))
+    raise UnknownNameError("agent", entry.id, known=[*AGENTS, LOOP, *recipe_names(), *installed])
+
+
+def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
+    recipe, options = recipe_of(entry.id), read_options(entry, ModelOptions)
+    if recipe.protocol == "acp":
+        require_extra("agents", for_what=f"agent {recipe.name}")
+    # Imported here: the meter takes longer to load than all the rest of a plan.
+    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
+
+    make, launch = recipe_provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
+    if recipe.wire is None:
+        return make(recipe, launch)
+    _require_model(recipe.name, spec)
+    return make(
+        recipe,
+        launch,
+        _find_model_provider(recipe.wire, options, spec, environ),
+        vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
+        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
+        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        records=spec.config.model_traffic.record,
+    )
+
+
+def recipe_provider_class(recipe: Recipe) -> "type[RecipeProvider]":
+    """Return what opens sessions of an agent that speaks what its recipe says."""
+    # Imported here: the SDK of the protocol takes a moment to load and belongs to an extra, which commands do without.
+    if recipe.protocol == "command":
+        from ghx_bench.agents.drivers.command import CommandProvider  # noqa: PLC0415 - see above
+
+        return CommandProvider
+    from ghx_bench.agents.drivers.acp import AcpProvider  # noqa: PLC0415 - see above
+
+    return AcpProvider
+
+
+def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+    """Make the plain agent, with a way to each model of the run."""
+    require_extra("loop", for_what=f"agent {LOOP}")
+    options = read_options(entry, LoopOptions)
+    _require_model(LOOP, spec)
+    routes = route_models(spec.config.model_ids, options)
+    # Imported here: the libraries of the vendors take seconds to load.
+    from ghx_bench.agents.drivers.loop import LoopProvider  # noqa: PLC0415 - see above
+    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
+
+    return LoopProvider(
+        routes,
+        {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
+        limits=options,
+        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
+        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        records=spec.config.model_traffic.record,
+    )
+
+
+def _find_model_provider(
+    wire: WireKind, options: ModelOptions, spec: EvaluationSpec, environ: Mapping[str, str]
+) -> "ModelProvider":
+    """Return who answers the calls of a wire: a vendor of models, or the recording that is replayed."""
+    from ghx_bench.agents.metering.meter import ModelProvider  # noqa: PLC0415 - it takes longer to load than the rest of a plan
+    from ghx_bench.agents.metering.model_replay import replay_traffic  # noqa: PLC0415 - the same
+
+    if (replayed := spec.config.model_traffic.replay) is not None:
+        return replay_traffic(replayed)
+    who = model_vendor(wire, options)
+    return ModelProvider.at(who.name, who.base_url, key_variable=who.key_env, environment=environ)
+
+
+def _require_model(agent: str, spec: EvaluationSpec) -> None:
+    if NO_MODEL in spec.config.model_ids:
+        raise InputError(f"agent {agent}: needs a model; name it with --model, or under `models`")
+
+
+def _check_name(name: str, entry: AgentEntry) -> None:
+    """Refuse the name of a control for another agent, and for a control a name that does not begin with its own.
+
+    Of rows without the record of their run, reports know by the name alone that they say nothing about agents. What
+    reports write between the names of an agent, its mode and its run is refused as well.
+    """
+    for separator in (" / ", " @ "):
+        if separator in name:
+            raise BadAgentError(
+                f"{entry.id}: its name is {name!r}, and reports write {separator!r} between names; give it another"
+            )
+    if entry.id in AGENTS and name.partition(":")[0] != entry.id:
+        raise BadAgentError(
+            f"{entry.id}: is a control agent, which keeps its name; leave out the name {name!r}, or begin it with "
+            f"'{entry.id}:'"
+        )
+    if entry.id not in AGENTS and control_kind_of_name(name) is not None:
+        raise BadAgentError(f"{entry.id}: its name is {name!r}, which is that of a control agent; give it another")
+
+
+def _refuse_traffic(entry: AgentEntry, traffic: ModelTraffic) -> None:
+    """Refuse to record or replay the model traffic of an agent that has a way to its model of its own."""
+    if traffic.record or traffic.replay is not None:
+        flag, done = ("--record-model", "recorded") if traffic.record else ("--replay-model", "replayed")
+        raise InputError(
+            f"{flag}: agent {entry.id}: its model calls do not go through the meter, and cannot be {done}; leave out "
+            "the agent, or the flag"
+        )
+
+
+def solutions_in(spec: EvaluationSpec) -> Solutions:
+    """Return how the reference agent finds a solution: in the mode's name, or that of a mode it extends."""
+    definitions = Definitions(spec.modes)
+
+    def find(scenario_id: str, mode: str) -> Solution | None:
+        file = spec.solutions.get(scenario_id)
+        return None if file is None else file.solution_for(*(each.name for each in definitions.lineage(mode)))
+
+    return find
