@@ -44,6 +44,8 @@ class SessionStart:
     values: Mapping[str, str]
     """What the variables of the recipe stand for."""
     environment: Mapping[str, str]
+    started_from: tuple[Path, ...]
+    """The files and folders that it consists of."""
 
     @property
     def directory(self) -> str:
@@ -133,7 +135,14 @@ class RecipeProvider(ABC):
         for path, content in files.items():
             write_file(Path(values["HOME"], path), content.encode())
         environment = {**request.environment, **filled.environment}
-        return SessionStart(request=request, tools=tools, tap=tap, values=values, environment=environment)
+        return SessionStart(
+            request=request,
+            tools=tools,
+            tap=tap,
+            values=values,
+            environment=environment,
+            started_from=self.launch.started_from,
+        )
 
 
 @asynccontextmanager
@@ -145,7 +154,13 @@ async def start_agent(
     # Ungrouped: what a task group wraps into groups is told to people, and judged by its cause.
     with ungrouped():
         async with AsyncExitStack() as stack:
-            running = program(words, environment=start.environment, directory=Path(start.directory), stderr=PIPE)
+            running = program(
+                words,
+                environment=start.environment,
+                directory=Path(start.directory),
+                stderr=PIPE,
+                started_from=start.started_from,
+            )
             try:
                 process = await stack.enter_async_context(running)
             except OSError as error:
