@@ -110,7 +110,7 @@ def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the
     texts = [*environment.values(), *files.values()]
     canaries = {word for text in texts for word in text.split() if PREFIX in word}
     canaries = {each[each.index(PREFIX) :] for each in canaries}
-    assert len(canaries) == 14
+    assert len(canaries) == 15
     # That it is noticed where one does get through.
     assert given in told
     assert any(given.encode() in value for value in seen)

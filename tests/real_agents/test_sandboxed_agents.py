@@ -2,8 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from agent_rows import assert_all_passed
@@ -14,7 +14,7 @@ from scripted_sessions import Ran
 
 from ghx_bench.agents.controls.prying import PROBES
 from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
+from ghx_bench.agents.drivers.recipe import recipe_names
 
 from .conftest import AGENTS, RealAgents
 from .test_scenarios import find_processes, with_mark
@@ -72,40 +72,45 @@ async def test_of_the_machine_an_agent_sees_its_own_package_to_read_and_no_other
     assert "Read-only file system" in refused
 
 
-def look_with_probes() -> Iterator[str]:
-    """Yield the commands of the prying agent; each says in the end how its probe ended."""
+def pry(folder: Path, ring: str) -> tuple[dict[int, str], int]:
+    """Have goose run the probes beside another session; return what those said that succeeded, and the meter's port."""
+    steps = ["echo $OPENAI_HOST"]
     for probe in PROBES:
-        # In bash, as its own shell is, and whichever the agent has; what it found is in the trace for people.
+        # In bash, whichever shell the agent has.
         look = f"bash -c {shlex.quote(probe.script('ghx-bench/fixtures'))} 2> /dev/null | head -c 1000"
-        yield f"set -o pipefail; {look}; echo probe {probe.number} ended with $?"
-
-
-def pry(project: RealAgentProject, ring: str) -> dict[int, str]:
-    """Have a real agent run the probes beside another session, and return what those said that succeeded."""
-    steps = [{"shell": f"bash -c {shlex.quote(each)}"} for each in look_with_probes()]
-    project.write({"standing.py": TABLE.STANDING, "scenarios/prying-001.yaml": TABLE.scenario()})
-    project.configure(
-        more_agents=["./standing.py:Standing"],
-        scenarios={"ids": ["prying-001"]},
-        execution={"repetitions": 1, "warmup": False, "retries": 0, "max_concurrency": 2},
-        sandbox=ring,
-    )
-    project.run(Solution.model_validate({"steps": steps, "answer": "looked"}))
-    results = project.endpoint.calls[-1].results
+        script = f"set -o pipefail; {look}; status=$?; echo; echo probe {probe.number} ended with $status"
+        steps.append(f"bash -c {shlex.quote(script)}")
+    with RealAgentProject("goose", folder) as project:
+        project.write({"standing.py": TABLE.STANDING, "scenarios/prying-001.yaml": TABLE.scenario()})
+        project.configure(
+            more_agents=["./standing.py:Standing"],
+            scenarios={"ids": ["prying-001"]},
+            execution={"repetitions": 1, "warmup": False, "retries": 0, "max_concurrency": 2},
+            sandbox=ring,
+        )
+        project.run(Solution.model_validate({"steps": [{"shell": each} for each in steps], "answer": "looked"}))
+        address, *results = project.endpoint.calls[-1].results
     ended = [ENDED.search(result) for result in results]
     assert [int(each[1]) for each in ended if each] == [probe.number for probe in PROBES]
-    return {int(each[1]): result for each, result in zip(ended, results, strict=True) if each and each[2] == "0"}
+    found = {int(each[1]): result for each, result in zip(ended, results, strict=True) if each and each[2] == "0"}
+    return found, urlsplit(address.strip()).port or 0
 
 
-def test_what_prying_looks_for_a_real_agent_finds_in_the_plain_ring_only(agents: RealAgents, tmp_path: Path) -> None:
+def test_probes_of_a_real_agent_find_in_a_sandbox_only_its_own_way_to_its_model(
+    agents: RealAgents, tmp_path: Path
+) -> None:
     agents.install("goose")
-    with RealAgentProject("goose", tmp_path / "sandboxed") as project:
-        sandboxed = pry(project, "bwrap")
-    with RealAgentProject("goose", tmp_path / "plain") as project:
-        plain = pry(project, "plain")
 
-    # Its key for the meter is its own.
-    keys = [name for name, value in built_in_recipe("goose").environment.items() if value == "${KEY}"]
-    assert sandboxed.keys() <= {1}
-    assert [line for text in sandboxed.values() for line in text.splitlines() if "=" in line] == [f"{keys[0]}="]
-    assert plain.keys() >= {12, 13, 14, 16, 17, 22}  # the same commands do find what is there
+    found, port = pry(tmp_path, "bwrap")
+
+    said = {number: set(text.split("probe")[0].split()) for number, text in found.items()}
+    # A key of its own, in its environment and in that of the agent, and the meter's port.
+    assert said == {1: {"OPENAI_API_KEY="}, 4: {"OPENAI_API_KEY="}, 17: {f"{port:04X}"}}
+
+
+def test_the_same_probes_find_in_the_plain_ring_what_the_page_says(agents: RealAgents, tmp_path: Path) -> None:
+    agents.install("goose")
+
+    found, _ = pry(tmp_path, "plain")
+
+    assert found.keys() >= TABLE.read_table(TABLE.PAGE.read_text(encoding="utf-8"))["plain"]
