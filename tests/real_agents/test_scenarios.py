@@ -85,6 +85,24 @@ async def test_what_the_mode_tells_its_agent_is_in_the_first_request(agent: str,
 
 
 @pytest.mark.parametrize("agent", recipe_names())
+async def test_a_skill_of_the_mode_is_told_to_the_model_as_the_agent_does_it(
+    agent: str, agents: RealAgents, tmp_path: Path
+) -> None:
+    name, description = "tune-xylophones", "Use this where reports are about the xylophone-4711."
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n\nListen first.\n")
+    mode = {"name": "skilled", "extends": "baseline", "skills": [str(skill)]}
+
+    ran = await agents.run(agents.install(agent), modes=["skilled"], mode_definitions=[mode])
+
+    first = json.dumps(next(call for call in ran.endpoint.calls if not call.is_side).body, ensure_ascii=False)
+    assert name in first
+    assert description in first
+    assert_all_passed(ran, 1)
+
+
+@pytest.mark.parametrize("agent", recipe_names())
 async def test_an_agent_without_shell_and_web_offers_its_model_neither(agent: str, agents: RealAgents) -> None:
     mode = {"name": "bare", "extends": "ghx-mcp", "shell": False, "web": False}
 

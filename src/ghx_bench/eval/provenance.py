@@ -12,6 +12,7 @@ from ghx_bench.agents.controls.solution import SolutionFile
 from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes.skills import find_skills
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
@@ -70,7 +71,9 @@ def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
 
 
 def _digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
-    """Yield the files of the user's that the tools and servers of a mode are, and what those import that are Python."""
+    """Yield the skills of a mode, and the files of the user's that its tools and servers are, with what they import."""
+    for name, folder in find_skills(mode.skills).items():
+        yield f"skill {name}", digest_file(folder)
     named = chain(
         ((f"tool {Path(tool).name}", Path(tool)) for tool in mode.tools),
         (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
