@@ -83,7 +83,7 @@ def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the
     files = {
         ".gitconfig": f"[user]\n\temail = {make_canary()}\n[http]\n\textraHeader = X-Key: {make_canary()}\n",
         ".netrc": f"machine github.com login me password {make_canary()}\n",
-        ".npmrc": f"//registry.npmjs.org/:_authToken={make_canary()}\n",
+        ".npmrc": f"//npm.example.com/:_authToken={make_canary()}\n",
         ".config/gh/hosts.yml": f"github.com:\n    oauth_token: {make_canary()}\n",
         ".config/goose/config.yaml": f"OPENAI_ORGANIZATION: {make_canary()}\n",
         ".ssh/id_ed25519": f"{make_canary()}\n",
