@@ -1,4 +1,4 @@
-"""What an evaluation is made with beside scenarios and modes: options, tools, servers, fixtures, solutions, scorers."""
+"""What an evaluation is made with beside scenarios and modes: options, tools, servers, skills, fixtures and the like."""
 
 import subprocess
 import sys
@@ -59,6 +59,8 @@ def ingredients_of(
     for name, mode in modes.items():
         parts = chain(_digests_of_mode(definitions.whole(name), project), _versions_of(mode))
         found |= {f"mode {name}: {what}": value for what, value in parts}
+        skills = find_skills(definitions.whole(name).skills)
+        found |= {f"mode {name}: skill {skill}": digest_file(folder) for skill, folder in skills.items()}
     return found
 
 
@@ -71,9 +73,7 @@ def _digests_of_agent(entry: AgentEntry) -> Iterator[tuple[str, str]]:
 
 
 def _digests_of_mode(mode: ModeDefinition, project: Path) -> Iterator[tuple[str, str]]:
-    """Yield the skills of a mode, and the files of the user's that its tools and servers are, with what they import."""
-    for name, folder in find_skills(mode.skills).items():
-        yield f"skill {name}", digest_file(folder)
+    """Yield the files of the user's that the tools and servers of a mode are, and what those import that are Python."""
     named = chain(
         ((f"tool {Path(tool).name}", Path(tool)) for tool in mode.tools),
         (each for server, given in mode.mcp_servers.items() for each in _files_of(server, given, project)),
