@@ -1,4 +1,4 @@
-"""What an evaluation is made with beside scenarios and modes: options, tools, servers, skills, fixtures and the like."""
+"""What an evaluation is made with beside scenarios and modes: options, tools, servers, skills, fixtures and others."""
 
 import subprocess
 import sys

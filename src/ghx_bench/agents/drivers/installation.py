@@ -95,10 +95,10 @@ def find_launch(recipe: Recipe, agents: Path) -> Launch:
     if found is None:
         raise NotInstalledError(f"agent {recipe.name}: there is no program {word}; install it, or mend `command`")
     program = os.path.abspath(found)  # noqa: PTH100 - not resolved: a link's name may matter to the program
-    return Launch(program=program, started_from=_files_of(recipe, program, values), values=values, versions=versions)
+    return Launch(program=program, started_from=_find_files(recipe, program, values), values=values, versions=versions)
 
 
-def _files_of(recipe: Recipe, program: str, values: Mapping[str, str]) -> tuple[Path, ...]:
+def _find_files(recipe: Recipe, program: str, values: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the files that a command names, and the folder of its package.
 
     No other folders, which may be whole homes; and no words with values of a session: a prompt may be a path, too.

@@ -110,7 +110,9 @@ class LoopProvider:
         if request.directory is None:
             raise EnvironmentFailure(f"{_NAME} needs a folder to work in, and the stage has none")
         if ToolSet.of(request.mode).skills:
-            raise EnvironmentFailure(f"mode {request.mode.name!r} has skills, which {_NAME} knows nothing of")
+            raise EnvironmentFailure(
+                f"mode {request.mode.name!r} has skills, which {_NAME} knows nothing of; leave the mode out"
+            )
         route, recorder = self._routes[request.model], TraceRecorder()
         async with (
             self._meter.session(route.wire, request) as tap,

@@ -47,7 +47,7 @@ def mode_file_errors(document: Document) -> Iterator[Problem]:
 def _problems_in(
     mode: ModeDefinition, document: Document, place: Tokens, definitions: Definitions | None = None
 ) -> Iterator[Problem]:
-    """Yield the paths of a mode that lead nowhere, programs that cannot be run, bad skills, and that it has no tools."""
+    """Yield paths of a mode that lead nowhere, programs that cannot be run, bad skills, and that it has no tools."""
     yield from mode.lost
     try:
         whole = (definitions or Definitions((mode,))).whole(mode.name)
