@@ -24,7 +24,6 @@ from ghx_bench.eval.checking.project_check import check_files
 from ghx_bench.eval.modes.definitions import BUILT_IN, PRESETS, Definitions, ModeDefinition
 from ghx_bench.eval.modes.program_path import COMMON, MissingToolError, fill_folder, find_tool
 from ghx_bench.eval.modes.resolver import Modes, ToolServerError, open_modes
-from ghx_bench.eval.modes.skills import BadSkillError
 from ghx_bench.eval.project.config import EvalConfig, definitions_of, load_eval_config
 from ghx_bench.profiler.contracts import ModeResolver
 from ghx_bench.profiler.errors import UnknownNameError
@@ -225,9 +224,10 @@ async def test_a_skill_that_agents_would_pass_over_is_one_line(tmp_path: Path, t
         (tmp_path / "second/SKILL.md").write_bytes(text)
     config = load(tmp_path, "modes: [{name: mine, extends: baseline, skills: [./first, second]}]")
     async with modes_of(*definitions_of(config)) as modes:
-        with pytest.raises(BadSkillError) as caught:
+        with pytest.raises(InputError) as caught:
             await modes.resolve("mine")
 
+    assert caught.value.code == "BAD_SKILL"
     assert str(caught.value).startswith(f"mode 'mine': {tmp_path / 'second'}{reason}")
     (problem,) = check_files([], config=tmp_path / "eval.config.yaml").errors
     assert f"/modes/0/skills: {tmp_path / 'second'}{reason}" in str(problem)
