@@ -152,7 +152,7 @@ async def test_skills_of_the_mode_are_copied_to_where_the_agent_looks_for_them(t
 
     copied = tmp_path / "home/.tiny/skills/triage"
     assert (copied / "SKILL.md").read_text() == "Read them first."
-    assert os.access(copied / "scripts/sort", os.X_OK)
+    assert (copied / "scripts/sort").stat().st_mode & 0o100
 
 
 async def test_the_modes_instructions_are_the_first_paragraph_or_a_file_of_the_agents(tmp_path: Path) -> None:
