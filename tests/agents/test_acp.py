@@ -116,6 +116,22 @@ async def test_a_session_is_opened_as_the_protocol_and_the_recipe_say(tmp_path: 
     assert (files / "notes.txt").read_text() == "for sample/model"
 
 
+async def test_skills_of_the_mode_are_copied_to_where_the_agent_looks_for_them(tmp_path: Path) -> None:
+    skill = tmp_path / "skill"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("Read them first.")
+    (skill / "scripts" / "sort").touch(mode=0o755)
+    skilled = Mode(name="some", settings=ToolSet(skills={"triage": str(skill)}).settings())
+
+    await hold(provider(skills_folder=".tiny/skills"), request(tmp_path, skilled), "echo")
+    with pytest.raises(EnvironmentFailure, match="'some' has skills, and the recipe of tiny does not say where"):
+        await hold(provider(), request(tmp_path, skilled), "echo")
+
+    copied = tmp_path / "home/.tiny/skills/triage"
+    assert (copied / "SKILL.md").read_text() == "Read them first."
+    assert (copied / "scripts/sort").stat().st_mode & 0o100
+
+
 async def test_the_modes_instructions_are_the_first_paragraph_or_a_file_of_the_agents(tmp_path: Path) -> None:
     told = mode(instructions="Use gh.")
 

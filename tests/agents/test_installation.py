@@ -113,6 +113,7 @@ def test_an_agent_is_installed_once_and_then_found(registry: type[Registry], tmp
     launch = find_launch(recipe(), agents)
     assert launch.program == str(folder / "node_modules" / "tiny-agent" / "agent.sh")
     assert launch.versions == {"package": "tiny-agent@1.2.3"}
+    assert launch.started_from == (Path(launch.program), folder / "node_modules")
     assert not list(folder.rglob("ran")), "a script of the package was run"
 
 
@@ -170,3 +171,15 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(NotInstalledError, match="no program no-such-agent-anywhere"):
         find_launch(absent, tmp_path)
+
+
+def test_an_agent_consists_of_the_files_that_its_command_names_and_of_no_folders(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").touch()
+    words = ["./agent.py", "--home", str(tmp_path), "--config", "${HOME}/x", "--", "${PROMPT}", "x" * 5000]
+    mine = Recipe.model_validate(
+        {"name": "mine", "description": "mine", "protocol": "command", "command": ["sh", *words]}
+    ).resolve_paths(tmp_path)
+
+    launch = find_launch(mine, tmp_path)
+
+    assert launch.started_from == (Path(launch.program), tmp_path / "agent.py")

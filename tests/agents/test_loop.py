@@ -19,7 +19,7 @@ from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
-from ghx_bench.profiler.causes import AgentError, Cause, MeasurementError, TransientError
+from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.model_calls import WireKind, usage_of
@@ -269,3 +269,10 @@ async def test_its_rows_are_metered_and_it_does_with_a_shell_what_it_does_with_a
 
     assert_all_passed(ran, 2)
     assert [row.tool_calls.by_category.keys() for row in ran.rows] == [{"gh_cli"}, {"mcp"}]
+
+
+async def test_it_is_not_measured_in_a_mode_with_skills(tmp_path: Path) -> None:
+    skilled = Mode(name="skilled", settings=ToolSet(skills={"triage": str(tmp_path)}).settings())
+    with pytest.raises(EnvironmentFailure, match="'skilled' has skills, which loop knows nothing of"):
+        async with opened(tmp_path, Script(), skilled):
+            pass

@@ -233,3 +233,20 @@ def test_paths_of_a_command_are_taken_from_the_folder_of_the_recipe(
     recipe = Recipe.model_validate({**PLAIN, "command": command}).resolve_paths(tmp_path)
 
     assert list(recipe.command) == [os.path.normpath(word.format(tmp_path)) for word in placed]
+
+
+def test_the_page_says_where_each_agent_gets_instructions_and_skills() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "real-agents.md").read_text(encoding="utf-8")
+    table = page[page.index("| agent | instructions | skills |") :].split("\n\n")[0]
+    told: dict[str, tuple[str, str]] = {}
+    for line in table.splitlines()[2:]:
+        agents, instructions, skills = (cell.strip() for cell in line.strip("|").split("|"))
+        told |= {name.strip(" `"): (instructions, skills) for name in agents.split(",")}
+
+    assert told == {
+        name: (
+            f"`{recipe.instructions_file}`" if recipe.instructions_file else "first paragraph of the prompt",
+            f"`{recipe.skills_folder}`",
+        )
+        for name, recipe in ((name, built_in_recipe(name)) for name in recipe_names())
+    }

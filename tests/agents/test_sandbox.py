@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -18,13 +18,25 @@ from bubblewrap import needs_bubblewrap
 
 from ghx_bench.agents.processes import sandbox as sandboxes
 from ghx_bench.agents.processes.process import process_group, program
-from ghx_bench.agents.processes.sandbox import NoSandboxError, expose_host, expose_port, open_sandbox, require_sandbox
+from ghx_bench.agents.processes.sandbox import (
+    MountsFor,
+    NoSandboxError,
+    expose_host,
+    expose_port,
+    open_sandbox,
+    require_sandbox,
+)
 from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/"}
 MACHINE = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
+
+
+def show(mounts: Sequence[str]) -> MountsFor:
+    """Return what shows every program the same."""
+    return lambda _: mounts
 
 
 async def run(command: str, environment: Mapping[str, str] = ENVIRONMENT) -> ShellResult:
@@ -34,7 +46,7 @@ async def run(command: str, environment: Mapping[str, str] = ENVIRONMENT) -> She
 
 @needs_bubblewrap
 async def test_a_program_has_its_own_processes_network_and_host_name() -> None:
-    async with open_sandbox(MACHINE):
+    async with open_sandbox(show(MACHINE)):
         done = await run("cat /proc/sys/kernel/hostname; ls -d /proc/[0-9]*; tail -n +3 /proc/net/dev; exit 7")
 
     assert done.exit_code == 7
@@ -48,7 +60,7 @@ async def test_a_program_has_its_own_processes_network_and_host_name() -> None:
 async def test_a_program_has_the_same_variables_as_without_a_sandbox() -> None:
     environment = {**ENVIRONMENT, "WORD": "two words\nand a line"}
     plain = await run("env -0 | sort -z | grep -zv ^GHX_BENCH_PROCESS=", environment)
-    async with open_sandbox(MACHINE):
+    async with open_sandbox(show(MACHINE)):
         isolated = await run("env -0 | sort -z | grep -zv ^GHX_BENCH_PROCESS=", environment)
 
     plain_lines, isolated_lines = (set(done.stdout.split("\0")) for done in (plain, isolated))
@@ -58,7 +70,7 @@ async def test_a_program_has_the_same_variables_as_without_a_sandbox() -> None:
 
 @needs_bubblewrap
 async def test_a_program_that_is_not_there_is_missing_as_without_a_sandbox() -> None:
-    async with open_sandbox(MACHINE), AsyncExitStack() as held:
+    async with open_sandbox(show(MACHINE)), AsyncExitStack() as held:
         with pytest.raises(FileNotFoundError):
             await held.enter_async_context(program(["no-such-program"], environment=ENVIRONMENT))
 
@@ -67,7 +79,7 @@ async def test_a_program_that_is_not_there_is_missing_as_without_a_sandbox() -> 
 async def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path: Path) -> None:
     polite = f"trap 'echo ended > {tmp_path}/word; exit' TERM; echo ready; while :; do sleep 0.05; done"
     writable = (*MACHINE, "--bind", str(tmp_path), str(tmp_path))
-    async with open_sandbox(writable), open_shell(polite, environment=ENVIRONMENT) as process:
+    async with open_sandbox(show(writable)), open_shell(polite, environment=ENVIRONMENT) as process:
         assert process.stdout is not None
         await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 100)
 
@@ -76,7 +88,7 @@ async def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path: Path) -> 
 
 @needs_bubblewrap
 async def test_nothing_of_a_command_outlives_it_however_it_detaches() -> None:
-    async with process_group() as group, open_sandbox(MACHINE):
+    async with process_group() as group, open_sandbox(show(MACHINE)):
         command = "setsid env -i sleep 987.25 > /dev/null 2>&1 & disown; sleep 0.2; grep -l 987.25 /proc/*/cmdline"
         async with open_shell(command, environment=ENVIRONMENT, group=group) as process:
             done = await read_result(process)
@@ -93,7 +105,7 @@ from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.processes.sandbox import open_sandbox
 
 async def main():
-    async with open_sandbox({MACHINE}):
+    async with open_sandbox(lambda _: {MACHINE}):
         async with program(["bash", "-c", "echo up; sleep 987.5"], environment={ENVIRONMENT}) as process:
             await process.stdout.receive()
             print("up", flush=True)
@@ -129,7 +141,7 @@ async def test_a_port_of_this_machine_is_reached_only_where_it_is_exposed() -> N
         serving.start_soon(listener.serve, answer)
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         ask = f"exec 3<>/dev/tcp/127.0.0.1/{port} && printf hello >&3 && cat <&3"
-        async with open_sandbox(MACHINE):
+        async with open_sandbox(show(MACHINE)):
             refused = await run(ask)
             async with expose_port(port):
                 heard = await run(ask)
@@ -154,7 +166,7 @@ async def test_a_host_is_reached_by_its_name_at_an_address_of_its_own(tmp_path: 
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         mounts = (*MACHINE, "--ro-bind", str(tmp_path / "hosts"), "/etc/hosts")
         async with (
-            open_sandbox(mounts, {"localhost": "127.0.0.2"}),
+            open_sandbox(show(mounts), {"localhost": "127.0.0.2"}),
             expose_host("localhost", port),
             expose_host("localhost", 443),
         ):
@@ -168,9 +180,9 @@ async def test_a_host_is_reached_by_its_name_at_an_address_of_its_own(tmp_path: 
 async def test_programs_of_a_session_reach_each_other_and_no_other_sessions_programs() -> None:
     serve = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "8765"]
     ask = "for _ in {1..200}; do exec 3<>/dev/tcp/127.0.0.1/8765 && echo there && exit; sleep 0.1; done 2> /dev/null"
-    async with open_sandbox(MACHINE), program(serve, environment=ENVIRONMENT):
+    async with open_sandbox(show(MACHINE)), program(serve, environment=ENVIRONMENT):
         reached = await run(ask)
-        async with open_sandbox(MACHINE):
+        async with open_sandbox(show(MACHINE)):
             elsewhere = await run("exec 3<>/dev/tcp/127.0.0.1/8765")
 
     assert reached.stdout == "there\n"

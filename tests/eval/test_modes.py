@@ -188,6 +188,52 @@ async def test_a_mode_of_the_users_adds_to_the_one_it_extends(tmp_path: Path) ->
         assert younger.instructions == "Use helper."
 
 
+SKILL = "---\nname: triage\ndescription: Sorts reports.\n---\n\nRead them first.\n"
+
+
+@pytest.mark.anyio
+async def test_skills_of_a_mode_are_known_by_their_names_and_inherited(tmp_path: Path) -> None:
+    write_files(tmp_path, {"modes/skills/one/SKILL.md": SKILL, "modes/two/SKILL.md": SKILL.replace("triage", "two-2")})
+    write_files(tmp_path, {"modes/mine.yaml": "name: mine\nextends: baseline\nskills: [skills/one]\n"})
+    config = load(tmp_path, "modes: [modes/mine.yaml, {name: younger, extends: mine, skills: [modes/two]}]")
+    async with modes_of(*definitions_of(config)) as modes:
+        mine, younger, baseline = [await modes.resolve(name) for name in ("mine", "younger", "baseline")]
+
+    one, two = str(tmp_path / "modes/skills/one"), str(tmp_path / "modes/two")
+    assert ToolSet.of(mine).skills == {"triage": one}
+    assert ToolSet.of(younger).skills == {"triage": one, "two-2": two}
+    assert younger.facts["skills"] == ["triage", "two-2"]
+    assert "skills" not in baseline.facts
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "/SKILL.md: No such file or directory; a skill is a folder with such a file"),
+        (b"\xff", "/SKILL.md: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte; a skill is"),
+        (b"Read them first.", "/SKILL.md: begin it with `name` and `description` between two lines of `---`"),
+        (b"---\nname: [\n---\n", "/SKILL.md: while parsing a flow node; a skill is"),
+        (b"---\nname: Tri age\n---\n", "/SKILL.md: `name` is 'Tri age'; write up to 64 small letters"),
+        (b"---\nname: triage\n---\n", "/SKILL.md: `description` must be a text of up to 1024 characters"),
+        (SKILL.encode(), ": its name is 'triage', as that of "),
+    ],
+)
+async def test_a_skill_that_agents_would_pass_over_is_one_line(tmp_path: Path, text: bytes | None, reason: str) -> None:
+    write_files(tmp_path, {"first/SKILL.md": SKILL, "second/x": ""})
+    if text is not None:
+        (tmp_path / "second/SKILL.md").write_bytes(text)
+    config = load(tmp_path, "modes: [{name: mine, extends: baseline, skills: [./first, second]}]")
+    async with modes_of(*definitions_of(config)) as modes:
+        with pytest.raises(InputError) as caught:
+            await modes.resolve("mine")
+
+    assert caught.value.code == "BAD_SKILL"
+    assert str(caught.value).startswith(f"mode 'mine': {tmp_path / 'second'}{reason}")
+    (problem,) = check_files([], config=tmp_path / "eval.config.yaml").errors
+    assert f"/modes/0/skills: {tmp_path / 'second'}{reason}" in str(problem)
+
+
 @pytest.mark.anyio
 async def test_secrets_of_a_mode_are_in_its_environment_only() -> None:
     async with modes_of(defined(name="mine", environment={"KEY": "${SECRET_KEY}"}), SECRET_KEY="s3cr3t") as modes:
@@ -449,6 +495,7 @@ def test_a_run_uses_a_server_that_is_named_by_a_path_from_the_file_of_its_mode(t
 LOST = [
     "tools: [bin/helper]",
     "tools: [./bin/helper]",
+    "skills: [bin/helper]",
     "environment: {NOTES: ./bin/helper}",
     "mcp_servers: {hub: {command: ./bin/helper}}",
     "mcp_servers: {hub: {command: sh, args: [./bin/helper]}}",

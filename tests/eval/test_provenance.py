@@ -26,6 +26,7 @@ modes:
   - name: tagger
     extends: baseline
     tools: [./bin/tag]
+    skills: [./skills/labelling]
     environment: {TAG: performance}
     mcp_servers: {calculator: {command: PYTHON, args: [./servers/calculator.py]}}
 scenarios: {ids: [mine-001]}
@@ -58,6 +59,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "agents/unused.py": "UNUSED = 1\n",
         "servers/calculator.py": "import sums\n" + Path(calculator_mcp.__file__).read_text(),
         "servers/sums.py": "import decimals\n",
+        "skills/labelling/SKILL.md": "---\nname: labels\ndescription: Labels issues.\n---\n",
+        "skills/labelling/references/labels.md": "performance\n",
         "servers/decimals.py": "DECIMALS = 2\n",
     }
     write_files(folder, files)
@@ -102,6 +105,7 @@ CHANGES = {
         str((run_in(folder) / "run.json").relative_to(folder)), '"words": "done"', '"words": "finished"'
     )(folder),
     "mode tagger: tool tag": replace("bin/tag", "exec gh", "exec  gh"),
+    "mode tagger: skill labels": replace("skills/labelling/references/labels.md", "performance", "speed"),
     "mode tagger: server calculator: calculator.py": replace("servers/calculator.py", "return a + b", "return b + a"),
     "mode tagger: server calculator: calculator.py: sums.py": replace("servers/sums.py", "decimals", "decimals  # all"),
     "mode tagger: server calculator: calculator.py: decimals.py": replace("servers/decimals.py", "2", "3"),

@@ -1,19 +1,18 @@
 """The prying agent finds what the page on security says, in each ring, and one more leak is noticed."""
 
 import http.server
-import importlib.util
 import os
 import shlex
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import ClassVar
 
 import pytest
 from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import ABSENCE, needs_bubblewrap
+from prying_script import TABLE
 
 from ghx_bench.agents.controls.prying import PROBES, ProbeAnalyzer, PryingProvider
 from ghx_bench.agents.tools.toolset import ToolSet
@@ -38,17 +37,6 @@ pytestmark = [
 ]
 
 
-def _load_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("prying_table", ROOT / "scripts" / "prying_table.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-TABLE = _load_script()
 PLAIN, AS_ROOT, SANDBOXED = TABLE.COLUMNS
 TOLD = TABLE.read_table(TABLE.PAGE.read_text(encoding="utf-8"))
 

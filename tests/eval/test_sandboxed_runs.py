@@ -13,7 +13,10 @@ from bench_command import ghx_bench, rows_of, run_in, write_files
 from bubblewrap import needs_bubblewrap
 from eval_stage import LIBRARY, scenario
 from node_packages import NotObtainableError, node_modules
+from traffic_project import REAL_KEY, write_project
 
+from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
 from ghx_bench.agents.tools.toolserver import connect
 from ghx_bench.agents.tools.toolset import ToolSet
@@ -320,3 +323,26 @@ def test_what_an_agent_of_a_project_starts_is_in_the_sandbox_though_it_has_a_thr
     (call,) = [each for each in json.loads(file.read_bytes())["events"] if each["type"] == "tool_call"]
     assert call["output"].startswith("sandbox\n")
     assert call["output"].count("No such file or directory") == 2
+
+
+@needs_bubblewrap
+def test_an_agent_of_a_recipe_sees_what_it_is_started_from_and_its_project_stays_hidden(tmp_path: Path) -> None:
+    package = Path(sys.modules["ghx_bench"].__path__[0])
+    look = f"ls {tmp_path} {package}; {sys.executable} -c 'import pydantic, ghx_bench.eval'"
+    endpoint = ScriptedEndpoint()
+    endpoint.start()
+    try:
+        solution = Solution.model_validate({"steps": [{"shell": look}], "answer": "seen"})
+        endpoint.add(Script(solution=solution))
+        write_project(tmp_path, endpoint.url, sandbox="bwrap", execution={"repetitions": 1, "warmup": False})
+        done = ghx_bench(tmp_path, "run", "--yes", "--no-report", extra={"MY_KEY": REAL_KEY})
+    finally:
+        endpoint.stop()
+
+    (row,) = rows_of(run_in(tmp_path))
+    assert row.error is None, done.stderr
+    assert row.tokens == endpoint.claimed_usage()
+    (shown,) = endpoint.calls[-1].results
+    assert "tiny_acp_agent.py" in shown
+    assert not [name for name in ("eval.config.yaml", "scenarios", "results", "cli") if f"{name}\n" in shown], shown
+    assert "No module named 'ghx_bench" in shown  # and pydantic is there: its interpreter has its libraries

@@ -1,7 +1,8 @@
-"""What recipes are for: without the setting, the tools of the mode are missing, and that is said by name."""
+"""What recipes are for: without the setting, tools or skills of the mode are missing; of tools that is said by name."""
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ from ghx_bench.agents.drivers.recipe_settings import ServerSettings
 from ghx_bench.profiler.causes import Cause
 
 from .conftest import RealAgents
+from .test_scenarios import DESCRIPTION, SKILL, run_with_skill
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
@@ -107,3 +109,12 @@ async def test_a_command_waits_for_a_slow_server_too(agents: RealAgents) -> None
     ran = await agents.run(*recipes, modes=["slow-server"], mode_definitions=MODES, solved_as="ghx-mcp")
 
     assert_all_passed(ran, 3)
+
+
+async def test_without_room_for_it_claude_leaves_out_what_a_skill_is_for(agents: RealAgents, tmp_path: Path) -> None:
+    recipe = without_variable("SLASH_COMMAND_TOOL_CHAR_BUDGET")(agents.install("claude-print"))
+
+    first = await run_with_skill(recipe, agents, tmp_path)
+
+    assert SKILL in first
+    assert DESCRIPTION not in first

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 MODES = ("baseline", "ghx", "ghx-mcp")
 SCENARIOS = ("issue-triage-001", "pr-reply-threads-001", "repo-release-notes-001")
 SHELLS = {"bash", "Bash", "shell", "exec_command", "run_shell_command", "developer__shell"}
+SKILL, DESCRIPTION = "tune-xylophones", "Use this where reports are about the xylophone-4711."
 WEB = {"webfetch", "websearch", "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search"}
 
 
@@ -82,6 +83,27 @@ async def test_what_the_mode_tells_its_agent_is_in_the_first_request(agent: str,
     first = next(call for call in ran.endpoint.calls if not call.is_side)
     assert told in json.dumps(first.body, ensure_ascii=False)
     assert_all_passed(ran, 1)
+
+
+async def run_with_skill(recipe: Recipe, agents: RealAgents, folder: Path) -> str:
+    """Run an agent in a mode with a skill, and return its first request."""
+    (folder / "skill").mkdir()
+    head = f"---\nname: {SKILL}\ndescription: {DESCRIPTION}\n---\n"
+    (folder / "skill" / "SKILL.md").write_text(f"{head}\nListen first.\n")
+    mode = {"name": "skilled", "extends": "baseline", "skills": [str(folder / "skill")]}
+    ran = await agents.run(recipe, modes=["skilled"], mode_definitions=[mode])
+    assert_all_passed(ran, 1)
+    return json.dumps(next(call for call in ran.endpoint.calls if not call.is_side).body, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("agent", recipe_names())
+async def test_a_skill_of_the_mode_is_told_to_the_model_as_the_agent_does_it(
+    agent: str, agents: RealAgents, tmp_path: Path
+) -> None:
+    first = await run_with_skill(agents.install(agent), agents, tmp_path)
+
+    assert SKILL in first
+    assert DESCRIPTION in first
 
 
 @pytest.mark.parametrize("agent", recipe_names())

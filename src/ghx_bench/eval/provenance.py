@@ -1,4 +1,4 @@
-"""What an evaluation is made with beside scenarios and modes: options, tools, servers, fixtures, solutions, scorers."""
+"""What an evaluation is made with beside scenarios and modes: options, tools, servers, skills, fixtures and others."""
 
 import subprocess
 import sys
@@ -12,6 +12,7 @@ from ghx_bench.agents.controls.solution import SolutionFile
 from ghx_bench.agents.tools.toolset import McpServer
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
+from ghx_bench.eval.modes.skills import find_skills
 from ghx_bench.eval.project.config import EvalConfig
 from ghx_bench.eval.project.recipe_agents import has_recipe, recipe_of
 from ghx_bench.eval.scenario.eval_scenario import EvalScenario, required_fixtures
@@ -59,6 +60,8 @@ def ingredients_of(
     for name, mode in modes.items():
         parts = chain(digests_of_mode(definitions.whole(name), project), _versions_of(mode))
         found |= {f"mode {name}: {what}": value for what, value in parts}
+        skills = find_skills(definitions.whole(name).skills)
+        found |= {f"mode {name}: skill {skill}": digest_file(folder) for skill, folder in skills.items()}
     return found
 
 

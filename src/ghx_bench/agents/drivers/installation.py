@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.locks import LockHeldError, hold_lock
 from ghx_bench.agents.drivers.recipe import NpmPackage, Recipe, platform_name
-from ghx_bench.agents.tools.toolset import fill_variables
+from ghx_bench.agents.tools.toolset import fill_variables, variables_in
 
 AGENTS_FOLDER = Path(".cache", "agents")
 """Where agents are installed, seen from the folder of the project: each package in NAME/VERSION.
@@ -52,6 +52,8 @@ class Launch:
 
     program: str
     """The file that is started, as an absolute path."""
+    started_from: tuple[Path, ...]
+    """What it consists of: the files that its command names, and the folder of the package that is installed for it."""
     values: dict[str, str]
     versions: dict[str, JsonValue]
     """Of the package and of Node, for rows."""
@@ -92,8 +94,19 @@ def find_launch(recipe: Recipe, agents: Path) -> Launch:
     found = shutil.which(word)
     if found is None:
         raise NotInstalledError(f"agent {recipe.name}: there is no program {word}; install it, or mend `command`")
-    # Not resolved: a link's name may matter to the program.
-    return Launch(program=os.path.abspath(found), values=values, versions=versions)  # noqa: PTH100 - see above
+    program = os.path.abspath(found)  # noqa: PTH100 - not resolved: a link's name may matter to the program
+    return Launch(program=program, started_from=_find_files(recipe, program, values), values=values, versions=versions)
+
+
+def _find_files(recipe: Recipe, program: str, values: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files that a command names, and the folder of its package.
+
+    No other folders, which may be whole homes; and no words with values of a session: a prompt may be a path, too.
+    """
+    words = [fill_variables(each, values) for each in recipe.command[1:] if variables_in(each) <= values.keys()]
+    files = [each for each in words if os.path.isabs(each) and os.path.isfile(each)]  # noqa: PTH113, PTH117 - any text
+    packages = [values["PACKAGES"]] if "PACKAGES" in values else []
+    return tuple(map(Path, dict.fromkeys((program, *files, *packages))))
 
 
 def find_node(for_what: str) -> Path:

@@ -41,7 +41,7 @@ from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
 from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
-from ghx_bench.agents.tools.toolset import Tool, ToolAnswer
+from ghx_bench.agents.tools.toolset import Tool, ToolAnswer, ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
@@ -109,6 +109,10 @@ class LoopProvider:
         """Open the tools of the mode, and a way to the model."""
         if request.directory is None:
             raise EnvironmentFailure(f"{_NAME} needs a folder to work in, and the stage has none")
+        if ToolSet.of(request.mode).skills:
+            raise EnvironmentFailure(
+                f"mode {request.mode.name!r} has skills, which {_NAME} knows nothing of; leave the mode out"
+            )
         route, recorder = self._routes[request.model], TraceRecorder()
         async with (
             self._meter.session(route.wire, request) as tap,

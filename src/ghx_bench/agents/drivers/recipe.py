@@ -135,6 +135,11 @@ class Recipe(Settings):
         "paragraph of the prompt.",
         examples=[".agent/AGENTS.md"],
     )
+    skills_folder: HomePath | None = Field(
+        default=None,
+        description="Where in its home it looks for skills; without this, it is not measured in modes that have some.",
+        examples=[".agent/skills"],
+    )
     tells_usage: Flag = Field(
         default=True,
         description="Whether the tokens it tells with an answer are those of all its model calls, and not of the last.",

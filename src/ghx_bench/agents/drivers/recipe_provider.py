@@ -1,5 +1,6 @@
 """What agents with recipes have in common, whatever they speak: a program, its home, and a meter for its model."""
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
@@ -44,6 +45,8 @@ class SessionStart:
     values: Mapping[str, str]
     """What the variables of the recipe stand for."""
     environment: Mapping[str, str]
+    started_from: tuple[Path, ...]
+    """The files and folders that it consists of."""
 
     @property
     def directory(self) -> str:
@@ -118,6 +121,11 @@ class RecipeProvider(ABC):
                 f"mode {request.mode.name!r} has no shell, and the recipe of {self.name} does not say how to take "
                 "its own away; add `without_shell` to it, or leave the mode out"
             )
+        if tools.skills and self.recipe.skills_folder is None:
+            raise EnvironmentFailure(
+                f"mode {request.mode.name!r} has skills, and the recipe of {self.name} does not say where it looks for "
+                "them; add `skills_folder` to it, or leave the mode out"
+            )
         values = {
             **self.launch.values,
             "MODEL": request.model.removeprefix(f"{self._vendor}/"),
@@ -127,13 +135,25 @@ class RecipeProvider(ABC):
         }
         servers = {name: server.in_session(request.environment) for name, server in tools.mcp_servers.items()}
         filled = settings.fill(values, over=self.recipe.settings_for_servers(servers))
-        files = dict(filled.files)
-        if self.recipe.instructions_file and request.mode.instructions:
-            files[self.recipe.instructions_file] = request.mode.instructions
-        for path, content in files.items():
-            write_file(Path(values["HOME"], path), content.encode())
+        self._fill_home(Path(values["HOME"]), filled.files, tools, request.mode.instructions)
         environment = {**request.environment, **filled.environment}
-        return SessionStart(request=request, tools=tools, tap=tap, values=values, environment=environment)
+        return SessionStart(
+            request=request,
+            tools=tools,
+            tap=tap,
+            values=values,
+            environment=environment,
+            started_from=self.launch.started_from,
+        )
+
+    def _fill_home(self, home: Path, files: Mapping[str, str], tools: ToolSet, instructions: str | None) -> None:
+        """Write what the agent looks for in its home: settings, instructions and skills."""
+        told = {self.recipe.instructions_file: instructions}
+        for path, content in {**files, **told}.items():
+            if path is not None and content is not None:
+                write_file(home / path, content.encode())
+        for name, folder in tools.skills.items():
+            shutil.copytree(folder, home / (self.recipe.skills_folder or "") / name)
 
 
 @asynccontextmanager
@@ -145,7 +165,13 @@ async def start_agent(
     # Ungrouped: what a task group wraps into groups is told to people, and judged by its cause.
     with ungrouped():
         async with AsyncExitStack() as stack:
-            running = program(words, environment=start.environment, directory=Path(start.directory), stderr=PIPE)
+            running = program(
+                words,
+                environment=start.environment,
+                directory=Path(start.directory),
+                stderr=PIPE,
+                started_from=start.started_from,
+            )
             try:
                 process = await stack.enter_async_context(running)
             except OSError as error:

@@ -56,7 +56,12 @@ class ProcessGroup:
         OPEN_GROUPS.get([]).append(self)
 
     async def start(
-        self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None, stderr: int | None
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        directory: Path | None,
+        stderr: int | None,
+        started_from: tuple[Path, ...] = (),
     ) -> Process:
         """Start a program with this environment, in a Unix session of its own."""
         if self._allowance is not None and self._allowance.broken is not None:
@@ -72,7 +77,7 @@ class ProcessGroup:
             mark = f"{self._mark}.{next(self._counter)}."
             sandbox = current_sandbox()
             process = await self._keeper.start(
-                command if sandbox is None else sandbox.wrap(command, environment, directory),
+                command if sandbox is None else sandbox.wrap(command, environment, directory, started_from),
                 environment={**environment, MARK: mark},
                 directory=directory,
                 stderr=stderr,
@@ -133,6 +138,7 @@ async def program(
     stderr: int | None = DEVNULL,
     grace_s: float = _GRACE_S,
     group: ProcessGroup | None = None,
+    started_from: tuple[Path, ...] = (),
 ) -> AsyncGenerator[Process]:
     """Run a program with this environment and no other; on leaving, also when cancelled, its descendants are gone too.
 
@@ -141,10 +147,12 @@ async def program(
     variable is added, by which descendants are recognised. A program that is not there raises `FileNotFoundError`.
 
     Of a program in a `group`, detached descendants may live as long as the group does, unless it is cut short.
+
+    `started_from` are files and folders that it needs beside the tools of the mode, which a sandbox shows to it.
     """
     owner, ran_to_its_end = group or ProcessGroup(), False
     try:
-        process = await owner.start(command, environment, directory, stderr)
+        process = await owner.start(command, environment, directory, stderr, started_from)
     except BaseException:
         if group is None:
             await owner.end_all(grace_s)

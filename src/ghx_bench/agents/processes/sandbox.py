@@ -6,7 +6,7 @@ What it keeps from sessions, and what it does not: `docs/security.md`.
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -45,6 +45,9 @@ _LONGEST_LINE = 4096
 _LONGEST_LOOK_S = 20.0
 _INSTALL = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), or use `sandbox: plain`"
 
+MountsFor = Callable[[tuple[Path, ...]], Sequence[str]]
+"""Returns what a program sees of the file system, as options of bubblewrap, from the files that it is started from."""
+
 _current: ContextVar["Sandbox | None"] = ContextVar("_current", default=None)
 
 
@@ -58,23 +61,29 @@ class NoSandboxError(OperationError):
 class Sandbox:
     """What the programs of one session are started in: they share files and a network, and see no others' processes."""
 
-    mounts: tuple[str, ...]
-    """What they see of the file system, as options of bubblewrap."""
+    mounts_for: MountsFor
     network: "_Network"
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Addresses of their own loopback, by the names of the hosts that are reached there."""
 
-    def wrap(self, command: Sequence[str], environment: Mapping[str, str], directory: Path | None) -> list[str]:
+    def wrap(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        directory: Path | None,
+        started_from: tuple[Path, ...] = (),
+    ) -> list[str]:
         """Return the command that starts another inside; raise `FileNotFoundError` for a program that is not there."""
         # Looked for here: inside, its absence would be an exit code of the program.
         if shutil.which(command[0], path=environment.get("PATH")) is None:
             raise FileNotFoundError(command[0])
-        _clear_links(self.mounts)
+        mounts = self.mounts_for(started_from)
+        _clear_links(mounts)
         start_in = directory or Path(environment.get("HOME", "/"))
         return [
             *_DEAF_TO_SIGTERM,
             *self.network.entrance,
-            *(_find("bwrap"), *_OF_PROGRAMS, *self.mounts, "--chdir", str(start_in), "--"),
+            *(_find("bwrap"), *_OF_PROGRAMS, *mounts, "--chdir", str(start_in), "--"),
             *_HEARING_IT_AGAIN,
             *command,
         ]
@@ -165,7 +174,7 @@ def current_sandbox() -> Sandbox | None:
 
 
 @asynccontextmanager
-async def open_sandbox(mounts: Sequence[str], hosts: Mapping[str, str] | None = None) -> AsyncGenerator[Sandbox]:
+async def open_sandbox(mounts_for: MountsFor, hosts: Mapping[str, str] | None = None) -> AsyncGenerator[Sandbox]:
     """Start every program of this task, and of the tasks that it starts, in a sandbox."""
     rights = ("--cap-add", "CAP_NET_BIND_SERVICE") if hosts else ()  # to listen on port 443 of its own network
     # The path of a socket is short.
@@ -181,7 +190,7 @@ async def open_sandbox(mounts: Sequence[str], hosts: Mapping[str, str] | None = 
         try:
             network = _Network(keeper, sockets)
             await network.start()
-            sandbox = Sandbox(mounts=tuple(mounts), network=network, hosts=hosts or {})
+            sandbox = Sandbox(mounts_for=mounts_for, network=network, hosts=hosts or {})
             token = _current.set(sandbox)
             try:
                 yield sandbox

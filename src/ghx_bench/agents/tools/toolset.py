@@ -1,4 +1,4 @@
-"""What a mode gives its agents to work with: a shell or none, programs on its path, MCP servers."""
+"""What a mode gives its agents to work with: a shell or none, programs on its path, MCP servers, skills."""
 
 import json
 import re
@@ -78,6 +78,7 @@ class ToolSet(Section):
     web: Flag = Field(default=False, description="Whether the agent keeps its own tools for the web.")
     tools: tuple[Text, ...] = Field(default=(), description="The programs on the path that make this mode what it is.")
     mcp_servers: dict[Name, McpServer] = Field(default={}, description="MCP servers by name.")
+    skills: dict[Name, Text] = Field(default={}, description="Folders with a SKILL.md, by the names of the skills.")
 
     @classmethod
     def of(cls, mode: Mode) -> "ToolSet":

@@ -9,6 +9,7 @@ from ghx_bench._base.problems import Problem, Tokens, pointer_of
 from ghx_bench.documents import Document, problem, read_document
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition, load_mode_definition
 from ghx_bench.eval.modes.program_path import COMMON, absence, explain_bad_start, find_tool
+from ghx_bench.eval.modes.skills import BadSkillError, find_skills
 from ghx_bench.eval.project.config import EvalConfig
 
 
@@ -46,7 +47,7 @@ def mode_file_errors(document: Document) -> Iterator[Problem]:
 def _problems_in(
     mode: ModeDefinition, document: Document, place: Tokens, definitions: Definitions | None = None
 ) -> Iterator[Problem]:
-    """Yield the paths of a mode that lead nowhere, those of programs that cannot be run, and that it has no tools."""
+    """Yield paths of a mode that lead nowhere, programs that cannot be run, bad skills, and that it has no tools."""
     yield from mode.lost
     try:
         whole = (definitions or Definitions((mode,))).whole(mode.name)
@@ -57,6 +58,10 @@ def _problems_in(
         reason = f"mode {mode.name!r} has neither a shell nor an MCP server, so that its agents have no tools"
         at = (*place, "shell") if mode.shell is False else place
         yield problem(document, pointer_of(at), reason, "leave out `shell: false`, or give it `mcp_servers`")
+    try:
+        find_skills(() if mode.lost else mode.skills)
+    except BadSkillError as error:
+        yield problem(document, pointer_of((*place, "skills")), str(error))
     commands = {("mcp_servers", name, "command"): server.command for name, server in mode.mcp_servers.items()}
     programs = {**{("tools", index): tool for index, tool in enumerate(mode.tools)}, **commands}
     for tokens, program in programs.items():

@@ -101,6 +101,7 @@ def list_modes(*, listing: Listing = _HERE) -> int:
                 "extends": own.extends,
                 "tools": list(whole.tools),
                 "mcpServers": list(whole.mcp_servers),
+                "skills": list(whole.skills),
                 "shell": whole.shell is not False,
                 "web": whole.web is True,
                 "instructions": whole.instructions,

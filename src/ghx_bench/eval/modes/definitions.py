@@ -80,6 +80,11 @@ class ModeDefinition(Section):
     mcp_servers: dict[Name, Server] = Field(
         default={}, description="MCP servers by name: a description, or the name of a preset."
     )
+    skills: Annotated[tuple[Text, ...], Distinct] = Field(
+        default=(),
+        description="Skills for its agents: folders with a SKILL.md, taken from the folder of this file.",
+        examples=[["skills/triage"]],
+    )
     shell: Flag | None = Field(default=None, description="Whether the agent may run commands; true unless given.")
     web: Flag | None = Field(
         default=None,
@@ -99,6 +104,7 @@ class ModeDefinition(Section):
             "tools": tuple(_resolve_path(_program(tool), folder) for tool in self.tools),
             "environment": _resolve_all(self.environment, folder),
             "mcp_servers": servers,
+            "skills": tuple(_resolve_path(_from_here(skill), folder) for skill in self.skills),
         }
         placed = self.model_copy(update=changes)
         placed._file = file  # noqa: SLF001 - of its own class
@@ -117,7 +123,7 @@ class ModeDefinition(Section):
         )
 
     def _texts(self) -> Iterator[str]:
-        yield from self.tools
+        yield from (*self.tools, *self.skills)
         yield from self.environment.values()
         for server in self.mcp_servers.values():
             yield from (*server.words, *server.environment.values())
@@ -134,8 +140,12 @@ def _server_beside(server: McpServer, folder: Path) -> McpServer:
 
 def _program(text: str) -> str:
     """Return what names a program, so that a path from here is seen to be one: nothing else has a slash in it."""
-    is_from_here = os.sep in text and not text.startswith((*_FROM_HERE, os.sep, "~"))
-    return f"./{text}" if is_from_here else text
+    return _from_here(text) if os.sep in text else text
+
+
+def _from_here(path: str) -> str:
+    """Return a path so that it is seen to be one from here, if it is."""
+    return path if path.startswith((*_FROM_HERE, os.sep, "~")) else f"./{path}"
 
 
 def _resolve_all(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -220,6 +230,7 @@ class Definitions:
             instructions=instructions[-1] if instructions else None,
             environment=_merge(each.environment for each in oldest_first),
             mcp_servers=_merge(each.mcp_servers for each in oldest_first),
+            skills=tuple(dict.fromkeys(skill for each in oldest_first for skill in each.skills)),
             shell=shells[-1] if shells else True,
             web=webs[-1] if webs else False,
         )

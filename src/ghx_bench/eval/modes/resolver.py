@@ -27,6 +27,7 @@ from ghx_bench.eval.modes.program_path import (
     find_tool,
     version_of,
 )
+from ghx_bench.eval.modes.skills import BadSkillError, find_skills
 from ghx_bench.profiler.causes import EnvironmentFailure
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.runner.redaction import Redaction
@@ -94,13 +95,15 @@ class Modes:
         programs = self._new_folder() / "bin"
         try:
             fill_folder(programs, whole.tools, self._environ)
-        except MissingToolError as error:
-            raise MissingToolError(f"mode {whole.name!r}: {error}") from None
+            skills = find_skills(whole.skills)
+        except (MissingToolError, BadSkillError) as error:
+            raise type(error)(f"mode {whole.name!r}: {error}") from None
         tools = ToolSet(
             shell=whole.shell is not False,
             web=whole.web is True,
             tools=tuple(Path(tool).name for tool in whole.tools),
             mcp_servers={name: self._startable(whole.name, server) for name, server in whole.mcp_servers.items()},
+            skills={name: str(folder) for name, folder in skills.items()},
         )
         environment = {**self._fill_environment(whole), "PATH": str(programs)}
         secrets = self._secrets_of(whole)
@@ -134,7 +137,11 @@ class Modes:
                 for name, server in tools.mcp_servers.items():
                     asking.start_soon(ask_server, name, server)
         facts: dict[str, JsonValue] = {"tools": [{"name": tool, "version": found} for tool, found in versions.items()]}
-        return {**facts, "mcp_servers": identities} if identities else facts
+        if identities:
+            facts["mcp_servers"] = identities
+        if tools.skills:
+            facts["skills"] = [*tools.skills]
+        return facts
 
     def _fill_environment(self, whole: ModeDefinition) -> dict[str, str]:
         try:

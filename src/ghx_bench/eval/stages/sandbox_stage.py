@@ -61,25 +61,28 @@ class Sandboxes:
     def __init__(self, plan: SandboxPlan) -> None:
         self._plan = plan
         self._hosts = {host: f"127.0.0.{number}" for number, host in enumerate(plan.reachable_hosts, start=2)}
-        self._mounts: dict[str, tuple[str, ...]] = {}  # by mode: finding out what its programs need takes milliseconds
+        # By mode and by what an agent is started from: finding out what programs need takes milliseconds.
+        self._mounts: dict[tuple[str, tuple[Path, ...]], tuple[str, ...]] = {}
         self._settings: ScratchFolder | None = None
 
     @asynccontextmanager
     async def open(self, folder: Path, environment: Mapping[str, str], mode: Mode) -> AsyncGenerator[None]:
         """Start whatever this task starts in a sandbox that shows the session's own folder and the mode's tools."""
-        if mode.name not in self._mounts:
-            self._mounts[mode.name] = tuple(_mounts_of_mode(self._plan, mode))
         if self._settings is None:
             self._settings = ScratchFolder()
             _copy_settings(self._settings.path, {"localhost": LOOPBACK, **self._hosts})
         (folder / "tmp").mkdir()
-        mounts = (
-            *_mounts_of_machine(folder, self._settings.path),
-            *self._mounts[mode.name],
-            *_mounts_of_session(folder, environment),
-        )
+        machine = tuple(_mounts_of_machine(folder, self._settings.path))
+        session = tuple(_mounts_of_session(folder, environment))
+
+        def mounts_for(started_from: tuple[Path, ...]) -> tuple[str, ...]:
+            key = mode.name, started_from
+            if key not in self._mounts:
+                self._mounts[key] = tuple(_mounts_of_programs(self._plan, mode, started_from))
+            return *machine, *self._mounts[key], *session
+
         async with AsyncExitStack() as held:
-            await held.enter_async_context(open_sandbox(mounts, self._hosts))
+            await held.enter_async_context(open_sandbox(mounts_for, self._hosts))
             for port in dict.fromkeys((*_ports_in(environment, mode), *self._plan.reachable_ports)):
                 await held.enter_async_context(expose_port(port))
             for host, port in product(self._hosts, _PORTS_OF_HOSTS):
@@ -115,13 +118,14 @@ def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     yield from ("--ro-bind", str(settings), "/etc")
 
 
-def _mounts_of_mode(plan: SandboxPlan, mode: Mode) -> Iterator[str]:
-    """Yield the tools of a mode, and what covers that which must not be seen."""
+def _mounts_of_programs(plan: SandboxPlan, mode: Mode, started_from: Iterable[Path]) -> Iterator[str]:
+    """Yield the tools of a mode and what an agent is started from, and what covers that which must not be seen."""
     hidden = (*plan.hidden, _PACKAGE)
     # What is hidden in a system folder, as a project in /usr/src is; then the tools, which may be in just that.
     yield from _cover(hidden, _SYSTEM)
     programs = _programs_of(mode)
-    needed = _outermost({each for program in programs for each in _files_of(program)}.union(plan.visible))
+    files = {each for program in (*programs, *started_from) for each in _files_of(program)}
+    needed = _outermost(files.union(plan.visible))
     for path in needed:
         if not any(map(path.is_relative_to, (*_SYSTEM, *_SETTINGS))) or any(map(path.is_relative_to, hidden)):
             yield from _read_only(path)
