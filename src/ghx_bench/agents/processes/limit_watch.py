@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from ghx_bench.agents.processes.keeper import find_descendants, kill_descendants
+from ghx_bench.agents.processes.keeper_client import KeeperConnection
 from ghx_bench.profiler.session_limits import Allowance
 
 _LOOK_S = 0.25
@@ -30,7 +31,7 @@ class _Watched:
     """A session, with the keepers of its programs."""
 
     allowance: Allowance
-    keepers: set[int] = field(default_factory=set[int])
+    keepers: set[KeeperConnection] = field(default_factory=set[KeeperConnection])
     processes: int = 0
     is_growing: bool = False
     disk_due_at: float = 0.0
@@ -38,7 +39,11 @@ class _Watched:
     def look(self) -> None:
         """Take note of what the session uses; if that is too much, end its processes."""
         allowance = self.allowance
-        pids = [pid for keeper in tuple(self.keepers) for pid in find_descendants(keeper)]
+        # One that was killed is left out: its id may be a stranger's by now.
+        keepers = [keeper for keeper in tuple(self.keepers) if keeper.is_alive()]
+        for keeper in keepers:
+            keeper.resume()
+        pids = [pid for keeper in keepers for pid in find_descendants(keeper.pid)]
         self.is_growing = len(pids) - self.processes > _FAST_GROWTH
         self.processes = len(pids)
         if allowance.exceeds("processes", len(pids)):
@@ -50,8 +55,8 @@ class _Watched:
             self._look_at_sockets(pids)
             self._look_at_disk()
         if allowance.broken is not None:
-            for keeper in tuple(self.keepers):
-                kill_descendants(keeper)
+            for keeper in keepers:
+                kill_descendants(keeper.pid)
 
     def _look_at_memory(self, pids: Sequence[int]) -> None:
         used = sum(_resident_bytes(pids))
@@ -129,7 +134,7 @@ class LimitWatch:
         self._sessions: dict[Allowance, _Watched] = {}
         self._thread: threading.Thread | None = None
 
-    def add(self, allowance: Allowance, keeper: int) -> None:
+    def add(self, allowance: Allowance, keeper: KeeperConnection) -> None:
         """Watch the programs of one more keeper."""
         with self._lock:
             self._sessions.setdefault(allowance, _Watched(allowance)).keepers.add(keeper)
@@ -137,12 +142,12 @@ class LimitWatch:
                 self._thread = threading.Thread(target=self._run, name="limits", daemon=True)
                 self._thread.start()
 
-    def remove(self, allowance: Allowance, keeper: int | None) -> None:
+    def remove(self, allowance: Allowance, keeper: KeeperConnection) -> None:
         """Watch the programs of a keeper no more, since it has none."""
         with self._lock:
             watched = self._sessions.get(allowance)
             if watched is not None:
-                watched.keepers.discard(keeper or 0)
+                watched.keepers.discard(keeper)
                 if not watched.keepers:
                     del self._sessions[allowance]
 
