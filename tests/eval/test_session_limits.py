@@ -1,7 +1,7 @@
 """One session that uses more of the machine than it may is ended with that cause; the cells beside it pass.
 
-`GHX_BENCH_DEFAULT_LIMITS=1 pytest -s tests/eval/test_session_limits.py` does not lower the limits, and tries all of them
-in both rings.
+`GHX_BENCH_DEFAULT_LIMITS=1 pytest -s tests/eval/test_session_limits.py` does not lower the limits and tries all in both
+rings.
 """
 
 import json
