@@ -1,4 +1,4 @@
-"""The bench's side of keepers: programs that they start, with pipes to these."""
+"""The bench's side of keepers, of the programs that they start, and of the launcher that forks them."""
 
 import atexit
 import json
@@ -18,11 +18,11 @@ from subprocess import PIPE
 from typing import Any, cast
 
 import anyio
-import anyio.lowlevel
 import psutil
 from anyio import to_thread
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import Process
 
+from ghx_bench.agents.processes.program_pipes import PipeReader, PipeWriter, close_all, open_pipes
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 
 _PROGRAM = Path(__file__).with_name("keeper.py")
@@ -33,74 +33,6 @@ _FORK_S = 30.0
 _LOOK_S = 1.0
 """A process that has not answered for this long may have been stopped."""
 _LEAST_PATIENCE_S = 5.0
-
-
-@dataclass(slots=True)
-class PipeReader(ByteReceiveStream):
-    """The reading end of a pipe."""
-
-    file: int
-    count: Callable[[int], None] | None = None
-    """Told how many bytes were read."""
-
-    async def receive(self, max_bytes: int = 65536) -> bytes:
-        """Return what was written, or wait for it."""
-        await anyio.lowlevel.checkpoint()
-        while True:
-            _require_open(self.file)
-            try:
-                chunk = os.read(self.file, max_bytes)
-            except BlockingIOError:
-                await anyio.wait_readable(self.file)
-                continue
-            if not chunk:
-                raise anyio.EndOfStream
-            if self.count is not None:
-                self.count(len(chunk))
-            return chunk
-
-    async def aclose(self) -> None:
-        """Close this end."""
-        self.file = _close(self.file)
-
-
-@dataclass(slots=True)
-class PipeWriter(ByteSendStream):
-    """The writing end of a pipe."""
-
-    file: int
-
-    async def send(self, item: bytes) -> None:
-        """Write, and wait where the pipe is full."""
-        await anyio.lowlevel.checkpoint()
-        left = memoryview(item)
-        while left:
-            _require_open(self.file)
-            try:
-                left = left[os.write(self.file, left) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self.file)
-            except OSError as error:
-                raise anyio.BrokenResourceError from error
-
-    async def aclose(self) -> None:
-        """Close this end."""
-        self.file = _close(self.file)
-
-
-_CLOSED = -1
-
-
-def _require_open(file: int) -> None:
-    if file == _CLOSED:
-        raise anyio.ClosedResourceError
-
-
-def _close(file: int) -> int:
-    if file != _CLOSED:
-        anyio.notify_closing(file)
-        os.close(file)
-    return _CLOSED
 
 
 @dataclass(slots=True, kw_only=True)
@@ -205,7 +137,7 @@ class KeeperConnection:
             "directory": None if directory is None else str(directory),
             "stderr": stderr,
         }
-        ours, theirs = _open_pipes(with_stderr=stderr == PIPE)
+        ours, theirs = open_pipes(with_stderr=stderr == PIPE)
         status, stdin, stdout, *others = ours
         try:
             if stderr is None:
@@ -215,10 +147,10 @@ class KeeperConnection:
                 self._send(theirs)
             finally:
                 # Before the answer is waited for: a keeper that is killed meanwhile is noticed by the end of its pipe.
-                _close_all(theirs)
+                close_all(theirs)
             told = await self._wait_for_start(PipeReader(status))
         except BaseException:
-            _close_all(ours)
+            close_all(ours)
             raise
         return KeptProgram(
             _pid=told["pid"],
@@ -325,24 +257,6 @@ def _read_message(line: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
 
 
-def _open_pipes(*, with_stderr: bool) -> tuple[list[int], list[int]]:
-    """Return our ends of pipes for a program's status, input, output and errors, and the other ends."""
-    # A socket: a pipe could be opened by the programs of a session, by its name in `/proc`, and written to.
-    reading, writing = socket.socketpair()
-    reading.setblocking(False)
-    ours, theirs = [reading.detach()], [writing.detach()]
-    try:
-        for name in ("stdin", "stdout", *(("stderr",) if with_stderr else ())):
-            reading, writing = os.pipe()
-            ours.append(writing if name == "stdin" else reading)
-            theirs.append(reading if name == "stdin" else writing)
-            os.set_blocking(ours[-1], False)
-    except OSError:  # no more files may be open
-        _close_all([*ours, *theirs])
-        raise
-    return ours, theirs
-
-
 def _write_json(value: object) -> int:
     """Return a file with a request in it: it may be larger than what a socket takes at once."""
     if sys.platform == "linux":
@@ -354,11 +268,6 @@ def _write_json(value: object) -> int:
     with os.fdopen(os.dup(file), "wb") as opened:
         opened.write(json.dumps(value).encode())
     return file
-
-
-def _close_all(files: Sequence[int]) -> None:
-    for each in files:
-        os.close(each)
 
 
 class _Launcher:
