@@ -22,10 +22,12 @@ def test_descendants_are_found_however_deep_and_can_be_killed(has_lists: bool, m
         while not (deep := keeper.find_descendants(process.pid)):
             time.sleep(0.01)
         ours = keeper.find_descendants(os.getpid())
+        not_so_deep = keeper.find_descendants(os.getpid(), enough=1)
         keeper.kill_descendants(process.pid)
         code = process.wait(timeout=60)
 
     assert {process.pid, *deep} <= set(ours)
+    assert not set(deep) & set(not_so_deep)
     assert code == -9
     assert keeper.find_descendants(process.pid) == []
 

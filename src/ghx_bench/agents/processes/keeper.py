@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -26,12 +26,15 @@ _LONGEST_END_S = 10.0
 """How long keepers may take to end without a bench; one that an agent stops again and again never would."""
 
 
-def find_descendants(root: int) -> list[int]:
-    """Return the processes that descend from one, at this moment; those that have ended but not been waited for too."""
+def find_descendants(root: int, *, enough: int | None = None) -> list[int]:
+    """Return the processes that descend from one, at this moment; those that have ended but not been waited for too.
+
+    Not many more are looked for than are enough: of those of a fork bomb, there are more the longer one looks.
+    """
     find_children = _read_children if _HAS_LISTS_OF_CHILDREN else _list_children_with_ps().get
     found: list[int] = []
     left = [root]
-    while left:
+    while left and (enough is None or len(found) < enough):
         children = find_children(left.pop()) or []
         found += children
         left += children
@@ -40,8 +43,13 @@ def find_descendants(root: int) -> list[int]:
 
 def kill_descendants(root: int) -> None:
     """Kill the processes that descend from one, as far as they can be seen at this moment."""
+    kill_all(find_descendants(root))
+
+
+def kill_all(pids: Iterable[int]) -> None:
+    """Kill processes, each with its process group unless that is our own."""
     spared = os.getpgrp()
-    for pid in find_descendants(root):
+    for pid in pids:
         with suppress(OSError):
             # The kernel kills a whole group in one step: no member gets to fork in between.
             if (group := os.getpgid(pid)) != spared:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from ghx_bench.agents.processes.keeper import find_descendants, kill_descendants
+from ghx_bench.agents.processes.keeper import find_descendants, kill_all, kill_descendants
 from ghx_bench.agents.processes.keeper_client import KeeperConnection
 from ghx_bench.profiler.session_limits import Allowance
 
@@ -46,7 +46,9 @@ class _Watched:
         keepers = [keeper for keeper in tuple(self.keepers) if keeper.is_alive()]
         for keeper in keepers:
             keeper.resume()
-        pids = [pid for keeper in keepers for pid in find_descendants(keeper.pid)]
+        limit = allowance.limits.processes
+        enough = None if limit is None else limit + 1
+        pids = [pid for keeper in keepers for pid in find_descendants(keeper.pid, enough=enough)]
         self.is_growing = len(pids) - self.processes > _FAST_GROWTH
         self.processes = len(pids)
         if allowance.exceeds("processes", len(pids)):
@@ -59,6 +61,7 @@ class _Watched:
             self._look_at_memory(found)
             self._look_at_sockets(found)
         if allowance.broken is not None:
+            kill_all(pids)  # with their groups: then there are not so many left to be found
             for keeper in keepers:
                 kill_descendants(keeper.pid)
 
