@@ -337,7 +337,7 @@ class _Launcher:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
-            program.returncode = 0  # it ends after this process: nobody waits for it
+            program.returncode = 0  # it ends after this process, and is not waited for
             atexit.register(ours.close)
             atexit.register(self.resume)
             self._line, self._owner, self.pid = ours, os.getpid(), program.pid

@@ -53,6 +53,7 @@ class _Watched:
         self.processes = len(pids)
         if allowance.exceeds("processes", len(pids)):
             allowance.break_limit("processes", len(pids))
+            kill_all(pids)  # with their groups: then there are not so many left to be found
         elif allowance.exceeds("output", allowance.output):
             allowance.break_limit("output", allowance.output)
         else:
@@ -61,7 +62,6 @@ class _Watched:
             self._look_at_memory(found)
             self._look_at_sockets(found)
         if allowance.broken is not None:
-            kill_all(pids)  # with their groups: then there are not so many left to be found
             for keeper in keepers:
                 kill_descendants(keeper.pid)
 
@@ -139,7 +139,7 @@ def _count_sockets(processes: Iterable[psutil.Process]) -> Iterator[int]:
 
 
 def measure_folders(folders: Iterable[Path], *, enough: float = math.inf) -> int:
-    """Return how many bytes of the disk the files in these folders take, or that it is enough.
+    """Return how many bytes of the disk the files in these folders take; no more are counted than are enough.
 
     A folder that lies in another counts once. One that has become a link counts nothing, wherever that leads.
     """
