@@ -1,6 +1,7 @@
 """Programs of a session are gone with it, with their descendants."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -12,10 +13,15 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ghx_bench.agents.processes.keeper_client import KeeperConnection, KeptProgram
-from ghx_bench.agents.processes.process import ProcessGroup, process_group, program
+from ghx_bench.agents.processes import keeper_client
+from ghx_bench.agents.processes.keeper_client import KeeperConnection, KeptProgram, launcher_pid
+from ghx_bench.agents.processes.process import ProcessGroup, _Tree, process_group, program
+from ghx_bench.profiler.causes import AgentError, Cause
 
 pytestmark = pytest.mark.anyio
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing holds all descendants")
+PATH = {"PATH": os.environ["PATH"]}
 
 # Starts children of every kind: plain, in a session of its own, orphaned, with an empty environment, deaf to SIGTERM.
 FAMILY = r"""
@@ -166,20 +172,22 @@ async def test_no_process_of_the_machine_is_looked_at_but_those_of_the_session(m
         await _pid_told(LEAVES_THE_FAMILY, group)
 
 
-async def test_a_program_is_ended_however_long_it_takes_to_find_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    really_look = psutil.process_iter
+async def test_a_program_is_asked_to_end_however_long_it_takes_to_find_its_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    really_find = _Tree.find_living
 
-    def look(*given: Any) -> Any:
-        time.sleep(0.1)
-        return really_look(*given)
+    def find_slowly(self: _Tree) -> list[psutil.Process]:
+        time.sleep(0.5)
+        return really_find(self)
 
-    monkeypatch.setattr(look, "cache_clear", really_look.cache_clear, raising=False)
-    monkeypatch.setattr(psutil, "process_iter", look)
+    monkeypatch.setattr(_Tree, "find_living", find_slowly)
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     with anyio.fail_after(30):
-        async with program(sleep, environment={}, grace_s=0.05) as process:
+        async with program(sleep, environment={}, grace_s=0.3) as process:
             pass
 
+    assert process.returncode == -signal.SIGTERM  # its keeper would kill it
     assert not _is_alive(process.pid)
 
 
@@ -212,3 +220,83 @@ async def _pid_told(script: str, group: ProcessGroup) -> int:
 async def _number(process: Process) -> int:
     assert process.stdout is not None
     return int(await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1000))
+
+
+@LINUX
+@pytest.mark.parametrize("is_resumed", [True, False], ids=["resumed", "stopped for good"])
+async def test_a_program_that_stops_its_keeper_ends_with_its_session(
+    is_resumed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_client, "_LEAST_PATIENCE_S", 1.0)
+    if not is_resumed:  # as by a program that stops it again and again
+        monkeypatch.setattr(KeeperConnection, "resume", _do_nothing)
+    deaf = "trap '' TERM; setsid env -i sleep 600 & read; kill -STOP $PPID; echo $PPID $!; while :; do sleep 1; done"
+    with anyio.fail_after(60):
+        async with program(["bash", "-c", deaf], environment=PATH, grace_s=0.1) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            await process.stdin.send(b"\n")  # not before it is known that it has started
+            line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 1000)
+            keeper, detached = map(int, line.split())
+            while psutil.Process(keeper).status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110 - there is no event for it
+                await anyio.sleep(0.01)
+
+    assert [pid for pid in (process.pid, detached) if _is_alive(pid)] == []
+    while _is_alive(keeper):  # noqa: ASYNC110 - its end is known a moment before it is no more
+        await anyio.sleep(0.01)
+
+
+def _do_nothing(_: object) -> None: ...
+
+
+@LINUX
+@pytest.mark.parametrize("is_resumed", [True, False], ids=["resumed", "replaced"])
+async def test_programs_start_though_the_launcher_was_stopped(
+    is_resumed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_client, "_LOOK_S", 0.2)
+    async with program(["true"], environment=PATH) as process:
+        await process.wait()
+    stopped = psutil.Process(launcher_pid())
+    stopped.suspend()
+    if not is_resumed:
+        monkeypatch.setattr(keeper_client, "_FORK_S", 1.0)
+        monkeypatch.setattr(type(keeper_client._launcher), "resume", _do_nothing)  # as if it were stopped again
+    with anyio.fail_after(60):
+        async with program(["true"], environment=PATH) as process:
+            code = await process.wait()
+
+    assert code == 0
+    assert _is_alive(stopped.pid) is is_resumed
+    assert (launcher_pid() == stopped.pid) is is_resumed
+
+
+@LINUX
+async def test_a_session_that_kills_its_keeper_broke_down_by_itself() -> None:
+    async with process_group() as group:
+        command = ["bash", "-c", "read; kill -9 $PPID; sleep 600"]
+        async with program(command, environment=PATH, group=group) as process:
+            assert process.stdin is not None
+            await process.stdin.send(b"\n")
+            code = await process.wait()
+        with pytest.raises(AgentError) as caught:
+            async with program(["true"], environment=PATH, group=group):
+                pass
+
+    assert code == -signal.SIGKILL
+    assert caught.value.cause is Cause.AGENT_CRASH
+    assert not _is_alive(process.pid)
+
+
+@LINUX
+async def test_what_a_program_writes_to_all_files_of_its_keeper_changes_nothing() -> None:
+    garble = "read; for file in /proc/$PPID/fd/*; do echo '{\"exit\": 0}' >>$file; done 2>/dev/null; exit 7"
+    async with process_group() as group:
+        codes: list[int] = []
+        for command in (garble, "read; exit 5"):
+            async with program(["bash", "-c", command], environment=PATH, group=group) as process:
+                assert process.stdin is not None
+                await process.stdin.send(b"\n")
+                codes.append(await process.wait())
+
+    assert codes == [7, 5]

@@ -16,6 +16,7 @@ from node_packages import NotObtainableError, node_modules
 from traffic_project import REAL_KEY, write_project
 
 from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.processes.sandbox import bounded_tmpfs
 from ghx_bench.agents.testing import Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolbelt import ShellResult, open_shell, read_result
 from ghx_bench.agents.tools.toolserver import connect
@@ -178,6 +179,26 @@ async def test_of_the_package_a_session_sees_what_ghx_consists_of_and_nothing_el
     assert version[0].isdigit()
     assert "Read-only file system" in done.stderr
     assert without.stdout.startswith("gh version"), without.output
+
+
+@needs_bubblewrap
+@pytest.mark.anyio
+@pytest.mark.process
+async def test_a_session_writes_to_its_own_folders_and_a_little_shared_memory_and_nowhere_else() -> None:
+    hidden = Path("/usr/share")  # in a folder that is seen, so that it is covered
+    places = ("/", "/run", "/dev", "/etc", "/usr", "/home", "/var", str(hidden))
+    command = f"""
+for place in {" ".join(places)}; do mkdir -p $place/new 2>/dev/null && echo $place; done
+for place in /tmp /var/tmp $HOME $PWD $TMPDIR /dev/shm; do echo x >$place/new-file || echo not $place; done
+head -c 300M /dev/zero >/dev/shm/large 2>/dev/null; stat -c %s /dev/shm/large; echo x >/dev/null && echo null
+"""
+    async with open_modes(environ=os.environ) as modes:
+        done, _ = await look(await modes.resolve("ghx"), SandboxPlan(hidden=(hidden,)), command)
+
+    *written, size, null = done.stdout.split()
+    assert written == []
+    assert (int(size) <= 256 << 20) is (bounded_tmpfs("/x", 1)[0] == "--size")
+    assert null == "null"
 
 
 @needs_bubblewrap

@@ -1,6 +1,11 @@
-"""One session that uses more of the machine than it may is ended with that cause; the cells beside it pass."""
+"""One session that uses more of the machine than it may is ended with that cause; the cells beside it pass.
+
+`GHX_BENCH_DEFAULT_LIMITS=1 pytest -s tests/eval/test_session_limits.py` does not lower the limits and tries all in both
+rings.
+"""
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -9,11 +14,13 @@ from typing import Any
 
 import pytest
 from bench_command import COMMAND, environment, rows_of, run_in, write_files
+from bubblewrap import needs_bubblewrap
 
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.row import ProfileRow
 
-MOST_BYTES = 3 << 30
+DEFAULTS = bool(os.environ.get("GHX_BENCH_DEFAULT_LIMITS"))
+MOST_BYTES = (12 if DEFAULTS else 3) << 30
 """Should the limits of the session not hold, these do."""
 
 # Three cells at once: one does what is in `command`, the others go on for longer than that takes, and must not notice.
@@ -94,6 +101,12 @@ GREEDY = {
         {"processes": 60},
         "processes, where 60 are the limit",
     ),
+    "threads": (
+        f"{sys.executable} -c 'import threading, time; threading.stack_size(1 << 16); "
+        "[threading.Thread(target=time.sleep, args=(50,)).start() for _ in range(6000)]'",
+        {"threads": 200},
+        "threads, where 200 are the limit",
+    ),
     "memory": (
         f"{sys.executable} -c 'import time; kept = [bytes([7]) * (1 << 20) for _ in range(10240)]; time.sleep(50)'",
         {"memory_mib": 400},
@@ -110,24 +123,44 @@ GREEDY = {
         {"disk_mib": 100},
         "MiB of disk, where 100 MiB are the limit",
     ),
+    "disk of its other folders": (
+        "head -c 10G /dev/zero >$GH_CONFIG_DIR/big; sleep 50",
+        {"disk_mib": 100},
+        "MiB of disk, where 100 MiB are the limit",
+    ),
+    "files without content": (
+        f"{sys.executable} -c 'import time; [open(str(n), \"x\").close() for n in range(700_000)]; time.sleep(50)'",
+        {"disk_mib": 100},
+        "MiB of disk, where 100 MiB are the limit",
+    ),
     "connections": (
         f"{sys.executable} -c 'import os, socket, time, urllib.parse; "
         'there = urllib.parse.urlsplit(os.environ["HTTPS_PROXY"]); '
-        "kept = [socket.create_connection((there.hostname, there.port)) for _ in range(80)]; time.sleep(50)'",
+        "kept = [socket.create_connection((there.hostname, there.port)) for _ in range(300)]; time.sleep(50)'",
         {"connections": 60},
         "connections, where 60 are the limit",
     ),
 }
 
 
-@pytest.mark.parametrize("kind", GREEDY)
-def test_a_session_that_uses_too_much_is_ended_and_those_beside_it_pass(kind: str, tmp_path: Path) -> None:
-    command, limits, words = GREEDY[kind]
-    greedy, *others = run_with(tmp_path, command, limits)
+if DEFAULTS:
+    del GREEDY["files without content"]  # half a million files take longer than a cell has on a busy machine
+IN_BOTH = GREEDY if DEFAULTS else ("processes", "disk", "connections")
+RINGS = [
+    *(("plain", kind) for kind in GREEDY),
+    *(pytest.param("bwrap", kind, marks=needs_bubblewrap) for kind in IN_BOTH),
+]
 
+
+@pytest.mark.parametrize(("ring", "kind"), RINGS)
+def test_a_session_that_uses_too_much_is_ended_and_those_beside_it_pass(ring: str, kind: str, tmp_path: Path) -> None:
+    command, limits, words = GREEDY[kind]
+    greedy, *others = run_with(tmp_path, command, {} if DEFAULTS else limits, ring)
+
+    print(f"\n{ring}, {kind}: {greedy.error} ({greedy.timing.wall_ms} ms)")
     assert greedy.cause is Cause.AGENT_LIMIT
     assert greedy.error_code == "AGENT_LIMIT"
-    assert words in (greedy.error or "")
+    assert (words.partition(", where")[0] if DEFAULTS else words) in (greedy.error or "")
     assert greedy.success is False
     assert greedy.was_measured
     assert greedy.tool_calls.total is not None
@@ -138,6 +171,16 @@ def test_a_session_that_uses_too_much_is_ended_and_those_beside_it_pass(kind: st
     assert [(row.cause, row.success, row.error) for row in others] == [(None, True, None)] * 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere keepers hold nothing")
+def test_a_session_that_kills_what_keeps_its_programs_crashed_and_those_beside_it_pass(tmp_path: Path) -> None:
+    killer, *others = run_with(tmp_path, "sleep 0.2; kill -9 $PPID; sleep 50", {})
+
+    assert killer.cause is Cause.AGENT_CRASH
+    assert killer.was_measured
+    assert killer.success is False
+    assert [(row.cause, row.success, row.error) for row in others] == [(None, True, None)] * 2
+
+
 def test_limits_can_be_lifted(tmp_path: Path) -> None:
     command = "for n in $(seq 80); do sleep 1 & done; wait; head -c 20M /dev/zero; echo"
     rows = run_with(tmp_path, command, {"processes": None, "output_mib": None})
@@ -145,7 +188,7 @@ def test_limits_can_be_lifted(tmp_path: Path) -> None:
     assert [(row.cause, row.success) for row in rows] == [(None, True)] * 3
 
 
-def run_with(folder: Path, command: str, limits: dict[str, Any]) -> list[ProfileRow]:
+def run_with(folder: Path, command: str, limits: dict[str, Any], ring: str = "plain") -> list[ProfileRow]:
     """Run three cells at once, and return their rows, that of the greedy one first."""
     config = {
         "modes": ["baseline"],
@@ -154,6 +197,8 @@ def run_with(folder: Path, command: str, limits: dict[str, Any]) -> list[Profile
         "scenarios": {"ids": [SCENARIO["id"]]},
         "execution": {"repetitions": 3, "max_concurrency": 3, "warmup": False},
         "limits": limits,
+        "sandbox": ring,
+        "visible_paths": [sys.prefix, sys.base_prefix],  # for the interpreter in the commands
     }
     files = {"agent.py": AGENT, "command": command, "eval.config.yaml": json.dumps(config)}
     write_files(folder, {**files, "scenarios/look-001.json": json.dumps(SCENARIO)})

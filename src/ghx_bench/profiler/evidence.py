@@ -38,6 +38,8 @@ class Stage(Generic[S_co]):
     scenario: S_co
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     directory: Path | None = None
+    own_folder: Path | None = None
+    """A folder for this attempt alone, with `directory` and HOME in it; all of it counts as the session's disk."""
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Written on the row under `extensions.stage`."""
     secrets: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from pydantic import Field
 from ghx_bench.documents.section import AtLeastOne, Section
 from ghx_bench.profiler.causes import AgentError, Cause
 
-Resource = Literal["memory", "processes", "output", "disk", "connections"]
+Resource = Literal["memory", "processes", "threads", "output", "disk", "connections"]
 
 MIB = 1 << 20
 
@@ -21,13 +21,16 @@ class SessionLimits(Section):
 
     memory_mib: AtLeastOne | None = Field(default=4096, description="Memory, in MiB; null is as much as there is.")
     processes: AtLeastOne | None = Field(default=512, description="Processes at one time; null is any number.")
+    threads: AtLeastOne | None = Field(
+        default=4096, description="Threads of all processes at one time; null is any number."
+    )
     output_mib: AtLeastOne | None = Field(
         default=256, description="What programs write to their standard output and error, in MiB; null is any amount."
     )
     disk_mib: AtLeastOne | None = Field(
         default=2048,
-        description="What is written to the session's own folders (workspace, HOME, TMPDIR), in MiB; null is any "
-        "amount.",
+        description="What is written to the session's own folders (workspace, HOME, TMPDIR), in MiB, at least 4 KiB "
+        "for each file; null is any amount.",
     )
     connections: AtLeastOne | None = Field(default=256, description="Open sockets at one time; null is any number.")
 
@@ -42,6 +45,8 @@ class SessionLimits(Section):
                 return None if self.disk_mib is None else self.disk_mib * MIB
             case "processes":
                 return self.processes
+            case "threads":
+                return self.threads
             case "connections":
                 return self.connections
 
@@ -66,6 +71,8 @@ class Allowance:
     """The bytes that its programs wrote."""
     disk_before: int | None = None
     """The bytes in its folders before its first program started; `None` before that."""
+    unseen: Exception | None = None
+    """What kept its use from being looked at, the first time, if anything did."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add_output(self, count: int) -> None:
@@ -88,8 +95,8 @@ class Allowance:
         limit = self.limits.of(resource) or 0
         match resource:
             case "memory" | "output" | "disk":
-                return f"{used / MIB:,.0f} MiB of {resource}, where {limit // MIB:,} MiB are the limit"
-            case "processes" | "connections":
+                return f"{-(-used // MIB):,} MiB of {resource}, where {limit // MIB:,} MiB are the limit"
+            case "processes" | "threads" | "connections":
                 return f"{used:,} {resource}, where {limit:,} are the limit"
 
 

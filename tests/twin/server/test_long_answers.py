@@ -91,6 +91,7 @@ def test_other_worlds_are_answered_while_one_takes_long(
         ("/repos/acme/widgets/git/trees/main", "", b"", True),
         ("/repositories/7/git/blobs/1", "", b"", True),
         ("/repos/acme/widgets/compare/a...b", "", b"", True),
+        ("/repos/acme/widgets/contributors", "", b"", True),
         ("/repos/acme/widgets/pulls/7", "application/vnd.github.diff", b"", True),
         ("/search/code", "", b"", True),
         ("/repos/acme/widgets/contents/src/app.py", "", b"", False),

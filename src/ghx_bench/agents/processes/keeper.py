@@ -13,22 +13,28 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _ROOM_FOR_FILES = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.1
 _OOM_SCORE = "500"  # of -1000 to 1000
+_LONGEST_END_S = 10.0
+"""How long keepers may take to end without a bench; one that an agent stops again and again never would."""
 
 
-def find_descendants(root: int) -> list[int]:
-    """Return the processes that descend from one, at this moment; those that have ended but not been waited for too."""
+def find_descendants(root: int, *, enough: int | None = None) -> list[int]:
+    """Return the processes that descend from one, at this moment; those that have ended but not been waited for too.
+
+    Not many more are looked for than are enough: of those of a fork bomb, there are more the longer one looks.
+    """
     find_children = _read_children if _HAS_LISTS_OF_CHILDREN else _list_children_with_ps().get
     found: list[int] = []
     left = [root]
-    while left:
+    while left and (enough is None or len(found) < enough):
         children = find_children(left.pop()) or []
         found += children
         left += children
@@ -37,8 +43,13 @@ def find_descendants(root: int) -> list[int]:
 
 def kill_descendants(root: int) -> None:
     """Kill the processes that descend from one, as far as they can be seen at this moment."""
+    kill_all(find_descendants(root))
+
+
+def kill_all(pids: Iterable[int]) -> None:
+    """Kill processes, each with its process group unless that is our own."""
     spared = os.getpgrp()
-    for pid in find_descendants(root):
+    for pid in pids:
         with suppress(OSError):
             # The kernel kills a whole group in one step: no member gets to fork in between.
             if (group := os.getpgid(pid)) != spared:
@@ -133,7 +144,7 @@ def _launch(control: socket.socket) -> None:
     """Fork a keeper for each request; end the programs of those that were killed."""
     children = _Children(control)
     keepers: set[int] = set()
-    is_wanted = True
+    is_wanted, deadline = True, 0.0
     while True:
         is_asked = children.wait()
         ended, has_any = children.reap()
@@ -145,14 +156,20 @@ def _launch(control: socket.socket) -> None:
                 os.kill(orphan, signal.SIGKILL)
         if is_asked:
             files = children.receive()
-            is_wanted = files is not None
+            is_wanted, deadline = files is not None, time.monotonic() + _LONGEST_END_S
             if files:
                 keepers.add(_fork_keeper(files, control))
-        if not is_wanted and not has_any:
-            return
+        if not is_wanted:
+            if not has_any:
+                return
+            # An agent may have stopped them. What those leave that are killed becomes ours, and is killed above.
+            number = signal.SIGCONT if time.monotonic() < deadline else signal.SIGKILL
+            for keeper in keepers:
+                os.kill(keeper, number)  # there, since it has not been waited for
 
 
 def _fork_keeper(files: list[int], control: socket.socket) -> int:
+    launcher = os.getpid()
     pid = os.fork()
     if pid:
         for each in files:
@@ -162,9 +179,13 @@ def _fork_keeper(files: list[int], control: socket.socket) -> int:
     try:
         control.close()
         os.setsid()
-        _keep(socket.socket(fileno=files[0]))
+        line = socket.socket(fileno=files[0])
+        line.send(b"%d" % os.getpid())
+        _keep(line)
         status = 0
     finally:
+        if os.getppid() == launcher:
+            os.kill(launcher, signal.SIGCONT)  # stopped by an agent, it would outlive the bench
         os._exit(status)
 
 
@@ -215,7 +236,7 @@ def _start(files: list[int], statuses: dict[int, int]) -> None:
         # loaded, since that would keep `subprocess` from starting it without a copy of this process.
         with suppress(OSError), open(f"/proc/{program.pid}/oom_score_adj", "w") as file:  # noqa: PTH123 - as above
             file.write(_OOM_SCORE)
-        _tell(status, {"pid": program.pid, "keeper": os.getpid()})
+        _tell(status, {"pid": program.pid})
     for each in (stdin, stdout, *others):
         os.close(each)
 
@@ -234,6 +255,10 @@ def _read_json(file: int) -> Any:
 
 
 def _main() -> NoReturn:
+    # Otherwise programs of the same user may read our memory and open what we have open; keepers inherit this. Not
+    # where processes of other users are hidden (`hidepid`): there, the bench would not see what descends from keepers.
+    if os.path.exists("/proc/1"):  # noqa: PTH110 - as above
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     _launch(socket.socket(fileno=int(sys.argv[1])))
     raise SystemExit(0)
 

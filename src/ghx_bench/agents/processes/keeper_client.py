@@ -1,4 +1,4 @@
-"""The bench's side of keepers: programs that they start, with pipes to these."""
+"""The bench's side of keepers, of the programs that they start, and of the launcher that forks them."""
 
 import atexit
 import json
@@ -8,93 +8,31 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGCONT, SIGKILL
 from subprocess import PIPE
-from typing import Any
+from typing import Any, cast
 
 import anyio
-import anyio.lowlevel
+import psutil
 from anyio import to_thread
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import Process
 
-from ghx_bench.profiler.causes import EnvironmentFailure
+from ghx_bench.agents.processes.program_pipes import PipeReader, PipeWriter, close_all, open_pipes
+from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 
 _PROGRAM = Path(__file__).with_name("keeper.py")
 _START_S = 60.0
 """How long a program may take to start; a machine that is out of memory may never start one."""
+_FORK_S = 30.0
+"""How long a launcher may take to fork a keeper."""
+_LOOK_S = 1.0
+"""A process that has not answered for this long may have been stopped."""
 _LEAST_PATIENCE_S = 5.0
-
-
-@dataclass(slots=True)
-class PipeReader(ByteReceiveStream):
-    """The reading end of a pipe."""
-
-    file: int
-    count: Callable[[int], None] | None = None
-    """Told how many bytes were read."""
-
-    async def receive(self, max_bytes: int = 65536) -> bytes:
-        """Return what was written, or wait for it."""
-        await anyio.lowlevel.checkpoint()
-        while True:
-            _require_open(self.file)
-            try:
-                chunk = os.read(self.file, max_bytes)
-            except BlockingIOError:
-                await anyio.wait_readable(self.file)
-                continue
-            if not chunk:
-                raise anyio.EndOfStream
-            if self.count is not None:
-                self.count(len(chunk))
-            return chunk
-
-    async def aclose(self) -> None:
-        """Close this end."""
-        self.file = _close(self.file)
-
-
-@dataclass(slots=True)
-class PipeWriter(ByteSendStream):
-    """The writing end of a pipe."""
-
-    file: int
-
-    async def send(self, item: bytes) -> None:
-        """Write, and wait where the pipe is full."""
-        await anyio.lowlevel.checkpoint()
-        left = memoryview(item)
-        while left:
-            _require_open(self.file)
-            try:
-                left = left[os.write(self.file, left) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self.file)
-            except OSError as error:
-                raise anyio.BrokenResourceError from error
-
-    async def aclose(self) -> None:
-        """Close this end."""
-        self.file = _close(self.file)
-
-
-_CLOSED = -1
-
-
-def _require_open(file: int) -> None:
-    if file == _CLOSED:
-        raise anyio.ClosedResourceError
-
-
-def _close(file: int) -> int:
-    if file != _CLOSED:
-        anyio.notify_closing(file)
-        os.close(file)
-    return _CLOSED
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,7 +95,7 @@ class KeptProgram(Process):
             except BlockingIOError:
                 return None
             # A keeper that says nothing was killed, and its programs with it.
-            self._exit_code = json.loads(said)["exit"] if said else -SIGKILL
+            self._exit_code = _read_message(said).get("exit", -SIGKILL)
         return self._exit_code
 
     @property
@@ -179,9 +117,8 @@ class KeptProgram(Process):
 class KeeperConnection:
     """The line to a keeper; once it is closed, or this process is gone, the keeper kills what it has started."""
 
-    def __init__(self, line: socket.socket) -> None:
-        self.pid: int | None = None
-        """The process id of the keeper; unknown before it has started a program."""
+    def __init__(self, line: socket.socket, pid: int) -> None:
+        self.pid = pid
         self._line = line
 
     async def start(
@@ -200,7 +137,7 @@ class KeeperConnection:
             "directory": None if directory is None else str(directory),
             "stderr": stderr,
         }
-        ours, theirs = _open_pipes(with_stderr=stderr == PIPE)
+        ours, theirs = open_pipes(with_stderr=stderr == PIPE)
         status, stdin, stdout, *others = ours
         try:
             if stderr is None:
@@ -210,12 +147,11 @@ class KeeperConnection:
                 self._send(theirs)
             finally:
                 # Before the answer is waited for: a keeper that is killed meanwhile is noticed by the end of its pipe.
-                _close_all(theirs)
+                close_all(theirs)
             told = await self._wait_for_start(PipeReader(status))
         except BaseException:
-            _close_all(ours)
+            close_all(ours)
             raise
-        self.pid = told["keeper"]
         return KeptProgram(
             _pid=told["pid"],
             _status=PipeReader(status),
@@ -228,7 +164,7 @@ class KeeperConnection:
         try:
             socket.send_fds(self._line, [b"s"], list(files))
         except OSError as error:
-            raise EnvironmentFailure("the process that keeps the session's programs was killed") from error
+            raise _killed() from error
 
     async def _wait_for_start(self, status: PipeReader) -> dict[str, Any]:
         try:
@@ -236,53 +172,89 @@ class KeeperConnection:
                 # Both lines may be there at once; of the second, the exit code, the bytes stay in the pipe.
                 said = b""
                 while not said.endswith(b"\n"):
-                    said += await status.receive(1)
-                told: dict[str, Any] = json.loads(said)
+                    with anyio.move_on_after(_LOOK_S) as looking:
+                        while not said.endswith(b"\n"):
+                            said += await status.receive(1)
+                    if looking.cancelled_caught:
+                        self.resume()  # a program may stop it before it can tell that it has started that
+                told = _read_message(said)
         except anyio.EndOfStream:
-            raise EnvironmentFailure("the process that keeps the session's programs was killed") from None
+            raise _killed() from None
         except TimeoutError:
+            if self.is_stopped():
+                raise AgentError("the session stopped the process that starts its programs") from None
             raise EnvironmentFailure(f"a program of the session did not start within {_START_S:.0f} s") from None
         if "errno" in told:
             raise OSError(told["errno"], os.strerror(told["errno"]), told["filename"])
         if "refused" in told:
             raise ValueError(told["refused"])
+        if "pid" not in told:
+            raise _killed()
         return told
 
     def holds_descendants(self) -> bool:
         """Return whether all processes of its programs descend from the keeper, also those whose parents have ended."""
-        if sys.platform != "linux":
-            return False
+        return sys.platform == "linux" and self.is_alive()
+
+    def is_alive(self) -> bool:
+        """Return whether the keeper is there; as long as it is, its id cannot be that of another process."""
         try:
-            return bool(self._line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))  # its end: it was killed
+            return bool(self._line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))  # nothing is its end
         except BlockingIOError:
-            return self.pid is not None
+            return True
         except OSError:
             return False
 
+    def is_stopped(self) -> bool:
+        """Return whether the keeper does nothing, as after SIGSTOP."""
+        with suppress(psutil.Error):
+            return psutil.Process(self.pid).status() == psutil.STATUS_STOPPED
+        return False
+
+    def resume(self) -> None:
+        """Have a keeper go on that was stopped, as an agent may do to it; another one does not notice."""
+        if self.is_alive():
+            with suppress(OSError):
+                os.kill(self.pid, SIGCONT)
+
     async def end(self, patience_s: float) -> bool:
         """Have the keeper kill what is left, and wait until it has; return whether it has in time."""
-        with self._line, suppress(OSError):  # it was killed
+        with suppress(OSError):  # it was killed
             self._line.shutdown(socket.SHUT_WR)
-            with anyio.move_on_after(max(patience_s, _LEAST_PATIENCE_S)) as waiting:
-                await anyio.wait_readable(self._line)  # it says nothing: this is its end
-            return not waiting.cancelled_caught
-        return True
+        self.resume()
+        return await self._wait_for_end(max(patience_s, _LEAST_PATIENCE_S))
+
+    async def kill(self) -> bool:
+        """Kill the keeper; what it leaves becomes the launcher's, which kills it. Return whether it is gone."""
+        if self.is_alive():
+            with suppress(OSError):
+                os.kill(self.pid, SIGKILL)
+        _launcher.resume()
+        return await self._wait_for_end(_LEAST_PATIENCE_S)
+
+    async def _wait_for_end(self, patience_s: float) -> bool:
+        with anyio.move_on_after(patience_s):
+            await anyio.wait_readable(self._line)  # it says nothing: this is its end
+            return True
+        return False
+
+    def close(self) -> None:
+        """Close the line."""
+        self._line.close()
 
 
-def _open_pipes(*, with_stderr: bool) -> tuple[list[int], list[int]]:
-    """Return our ends of pipes for a program's status, input, output and errors, and the other ends."""
-    ours: list[int] = []
-    theirs: list[int] = []
+def _killed() -> AgentError:
+    # The agent's fault: a machine that is out of memory ends programs before their keeper, and no one else kills it.
+    return AgentError("the process that keeps the session's programs was killed, by the session itself or by hand")
+
+
+def _read_message(line: bytes) -> dict[str, Any]:
+    """Return what a keeper said; nothing if it is broken and says something else."""
     try:
-        for name in ("status", "stdin", "stdout", *(("stderr",) if with_stderr else ())):
-            reading, writing = os.pipe()
-            ours.append(writing if name == "stdin" else reading)
-            theirs.append(reading if name == "stdin" else writing)
-            os.set_blocking(ours[-1], False)
-    except OSError:  # no more files may be open
-        _close_all([*ours, *theirs])
-        raise
-    return ours, theirs
+        told: object = json.loads(line)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
 
 
 def _write_json(value: object) -> int:
@@ -298,11 +270,6 @@ def _write_json(value: object) -> int:
     return file
 
 
-def _close_all(files: Sequence[int]) -> None:
-    for each in files:
-        os.close(each)
-
-
 class _Launcher:
     """The process that forks keepers, started when the first is needed."""
 
@@ -313,18 +280,45 @@ class _Launcher:
         self.pid: int = 0
 
     def open_keeper(self) -> KeeperConnection:
-        ours, theirs = socket.socketpair()
-        with theirs, self._lock:
-            # A second time: it may have been killed since, as all that a session can see may be.
+        with self._lock:
+            # A second time: it may have been killed or stopped since, as all that a session can see may be.
             for _ in range(2):
-                try:
-                    socket.send_fds(self._connect(), [b"k"], [theirs.fileno()])
-                except OSError:
-                    self._line = None
-                else:
-                    return KeeperConnection(ours)
-        ours.close()
+                ours, theirs = socket.socketpair()
+                with suppress(OSError):
+                    with theirs:
+                        socket.send_fds(self._connect(), [b"k"], [theirs.fileno()])
+                    if pid := self._wait_for_keeper(ours):
+                        return KeeperConnection(ours, pid)
+                ours.close()
+                self._discard()
         raise EnvironmentFailure("the process that starts the programs of sessions does not come up")
+
+    def resume(self) -> None:
+        """Have it go on if it was stopped, as an agent may do to it."""
+        if self._line is not None and self._owner == os.getpid():
+            with suppress(OSError):  # its id stays its own, since it is not waited for
+                os.kill(self.pid, SIGCONT)
+
+    def _wait_for_keeper(self, line: socket.socket) -> int:
+        """Return the id of a keeper, which it says first; 0 if there will be none."""
+        line.settimeout(_LOOK_S)
+        deadline = time.monotonic() + _FORK_S
+        while time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                told = line.recv(32)
+                line.settimeout(None)
+                return int(told or 0)
+            self.resume()
+        return 0
+
+    def _discard(self) -> None:
+        """Kill one that does nothing; keepers do not need it, and another is started when the next is asked for."""
+        if self._line is not None and self._owner == os.getpid():
+            self._line.close()
+            with suppress(OSError):
+                os.kill(self.pid, SIGKILL)
+                os.waitpid(self.pid, 0)
+        self._line = None
 
     def _connect(self) -> socket.socket:
         # One that was forked off, as workers may be, has none: with the line it would share that of its parent.
@@ -343,8 +337,9 @@ class _Launcher:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
-            program.returncode = 0  # it ends after this process: nobody waits for it
+            program.returncode = 0  # it ends after this process, and is not waited for
             atexit.register(ours.close)
+            atexit.register(self.resume)
             self._line, self._owner, self.pid = ours, os.getpid(), program.pid
         return self._line
 

@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +84,8 @@ class ProcessGroup:
                 count_output=None if self._allowance is None else self._allowance.add_output,
             )
             self._marks[process.pid] = mark
-            if self._allowance is not None and self._keeper.pid is not None:
-                WATCH.add(self._allowance, self._keeper.pid)
+            if self._allowance is not None:
+                WATCH.add(self._allowance, self._keeper)
             return process
         raise RuntimeError("a shielded scope that nothing cancels was left early")
 
@@ -111,9 +111,13 @@ class ProcessGroup:
                 await _kill_tree(_Tree(sessions=sessions, mark=self._mark), grace_s)
         finally:
             if self._allowance is not None:
-                WATCH.remove(self._allowance, keeper.pid)  # before its id can be a stranger's
-            # The keeper ends with the last of its descendants, also of those that no look of ours has seen.
-            has_ended = await keeper.end(grace_s)
+                WATCH.remove(self._allowance, keeper)
+            with closing(keeper):
+                # The keeper ends with the last of its descendants, also of those that no look of ours has seen.
+                has_ended = await keeper.end(grace_s)
+                if not has_ended:  # an agent can stop it, again and again
+                    await _signal_all(signal.SIGKILL, _Tree(keeper=keeper.pid, is_whole=True), grace_s)
+                    has_ended = await keeper.kill()
         if not has_ended:
             raise _outlived(self._marks)
 

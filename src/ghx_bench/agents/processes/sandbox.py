@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -166,6 +166,13 @@ def require_sandbox() -> str:
 
 def _run(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(words, capture_output=True, text=True, timeout=_LONGEST_LOOK_S, check=False)
+
+
+@cache
+def bounded_tmpfs(place: str, most_bytes: int) -> tuple[str, ...]:
+    """Return the options for files in memory; before version 0.8, bubblewrap cannot say how many bytes they may be."""
+    size = ("--size", str(most_bytes)) if "--size " in _run(_find("bwrap"), "--help").stdout else ()
+    return (*size, "--tmpfs", place)
 
 
 def current_sandbox() -> Sandbox | None:

@@ -9,14 +9,19 @@ import os
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 
 _BACKLOG = 128
 _CHUNK = 65536
+_MOST_CONNECTIONS = 384
+"""At one time, each with two files and two threads; others wait. Many systems allow a process 1,024 open files."""
+_PAUSE_S = 0.1
 
 
 def main() -> None:
     """Forward what is asked for, until nobody asks any more."""
+    places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
     answer(str(os.getpid()))
     for line in sys.stdin:
         address, _, path = line.rstrip("\n").partition("=")
@@ -26,7 +31,7 @@ def main() -> None:
         except OSError as error:
             answer(f"{address}: {error.strerror}")
             continue
-        threading.Thread(target=accept, args=(listening, path), daemon=True).start()
+        threading.Thread(target=accept, args=(listening, path, places), daemon=True).start()
         answer("")
 
 
@@ -36,20 +41,37 @@ def answer(text: str) -> None:
     sys.stdout.flush()
 
 
-def accept(listening: socket.socket, path: str) -> None:
-    """Connect each client of a port with a socket."""
+def accept(listening: socket.socket, path: str, places: threading.BoundedSemaphore) -> None:
+    """Connect each client of a port with a socket, as soon as there is a place for it."""
     while True:
-        client, _ = listening.accept()
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        places.acquire()
         try:
-            server.connect(path)
-        except OSError:  # what it leads to has ended
-            client.close()
-            server.close()
+            client, _ = listening.accept()
+        except OSError:  # it went away again, or no more files may be open: some are closed sooner or later
+            places.release()
+            time.sleep(_PAUSE_S)
             continue
-        for ends in ((client, server), (server, client)):
-            threading.Thread(target=copy, args=ends, daemon=True).start()
+        try:
+            threading.Thread(target=connect, args=(client, path, places), daemon=True).start()
+        except RuntimeError:  # no more threads may be started
+            client.close()
+            places.release()
+            time.sleep(_PAUSE_S)
+
+
+def connect(client: socket.socket, path: str, places: threading.BoundedSemaphore) -> None:
+    """Connect a client with a socket, until both sides have ended."""
+    try:
+        # An error of either: what it leads to has ended, or there are no more files or threads to be had.
+        with client, suppress(OSError, RuntimeError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            server.connect(path)
+            back = threading.Thread(target=copy, args=(server, client), daemon=True)
+            back.start()
+            copy(client, server)
+            back.join()
+    finally:
+        places.release()
 
 
 def copy(source: socket.socket, sink: socket.socket) -> None:

@@ -2,15 +2,20 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from anyio import from_thread
 
 from ghx_bench._base.errors import InputError, OperationError
 from ghx_bench._base.problems import one_line
 from ghx_bench.eval.scenario.extensions import Workspace
 
 GITHUB = "https://github.com"
+_LOOK_S = 0.1
 
 
 def clone(
@@ -68,19 +73,37 @@ def check_out(workspace: Workspace, folder: Path, environment: Mapping[str, str]
 
 
 def _git(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run git, in a worker thread; killed if the task that waits for this is cancelled."""
     try:
-        done = subprocess.run(
+        git = subprocess.Popen(
             ["git", *words],  # noqa: S607 - the machine's own, as agents have it
             env={"PATH": os.environ.get("PATH", os.defpath), **environment},
             cwd=folder,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            check=False,
+            start_new_session=True,
         )
     except FileNotFoundError:
         raise OperationError("a workspace needs git, and there is none on PATH; install git 2.31 or newer") from None
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    with git:
+        said = _wait_for(git)
+    if git.returncode:
+        reason = (said.strip().splitlines() or [f"exit code {git.returncode}"])[-1]
         raise OperationError(f"workspace: `git {words[0]}` failed: {one_line(reason)}")
+
+
+def _wait_for(git: "subprocess.Popen[str]") -> str:
+    """Return what git says was wrong; kill it with the programs that it started if it is not waited for any more."""
+    try:
+        while True:
+            # A clone from a host that answers no more takes for ever, and Ctrl-C must not wait for it.
+            from_thread.check_cancelled()
+            with suppress(subprocess.TimeoutExpired):
+                return git.communicate(timeout=_LOOK_S)[1]
+    except BaseException:
+        with suppress(OSError):
+            os.killpg(git.pid, signal.SIGKILL)
+        raise

@@ -125,6 +125,7 @@ class LiveLifecycle:
                 scenario=bound.scenario,
                 environment=environment,
                 directory=folder / "work",
+                own_folder=folder,
                 facts={"target": "github", "repo": self._repo, "bindings": dict(bound.values)},
                 secrets=frozenset({environment["GITHUB_TOKEN"], author_token(self._environ, self._choice)}),
                 handles=StageHandles(

@@ -7,13 +7,13 @@ import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import ghx_bench
 from ghx_bench._base.scratch import ScratchFolder
-from ghx_bench.agents.processes.sandbox import LOOPBACK, expose_host, expose_port, open_sandbox
+from ghx_bench.agents.processes.sandbox import LOOPBACK, bounded_tmpfs, expose_host, expose_port, open_sandbox
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.eval.modes.definitions import ORIGIN_SWAP
 from ghx_bench.eval.modes.program_path import GHX
@@ -40,6 +40,7 @@ _SHEBANG = re.compile(rb"#!\s*(\S+)")
 _NODE_MODULES = "node_modules"
 _OF_NODE = frozenset({"node", "npm", "npx"})
 _PORTS_OF_HOSTS = (443, 80)
+_SHARED_MEMORY, _MOST_SHARED_MEMORY = "/dev/shm", 256 << 20  # noqa: S108 - of each command its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,8 @@ class Sandboxes:
             key = mode.name, started_from
             if key not in self._mounts:
                 self._mounts[key] = tuple(_mounts_of_programs(self._plan, mode, started_from))
-            return *machine, *self._mounts[key], *session
+            mounts = (*machine, *self._mounts[key], *session)
+            return *mounts, *_close(mounts)
 
         async with AsyncExitStack() as held:
             await held.enter_async_context(open_sandbox(mounts_for, self._hosts))
@@ -106,7 +108,8 @@ def _copy_settings(folder: Path, hosts: Mapping[str, str]) -> None:
 
 def _mounts_of_machine(folder: Path, settings: Path) -> Iterator[str]:
     """Yield what every session sees, as options of bubblewrap: later ones lie over earlier ones."""
-    yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run")
+    yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run")
+    yield from bounded_tmpfs(_SHARED_MEMORY, _MOST_SHARED_MEMORY)
     # Before all others, since modes' folders are often in it. Not new for every command, as nothing of a session is.
     for place in ("/tmp", "/var/tmp"):  # noqa: S108 - in the session's own folder
         yield from ("--bind", str(folder / "tmp"), place)
@@ -146,6 +149,14 @@ def _mounts_of_session(folder: Path, environment: Mapping[str, str]) -> Iterator
         yield from ("--bind", str(each), str(each))
     for variable in _FILES_OF_CLIENTS:
         yield from _read_only(Path(environment[variable]))
+
+
+def _close(mounts: tuple[str, ...]) -> Iterator[str]:
+    """Yield what keeps a session from writing beside its own folders, of which alone the size is looked at."""
+    in_memory = [place for option, place in pairwise(mounts) if option == "--tmpfs" and place != _SHARED_MEMORY]
+    # After all mounts: until then, places for these are made in them.
+    for place in dict.fromkeys((*in_memory, "/dev", "/")):
+        yield from ("--remount-ro", place)
 
 
 def _read_only(path: Path) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ class TwinLifecycle:
                     scenario=bound.scenario,
                     environment=environment,
                     directory=folder / "work",
+                    own_folder=folder,
                     facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=StageHandles(

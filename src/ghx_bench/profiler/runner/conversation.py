@@ -64,6 +64,8 @@ class Conversation(Generic[S]):
             await self._hold()
         finally:
             ALLOWANCE.reset(outside)
+            if self.allowance.unseen is not None:
+                self.problems.append(("limits", self.allowance.unseen))
 
     async def _hold(self) -> None:
         limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]

@@ -162,8 +162,10 @@ async def _measure_on(stage: Stage[S], task: Task[S], phases: Phases, started_at
 
 def _folders_of(stage: Stage[Any]) -> tuple[Path, ...]:
     """Return where the files of a session are, as far as its stage says so."""
-    own = (stage.environment[name] for name in _OWN_FOLDERS if stage.environment.get(name))
-    return (*(() if stage.directory is None else (stage.directory,)), *map(Path, own))
+    named = (Path(stage.environment[name]) for name in _OWN_FOLDERS if stage.environment.get(name))
+    own = (each for each in (stage.own_folder, stage.directory) if each is not None)
+    # Resolved now: later, a folder that is a link was made one by the agent, and may lead anywhere.
+    return tuple(dict.fromkeys(each.resolve() for each in (*own, *named)))
 
 
 _OWN_FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")

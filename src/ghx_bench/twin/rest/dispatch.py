@@ -40,7 +40,7 @@ MOST_FIELDS = 1000  # in a query string
 _LONG_BODY = 64 * 1024
 # What may be as large as a repository: trees, blobs, histories and their differences, and searches over everything.
 # Not `contents`, which shows at most 1 MB of a file: a thread costs as much as reading a small one.
-_LONG = re.compile(r"/search/|/(?:git/trees|git/blobs|compare|commits|languages|files|merges?)(?:/|$)")
+_LONG = re.compile(r"/search/|/(?:git/trees|git/blobs|compare|commits|contributors|languages|files|merges?)(?:/|$)")
 _LONG_MEDIA = re.compile(r"diff|patch|raw")
 FRESH = RateLimit()
 _REDIRECTS = "https://docs.github.com/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
