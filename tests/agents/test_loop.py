@@ -179,15 +179,18 @@ async def test_at_the_deadline_in_a_stream_the_call_is_over_and_its_tokens_unkno
     assert endpoint.cut_offs == 1
 
 
-async def test_a_budget_that_is_used_up_is_a_cause_of_its_own(tmp_path: Path) -> None:
+async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_path: Path) -> None:
     budget = ModelBudget(max_model_calls=1)
     async with opened(tmp_path, Script(solution=steps("true")), budget=budget) as (session, endpoint):
-        with pytest.raises(MeasurementError, match="max_model_calls of the session is used up: 1 of 1"):
-            await session.prompt("Do it.")
+        answer = await session.prompt("Do it.")
         trace = await session.trace()
 
+    assert answer.reason == "stop"
     assert trace.cause is not None
-    assert trace.cause.kind == Cause.AGENT_BUDGET
+    assert (trace.cause.kind, trace.cause.message) == (
+        Cause.AGENT_SPEND,
+        "max_model_calls of the session is used up: 1 of 1",
+    )
     assert len(trace.tool_calls) == len(endpoint.calls) == 1
 
 

@@ -19,7 +19,7 @@ from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.profiler.causes import Cause, ModelProviderError, TransientError
+from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.twin.server.authority import make_certificates
@@ -386,7 +386,7 @@ async def test_a_budget_refuses_further_calls_and_is_the_cause(
         assert {call.error_kind for call in session.calls[passed:]} == {"budget"}
         verdict = session.verdict()
         assert isinstance(verdict, BudgetExhaustedError)
-        assert verdict.cause is Cause.AGENT_BUDGET
+        assert verdict.cause is Cause.AGENT_SPEND
         assert session.usage() == endpoint.claimed_usage()
 
 
@@ -405,8 +405,8 @@ async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agen
             client.base_url, client.key = other.base_url, other.key
             assert (await client.ask(ask_for("anthropic"))).status_code == 400
             verdict = other.verdict()
-        assert isinstance(verdict, BudgetExhaustedError)
-        assert not verdict.cause.is_the_agents_own
+        assert isinstance(verdict, RunBudgetError)
+        assert verdict.cause is Cause.RUN_BUDGET
 
 
 async def test_a_limit_in_dollars_without_a_price_stops_after_the_first_call() -> None:

@@ -198,6 +198,11 @@ class AcpSession(RecipeSession):
     agents_id: str = ""
     """What the agent calls the session."""
 
+    @property
+    def said(self) -> str:
+        """What the agent has answered so far."""
+        return self.log.answer
+
     async def open(self) -> None:
         """Shake hands, authenticate, and open a session with the servers of the mode."""
         doing = "initialize"

@@ -289,6 +289,11 @@ class CommandSession(RecipeSession):
     program: str
     log: OutputLog
 
+    @property
+    def said(self) -> str:
+        """What the agent has answered so far."""
+        return self.log.answer
+
     async def ask(self, words: str) -> Answer:
         """Run the command with the prompt, and wait until it ends."""
         values = {**self.start.values, "PROMPT": words}

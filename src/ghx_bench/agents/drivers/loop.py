@@ -37,7 +37,7 @@ from pydantic_ai.tools import ToolDefinition
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
 from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
@@ -157,7 +157,10 @@ class LoopSession:
         said = ""
         for _ in range(self.limits.max_turns):
             self.recorder.begin_turn()
-            response = await self._ask()
+            try:
+                response = await self._ask()
+            except BudgetExhaustedError:
+                return Answer(text=said)  # what was done is scored, and the trace says why it ended
             said = response.text or said
             if not response.tool_calls:
                 if (blame := self._blame()) is not None:

@@ -17,7 +17,7 @@ from ghx_bench.agents.drivers.installation import Launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_missing_server, note_metered
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
@@ -177,32 +177,40 @@ class RecipeSession(ABC):
         """
 
     @property
+    @abstractmethod
+    def said(self) -> str:
+        """What the agent has answered so far."""
+
+    @property
     def tap(self) -> MeteredSession | None:
         """What the meter sees of the session."""
         return self.start.tap
 
     async def prompt(self, text: str) -> Answer:
-        """Send the prompt and wait until the agent ends its turn."""
+        """Send the prompt and wait until the agent ends its turn.
+
+        What it did before the budget of its session was used up is an answer, to be scored; the trace says why it ended.
+        """
         instructions = None if self.recipe.instructions_file else self.start.request.mode.instructions
         words = "\n\n".join(filter(None, (instructions, text)))
         if self.tap is not None:
             self.tap.expect_prompt(words)
         answer: Answer | None = None
+        failure: AgentError | None = None
         try:
             with ungrouped():
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._watch_tools)
                     answer = await self.ask(words)
                     beside.cancel_scope.cancel()
+            self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
         except AgentError as error:
-            raise self._blame() or error from error.__cause__
-        if answer is None:
-            raise RuntimeError("a group of tasks that nothing cancelled was left early")
-        self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
+            failure = error
         # Some agents end their turn with the error of the model's provider as their answer.
-        if (blame := self._blame()) is not None:
-            raise blame
-        return answer
+        blame = self._blame() or failure
+        if blame is not None and not isinstance(blame, BudgetExhaustedError):
+            raise blame from (None if failure is None else failure.__cause__)
+        return Answer(text=self.said) if answer is None else answer
 
     async def trace(self) -> SessionTrace:
         """Return what the agent told so far, and what the meter saw."""

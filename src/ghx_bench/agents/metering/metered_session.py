@@ -17,6 +17,7 @@ from ghx_bench.profiler.causes import (
     MeasurementError,
     ModelProviderError,
     ReplayDivergedError,
+    RunBudgetError,
     TransientError,
 )
 from ghx_bench.profiler.metrics import TokenUsage
@@ -143,7 +144,7 @@ class MeteredSession:
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
     _seen: set[str] = field(default_factory=set[str])
-    _refusal: BudgetExhaustedError | None = None
+    _refusal: MeasurementError | None = None
 
     def expect_prompt(self, text: str) -> None:
         """Say what the agent is about to be asked: calls about something else are side calls."""
@@ -261,15 +262,15 @@ class MeteredSession:
 
         Only where turns are limited is the request read for that: reading takes time that the agent would wait.
         """
-        scopes = ((self.spending, Cause.AGENT_BUDGET), (self.run_spending, Cause.BENCH))
+        scopes = ((self.spending, BudgetExhaustedError), (self.run_spending, RunBudgetError))
         is_main = True
         if any(spending.budget.max_turns is not None for spending, _ in scopes):
             self.take_request(call, read())
             is_main = find_sides(self._calls, self.model)[call.number - 1] is None
-        for spending, cause in scopes:
+        for spending, error in scopes:
             refusal = spending.find_refusal(is_main=is_main)
             if refusal is not None:
-                self._refusal = self._refusal or BudgetExhaustedError(refusal, cause=cause)
+                self._refusal = self._refusal or error(refusal)
                 return refusal
         for spending, _ in scopes:
             spending.begin_call()

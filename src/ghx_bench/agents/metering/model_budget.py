@@ -21,13 +21,10 @@ _VENDORS: dict[WireKind, str] = {
 
 
 class BudgetExhaustedError(MeasurementError):
-    """A session or the run has spent what it may; its further model calls were refused."""
+    """A session has spent what it may; its further model calls were refused."""
 
     code: ClassVar[str] = "BUDGET_EXHAUSTED"
-
-    def __init__(self, message: str, *, cause: Cause) -> None:
-        super().__init__(message)
-        self.cause = cause
+    cause: Cause = Cause.AGENT_SPEND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
