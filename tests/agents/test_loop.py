@@ -16,10 +16,10 @@ from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, MeasurementError, TransientError
+from ghx_bench.profiler.config import Budget, Budgets
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.model_calls import WireKind, usage_of
@@ -39,12 +39,12 @@ TELLING = Solution.model_validate(
 def loop(
     providers: Mapping[WireKind, ModelProvider],
     wire: WireKind = "openai-chat",
-    budget: ModelBudget | None = None,
+    budget: Budget | None = None,
     **limits: Any,
 ) -> LoopProvider:
     routes = {each: ModelRoute(wire=wire, model=MODEL) for each in (MODEL, sample_cell().model)}
     chosen = LoopLimits.model_validate(limits)
-    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, session_budget=budget)
+    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=Budgets(session=budget or Budget()))
 
 
 def steps(*commands: str) -> Solution:
@@ -180,7 +180,7 @@ async def test_at_the_deadline_in_a_stream_the_call_is_over_and_its_tokens_unkno
 
 
 async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_path: Path) -> None:
-    budget = ModelBudget(max_model_calls=1)
+    budget = Budget(max_model_calls=1)
     async with opened(tmp_path, Script(solution=steps("true")), budget=budget) as (session, endpoint):
         answer = await session.prompt("Do it.")
         trace = await session.trace()
@@ -189,7 +189,7 @@ async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_pat
     assert trace.cause is not None
     assert (trace.cause.kind, trace.cause.message) == (
         Cause.AGENT_SPEND,
-        "max_model_calls of the session is used up: 1 of 1",
+        "max_model_calls of the session is used up (1 of 1)",
     )
     assert len(trace.tool_calls) == len(endpoint.calls) == 1
 

@@ -16,10 +16,11 @@ from ghx_bench._base.errors import InputError
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
+from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.twin.server.authority import make_certificates
@@ -365,15 +366,13 @@ async def test_a_provider_that_cannot_be_reached_is_told() -> None:
 @pytest.mark.parametrize(
     ("budget", "passed"),
     [
-        (ModelBudget(max_model_calls=2), 2),
-        (ModelBudget(max_turns=2), 2),
-        (ModelBudget(max_tokens=2000), 2),
-        (ModelBudget(max_usd=0.02), 2),
+        (Budget(max_model_calls=2), 2),
+        (Budget(max_turns=2), 2),
+        (Budget(max_tokens=2000), 2),
+        (Budget(max_usd=0.02), 2),
     ],
 )
-async def test_a_budget_refuses_further_calls_and_is_the_cause(
-    wire: WireKind, budget: ModelBudget, passed: int
-) -> None:
+async def test_a_budget_refuses_further_calls_and_is_the_cause(wire: WireKind, budget: Budget, passed: int) -> None:
     settings = {"session_budget": budget, "price": lambda usage, model: 0.011}
     async with metered(**settings) as (endpoint, _, session, client):
         assert session.verdict() is None
@@ -391,14 +390,14 @@ async def test_a_budget_refuses_further_calls_and_is_the_cause(
 
 
 async def test_side_calls_are_no_turns() -> None:
-    async with metered(session_budget=ModelBudget(max_turns=1)) as (_, _, _, client):
+    async with metered(session_budget=Budget(max_turns=1)) as (_, _, _, client):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
         assert (await client.ask(ask_for("anthropic", "More."))).status_code == 400
 
 
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:
-    async with metered(run_budget=ModelBudget(max_model_calls=1)) as (_, meter, session, client):
+    async with metered(run_budget=Budget(max_model_calls=1)) as (_, meter, session, client):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert session.verdict() is None
         with meter.session() as other:
@@ -410,10 +409,31 @@ async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agen
 
 
 async def test_a_limit_in_dollars_without_a_price_stops_after_the_first_call() -> None:
-    async with metered(session_budget=ModelBudget(max_usd=100.0)) as (_, _, session, client):
+    async with metered(session_budget=Budget(max_usd=100.0)) as (_, _, session, client):
         statuses = [(await client.ask(ask_for("anthropic"))).status_code for _ in range(2)]
         assert statuses == [200, 400]
         assert "no price is known for model 'scripted-1'" in str(session.verdict())
+
+
+async def test_a_call_costs_what_its_row_will_say() -> None:
+    """Also at a gateway, whose names of models begin with the vendor, over a wire that is not the vendor's."""
+    asked: list[str] = []
+
+    def price(_usage: TokenUsage, model: str) -> float:
+        asked.append(model)
+        return 0.01
+
+    async with metered(session_budget=Budget(max_usd=1.0), price=price) as (_, meter, _, client):
+        for session_model, model in (
+            ("anthropic/claude-x", "anthropic/claude-x"),
+            ("openai/gpt-x", "gpt-x"),
+            ("openai/gpt-x", "gpt-x-mini"),
+        ):
+            with meter.session(model=session_model) as session:
+                client.base_url, client.key = session.base_url, session.key
+                await client.ask(ask_for("openai-chat", model=model))
+
+    assert asked == ["anthropic/claude-x", "openai/gpt-x", "gpt-x-mini"]
 
 
 async def test_sixteen_sessions_at_once_count_their_own() -> None:

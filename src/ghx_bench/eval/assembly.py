@@ -321,7 +321,6 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the SDK of the protocol and the meter take longer to load than all the rest of a plan.
     from ghx_bench.agents.drivers.recipe_protocols import provider_class  # noqa: PLC0415 - see above
-    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     make, launch = provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
@@ -332,8 +331,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         launch,
         _find_model_provider(recipe.wire, options, spec, environ),
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
-        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
-        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        budgets=spec.config.budget,
         records=spec.config.model_traffic.record,
     )
 
@@ -346,14 +344,12 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
     routes = route_models(spec.config.model_ids, options)
     # Imported here: the libraries of the vendors take seconds to load.
     from ghx_bench.agents.drivers.loop import LoopProvider  # noqa: PLC0415 - see above
-    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     return LoopProvider(
         routes,
         {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
-        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
-        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        budgets=spec.config.budget,
         records=spec.config.model_traffic.record,
     )
 

@@ -196,6 +196,11 @@ class Budget(Section):
     max_model_calls: AtLeastOne | None = Field(default=None, description="Model calls, side calls included.")
     max_turns: AtLeastOne | None = Field(default=None, description="Model calls of the conversation itself.")
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return any(getattr(self, name) is not None for name in Budget.model_fields)
+
 
 class RunBudget(Budget):
     """What the whole run may spend: then no further cell is started, and resuming with more runs the rest."""

@@ -17,12 +17,13 @@ from ghx_bench.agents.drivers.installation import Launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_missing_server, note_metered
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
+from ghx_bench.profiler.config import Budgets
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -64,8 +65,7 @@ class RecipeProvider(ABC):
         model_provider: ModelProvider | None = None,
         *,
         vendor: str | None = None,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        budgets: Budgets | None = None,
         records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
@@ -78,7 +78,7 @@ class RecipeProvider(ABC):
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -189,7 +189,7 @@ class RecipeSession(ABC):
     async def prompt(self, text: str) -> Answer:
         """Send the prompt and wait until the agent ends its turn.
 
-        What it did before the budget of its session was used up is an answer, to be scored; the trace says why it ended.
+        What it did until the budget of its session was used up is an answer, to be scored; the trace says why it ended.
         """
         instructions = None if self.recipe.instructions_file else self.start.request.mode.instructions
         words = "\n\n".join(filter(None, (instructions, text)))

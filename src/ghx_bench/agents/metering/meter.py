@@ -12,10 +12,11 @@ from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.metering.loopback_server import LoopbackServer
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
+from ghx_bench.agents.metering.model_budget import PriceOf, Spending, price_in_usd
 from ghx_bench.agents.metering.model_exchange import Exchange, reply, write_upstream_request
 from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
+from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.model_calls import WireKind
 
 _MOST_BODY_BYTES = 64 * 2**20
@@ -33,16 +34,16 @@ class Meter:
         self,
         providers: Mapping[WireKind, ModelProvider],
         *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        session_budget: Budget | None = None,
+        run_budget: Budget | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> None:
         if not providers:
             raise InputError("the meter has no model provider; name at least one")
         self.providers = dict(providers)
-        self.run_spending = Spending(run_budget or ModelBudget(), "run", price)
-        self._session_budget, self._price = session_budget or ModelBudget(), price
+        self.run_spending = Spending(budget=run_budget or Budget(), scope="run", price=price)
+        self._session_budget, self._price = session_budget or Budget(), price
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}
         self._exchanges: dict[str, set[Exchange]] = {}
@@ -55,8 +56,8 @@ class Meter:
         cls,
         providers: Mapping[WireKind, ModelProvider],
         *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        session_budget: Budget | None = None,
+        run_budget: Budget | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> AsyncGenerator["Meter"]:
@@ -90,13 +91,12 @@ class Meter:
         name: str | None = None,
         *,
         model: str | None = None,
-        budget: ModelBudget | None = None,
         secrets: Iterable[str] = (),
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
         `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
-        that it is about, and `budget` stands instead of the one for all sessions.
+        that it is about.
         """
         secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
@@ -104,7 +104,7 @@ class Meter:
             name=name or secret,
             base_url=f"{self._server.url}/s/{secret}",
             clock=self._clock,
-            spending=Spending(budget or self._session_budget, "session", self._price),
+            spending=Spending(budget=self._session_budget, scope="session", price=self._price),
             run_spending=self.run_spending,
             model=model,
         )

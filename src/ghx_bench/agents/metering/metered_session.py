@@ -8,7 +8,7 @@ import anyio
 
 from ghx_bench._base.clock import Clock, timestamp
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget, Spending
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import Route
@@ -279,11 +279,11 @@ class MeteredSession:
     def end_call(self, call: CallInProgress) -> None:
         """Note that a call is over."""
         call.ended = self.clock.monotonic()
-        limited = [each for each in (self.spending, self.run_spending) if each.budget != ModelBudget()]
+        limited = [each for each in (self.spending, self.run_spending) if each.budget.is_limited]
         if limited and call.status is not None and call.error_kind != "budget":
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
-                spending.end_call(record)
+                spending.end_call(record, self.model)
 
 
 def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:

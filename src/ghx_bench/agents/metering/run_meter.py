@@ -9,11 +9,11 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.metering.meter import Meter, ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.metering.model_recording import record_traffic, recording_name
 from ghx_bench.agents.processes.sandbox import expose_port
 from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.config import Budgets
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -29,14 +29,13 @@ class RunMeter:
         self,
         providers: Mapping[WireKind, ModelProvider],
         *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        budgets: Budgets | None = None,
         records: bool = False,
     ) -> None:
         self.providers = dict(providers)
+        self._budgets = budgets or Budgets()
         self._records = records
         """Whether model traffic is written down, beside the traces of the run."""
-        self._session_budget, self._run_budget = session_budget, run_budget
         self._meter: Meter | None = None
 
     @property
@@ -61,11 +60,11 @@ class RunMeter:
     @asynccontextmanager
     async def open(self, directory: Path) -> AsyncGenerator[None]:
         """Serve for the length of a block, which is that of the run in `directory`."""
-        session, run = self._session_budget, self._run_budget
         providers: dict[WireKind, ModelProvider] = self.providers
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
-        async with Meter.open(providers, session_budget=session, run_budget=run) as meter:
+        budgets = self._budgets
+        async with Meter.open(providers, session_budget=budgets.session, run_budget=budgets.run) as meter:
             self._meter = meter
             try:
                 yield

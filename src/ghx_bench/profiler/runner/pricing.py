@@ -27,7 +27,7 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
 def _price_of_calls(calls: Sequence[ModelCall], model: str, at: datetime | None) -> Cost | None:
     """Return the sum of what model calls cost, each with the model it asked for; `None` if one of them has no price."""
     used = [call for call in calls if call.cut or not call.has_failed]
-    prices = [price_of(call.usage, _priced_model(call, model), at=at) for call in used]
+    prices = [price_of(call.usage, priced_model(call, model), at=at) for call in used]
     known = [price for price in prices if price is not None]
     if not known or len(known) < len(prices):
         return None
@@ -46,10 +46,10 @@ def _price_of_calls(calls: Sequence[ModelCall], model: str, at: datetime | None)
     )
 
 
-def _priced_model(call: ModelCall, model: str) -> str:
-    """Return the model of a call as price tables know it: that of the cell, unless the call asked for another."""
-    asked = call.model_asked
-    return model if asked is None or asked == model.rpartition("/")[2] else asked
+def priced_model(call: ModelCall, model: str | None) -> str:
+    """Return the model of a call as price tables know it: that of its session, unless the call asked for another."""
+    asked = call.model_asked or model or NO_MODEL
+    return model if model is not None and asked == model.rpartition("/")[2] else asked
 
 
 def load_prices(model: str) -> None:

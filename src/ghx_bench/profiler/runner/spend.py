@@ -1,20 +1,40 @@
-"""What a run has spent on models, held against what it may spend."""
+"""What was spent on models, held against what may be spent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.row import Attempt
 
 
 @dataclass(slots=True)
-class RunSpend:
-    """The sum over all attempts of a run, those of interrupted cells and of warm-ups included."""
+class Spend:
+    """What a session or a run has spent."""
 
     usd: float = 0.0
     tokens: int = 0
     model_calls: int = 0
     turns: int = 0
+
+    def find_limit(self, budget: Budget, scope: Literal["session", "run"]) -> str | None:
+        """Return which limit of a budget is reached, in words; `None` if none is."""
+        limits = (
+            ("max_usd", budget.max_usd, self.usd),
+            ("max_tokens", budget.max_tokens, self.tokens),
+            ("max_model_calls", budget.max_model_calls, self.model_calls),
+            ("max_turns", budget.max_turns, self.turns),
+        )
+        for name, limit, spent in limits:
+            if limit is not None and spent >= limit:
+                return f"{name} of the {scope} is used up ({spent:,.6g} of {limit:,.6g})"
+        return None
+
+
+@dataclass(slots=True)
+class RunSpend(Spend):
+    """The sum over all attempts of a run, those of interrupted cells and of warm-ups included."""
+
     has_unknown_cost: bool = False
     """Whether tokens were spent whose price is not known."""
 
@@ -29,17 +49,8 @@ class RunSpend:
             self.has_unknown_cost |= tokens > 0 and each.cost_usd is None
 
     def find_excess(self, budget: Budget) -> str | None:
-        """Return which limit of a budget is reached, in words; `None` if none is."""
+        """Return which limit of a budget is reached, or cannot be kept, in words; `None` if none is."""
         if budget.max_usd is not None and self.has_unknown_cost:
             # To spend on without knowing how much would be no limit at all.
             return "max_usd of the run cannot be kept: what a session cost is not known"
-        limits = (
-            ("max_usd", budget.max_usd, self.usd),
-            ("max_tokens", budget.max_tokens, self.tokens),
-            ("max_model_calls", budget.max_model_calls, self.model_calls),
-            ("max_turns", budget.max_turns, self.turns),
-        )
-        for name, limit, spent in limits:
-            if limit is not None and spent >= limit:
-                return f"{name} of the run is used up ({spent:,.6g} of {limit:,.6g})"
-        return None
+        return self.find_limit(budget, "run")
