@@ -30,6 +30,8 @@ class Attempt(ForeignModel):
     cost_usd: Number | None = None
     tokens_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
     """Where the tokens are not known, what was used for certain."""
+    cost_at_least_usd: Annotated[Number | None, OMITTABLE] = None
+    """What these cost."""
     model_calls: Annotated[Count | None, OMITTABLE] = None
     turns: Annotated[Count | None, OMITTABLE] = None
     """Calls of the conversation, where a meter saw them."""

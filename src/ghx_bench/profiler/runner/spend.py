@@ -42,11 +42,12 @@ class RunSpend(Spend):
         """Add what attempts spent: of one whose tokens are not known, what it spent for certain."""
         for each in attempts:
             tokens = each.tokens.total or (each.tokens_at_least.total if each.tokens_at_least else 0) or 0
+            usd = each.cost_at_least_usd if each.cost_usd is None else each.cost_usd
             self.tokens += tokens
-            self.usd += each.cost_usd or 0.0
+            self.usd += usd or 0.0
             self.model_calls += each.model_calls or 0
             self.turns += each.turns or 0
-            self.has_unknown_cost |= tokens > 0 and each.cost_usd is None
+            self.has_unknown_cost |= tokens > 0 and usd is None
 
     def find_excess(self, budget: Budget) -> str | None:
         """Return which limit of a budget is reached, or cannot be kept, in words; `None` if none is."""
