@@ -10,10 +10,10 @@ from starlette.types import Receive, Scope, Send
 
 from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.metering.loopback_server import LoopbackServer
+from ghx_bench.agents.metering.loopback_server import LoopbackServer, read_body, reply
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import PriceOf, Spending, price_in_usd
-from ghx_bench.agents.metering.model_exchange import Exchange, reply, write_upstream_request
+from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
 from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
 from ghx_bench.profiler.config import Budget
@@ -143,17 +143,12 @@ class Meter:
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            if len(body) > _MOST_BODY_BYTES:
-                await reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
-                return
-            if not message.get("more_body", False):
-                break
+        body = await read_body(receive, most_bytes=_MOST_BODY_BYTES)
+        if body is None:
+            return
+        if len(body) > _MOST_BODY_BYTES:
+            await reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
+            return
         prefix, _, rest = scope["raw_path"].decode("latin-1").partition("/s/")
         name, _, path = rest.partition("/")
         session, route = self._sessions.get("" if prefix else name), find_route(scope["method"], f"/{path}")
@@ -165,7 +160,7 @@ class Meter:
         if provider is None:
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
-        request = write_upstream_request(session, provider, route, scope, bytes(body))
+        request = write_upstream_request(session, provider, route, scope, body)
         exchange = Exchange(session, provider, route, request, hold=self.hold)
         going_on = self._exchanges.get(name, set())
         going_on.add(exchange)
