@@ -1,8 +1,10 @@
 """The meter between an agent and its model, over real HTTP on loopback."""
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,16 @@ import pytest
 from anyio.streams.tls import TLSListener
 from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
 
+from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
-from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
+from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.wires.protocol import Route
 from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.metrics import TokenUsage
@@ -229,15 +234,28 @@ async def _ask_in_vain(client: WireClient) -> None:
         await client.ask(ask_for("anthropic"))
 
 
+class StandingClock:
+    """No time passes until it is told to: a busy machine is not late by it."""
+
+    goes = False
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic() if self.goes else 0.0
+
+
 async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
-    script = Script(solution=STEPS, pace=Pace(before_first_s=0.2))
-    async with metered(script) as (endpoint, _, session, client), anyio.create_task_group() as group:
+    script, clock = Script(solution=STEPS, pace=Pace(before_first_s=0.2)), StandingClock()
+    async with metered(script, clock=clock) as (endpoint, _, session, client), anyio.create_task_group() as group:
 
-        async def ask_late() -> None:
-            await anyio.sleep(0.02)
-            await client.ask(ask_for("anthropic"))
+        async def start_clock() -> None:
+            await wait_until(lambda: not session.is_idle)
+            clock.goes = True
 
-        group.start_soon(ask_late)
+        group.start_soon(client.ask, ask_for("anthropic"))
+        group.start_soon(start_clock)
         await session.settle(10)
         (call,) = session.calls
         assert (call.cut, session.usage()) == (False, endpoint.claimed_usage())
@@ -449,6 +467,54 @@ async def test_sixteen_sessions_at_once_count_their_own() -> None:
         async with anyio.create_task_group() as group:
             for number in range(16):
                 group.start_soon(work, WIRES[number % 4])
+
+
+class OneAnswer:
+    """An answer whose connection is given to another call as soon as it is closed."""
+
+    status, headers, times_closed = 200, ((b"content-type", b"application/json"),), 0
+
+    async def read(self) -> bytes:
+        return b""
+
+    def close(self) -> None:
+        self.times_closed += 1
+
+
+class OneUpstream(HttpUpstream):
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:9")
+        self.answer = OneAnswer()
+
+    async def send(self, request: UpstreamRequest) -> OneAnswer:
+        return self.answer
+
+
+async def test_a_call_that_is_over_is_abandoned_without_harm_to_the_next_one_on_its_connection() -> None:
+    upstream, route = OneUpstream(), Route(wire="openai-chat")
+    provider = ModelProvider(name="one", upstream=upstream)
+    spendings = [Spending(budget=Budget(), scope=scope, price=price_in_usd) for scope in ("session", "run")]
+    session = MeteredSession("id", "name", "http://meter/s/id", SystemClock(), *spendings)
+    scope = {
+        "method": "POST",
+        "raw_path": b"/s/id/v1/chat/completions",
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {session.key}".encode())],
+    }
+
+    async def receive() -> dict[str, Any]:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(_message: Any) -> None:
+        pass
+
+    request = write_upstream_request(session, provider, route, scope, b"{}")
+    exchange = Exchange(session, provider, route, request, hold=lambda *_: None)
+    await exchange.serve(scope, receive, send)
+    exchange.abandon()  # as the end of the session does, which comes from another thread
+
+    assert upstream.answer.times_closed == 1
 
 
 @pytest.mark.parametrize(("answers", "connections"), [(100, 1), (1, 3)])

@@ -99,6 +99,7 @@ class Exchange:
             reading.cancel()
             if self._answer is not None:
                 self._answer.close()
+                self._answer = None  # its connection may serve another call by the time this one is abandoned
             self._note_end(call)
 
     def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
