@@ -19,7 +19,7 @@ from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, MeasurementError, TransientError
-from ghx_bench.profiler.config import Budget, Budgets
+from ghx_bench.profiler.config import Budget, Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.model_calls import WireKind, usage_of
@@ -40,11 +40,13 @@ def loop(
     providers: Mapping[WireKind, ModelProvider],
     wire: WireKind = "openai-chat",
     budget: Budget | None = None,
+    service: ModelService | None = None,
     **limits: Any,
 ) -> LoopProvider:
     routes = {each: ModelRoute(wire=wire, model=MODEL) for each in (MODEL, sample_cell().model)}
     chosen = LoopLimits.model_validate(limits)
-    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=Budgets(session=budget or Budget()))
+    budgets = Budgets(session=budget or Budget())
+    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=budgets, service=service)
 
 
 def steps(*commands: str) -> Solution:
@@ -192,6 +194,28 @@ async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_pat
         "max_model_calls of the session is used up (1 of 1)",
     )
     assert len(trace.tool_calls) == len(endpoint.calls) == 1
+
+
+async def test_a_session_waits_for_its_place_at_the_model_service(tmp_path: Path) -> None:
+    wanted = SessionRequest(cell=sample_cell(), mode=PLAIN, environment={"HOME": str(tmp_path)}, directory=tmp_path)
+    happened: list[str] = []
+
+    async def ask(name: str) -> None:
+        async with agent.session(wanted) as session:
+            happened.append(f"{name} opened")
+            await session.prompt("Do it.")
+            happened.append(f"{name} done")
+
+    async with ScriptedEndpoint.open(Script(solution=steps())) as endpoint:
+        agent = loop(endpoint.providers(), service=ModelService(sessions_at_once=1))
+        async with agent.run(tmp_path), anyio.create_task_group() as group:
+            group.start_soon(ask, "first")
+            group.start_soon(ask, "second")
+
+    assert happened in (
+        ["first opened", "first done", "second opened", "second done"],
+        ["second opened", "second done", "first opened", "first done"],
+    )
 
 
 async def test_after_its_last_turn_it_gives_up(tmp_path: Path) -> None:

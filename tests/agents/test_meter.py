@@ -25,7 +25,7 @@ from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, Upst
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.wires.protocol import Route
 from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
-from ghx_bench.profiler.config import Budget
+from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.twin.server.authority import make_certificates
@@ -237,13 +237,13 @@ async def _ask_in_vain(client: WireClient) -> None:
 class StandingClock:
     """No time passes until it is told to: a busy machine is not late by it."""
 
-    goes = False
+    goes, stands_at = False, 0.0
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        return time.monotonic() if self.goes else 0.0
+        return time.monotonic() if self.goes else self.stands_at
 
 
 async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
@@ -333,6 +333,48 @@ async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind)
 
         await client.ask(ask_for(wire, "Something else."))
         assert session.calls[-1].retry_of is None
+
+
+async def test_no_more_sessions_than_allowed_ask_a_provider_at_once() -> None:
+    service, inside, most = ModelService(sessions_at_once=2), 0, 0
+
+    async def take_part(meter: Meter) -> None:
+        nonlocal inside, most
+        async with meter.admit("scripted"):
+            inside += 1
+            most = max(most, inside)
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            inside -= 1
+
+    async with metered(service=service) as (_, meter, _, _), anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(take_part, meter)
+        async with meter.admit("another"):
+            pass
+
+    assert (most, inside) == (2, 0)
+
+
+async def test_after_a_minutes_calls_new_sessions_wait_and_open_ones_go_on() -> None:
+    clock = StandingClock()
+    async with metered(service=ModelService(requests_per_minute=2), clock=clock) as (_, meter, _, client):
+        waits: list[float] = []
+        for moment in (0.0, 20.0, 30.0):
+            clock.stands_at = moment
+            assert (await client.ask(ask_for("openai-chat"))).status_code == 200
+            waits.append(meter.hold_s("scripted"))
+        clock.stands_at = 81.0
+
+        # The last two calls were at 20 and 30 s.
+        assert waits == [0.0, 40.0, 50.0]
+        assert (meter.hold_s("scripted"), meter.hold_s("another")) == (0.0, 0.0)
+
+
+async def test_a_provider_is_not_left_alone_for_a_day_because_it_says_so() -> None:
+    async with metered(Script(faults=(Fault(status=429, retry_after="86400"),))) as (_, meter, _, client):
+        await client.ask(ask_for("openai-chat"))
+        assert 590 < meter.hold_s("scripted") <= 600
 
 
 @pytest.mark.parametrize(

@@ -332,6 +332,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         _find_model_provider(recipe.wire, options, spec, environ),
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         budgets=spec.config.budget,
+        service=spec.config.model_service,
         records=spec.config.model_traffic.record,
     )
 
@@ -350,6 +351,7 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
         {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
         budgets=spec.config.budget,
+        service=spec.config.model_service,
         records=spec.config.model_traffic.record,
     )
 

@@ -23,7 +23,7 @@ from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
-from ghx_bench.profiler.config import Budgets
+from ghx_bench.profiler.config import Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -66,6 +66,7 @@ class RecipeProvider(ABC):
         *,
         vendor: str | None = None,
         budgets: Budgets | None = None,
+        service: ModelService | None = None,
         records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
@@ -78,7 +79,7 @@ class RecipeProvider(ABC):
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, budgets=budgets, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, service=service, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {

@@ -1,7 +1,8 @@
 """The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
 
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from secrets import token_urlsafe
 
 import anyio
@@ -16,10 +17,12 @@ from ghx_bench.agents.metering.model_budget import PriceOf, Spending, price_in_u
 from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
 from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
-from ghx_bench.profiler.config import Budget
+from ghx_bench.profiler.causes import LONGEST_PAUSE_S
+from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.model_calls import WireKind
 
 _MOST_BODY_BYTES = 64 * 2**20
+_MINUTE_S = 60.0
 
 
 class Meter:
@@ -36,6 +39,7 @@ class Meter:
         *,
         session_budget: Budget | None = None,
         run_budget: Budget | None = None,
+        service: ModelService | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> None:
@@ -47,7 +51,11 @@ class Meter:
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}
         self._exchanges: dict[str, set[Exchange]] = {}
+        # Of each provider, by its name: how long it is left alone, its last calls, and the places of sessions.
+        self._service = service or ModelService()
         self._hold_until: dict[str, float] = {}
+        self._called_at: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=self._service.requests_per_minute))
+        self._places: dict[str, anyio.Semaphore] = {}
         self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
 
     @classmethod
@@ -58,11 +66,14 @@ class Meter:
         *,
         session_budget: Budget | None = None,
         run_budget: Budget | None = None,
+        service: ModelService | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> AsyncGenerator["Meter"]:
         """Serve for the length of a block."""
-        meter = cls(providers, session_budget=session_budget, run_budget=run_budget, price=price, clock=clock)
+        meter = cls(
+            providers, session_budget=session_budget, run_budget=run_budget, service=service, price=price, clock=clock
+        )
         meter.start()
         try:
             yield meter
@@ -117,18 +128,27 @@ class Meter:
             held.callback(self._end_session, secret)
             yield session
 
-    def hold_s(self, provider: str) -> float:
-        """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
-        return max(self._hold_until.get(provider, 0.0) - self._clock.monotonic(), 0.0)
+    @asynccontextmanager
+    async def admit(self, provider: str) -> AsyncGenerator[None]:
+        """Wait until one more session may ask a provider, and keep its place; to be entered before it is opened."""
+        places: anyio.Semaphore | None = None
+        if (limit := self._service.sessions_at_once) is not None:
+            places = self._places.setdefault(provider, anyio.Semaphore(limit))
+        async with places or nullcontext():
+            while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
+                await anyio.sleep(seconds)
+            yield
 
-    async def wait_for_provider(self, provider: str) -> None:
-        """Wait until a provider may be asked again; to be called before a session is opened."""
-        while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
-            await anyio.sleep(seconds)
+    def hold_s(self, provider: str) -> float:
+        """Return for how long a provider is left alone: new sessions wait, calls of others go on."""
+        until, called_at = self._hold_until.get(provider, 0.0), self._called_at[provider]
+        if called_at and len(called_at) == self._service.requests_per_minute:
+            until = max(until, called_at[0] + _MINUTE_S)
+        return max(until - self._clock.monotonic(), 0.0)
 
     def hold(self, provider: str, seconds: float) -> None:
         """Note that a provider wants to be left alone."""
-        until = self._clock.monotonic() + seconds
+        until = self._clock.monotonic() + min(seconds, LONGEST_PAUSE_S)
         self._hold_until[provider] = max(until, self._hold_until.get(provider, 0.0))
 
     def _end_session(self, name: str) -> None:
@@ -160,6 +180,8 @@ class Meter:
         if provider is None:
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
+        if route.is_model_call and self._service.requests_per_minute is not None:
+            self._called_at[provider.name].append(self._clock.monotonic())
         request = write_upstream_request(session, provider, route, scope, body)
         exchange = Exchange(session, provider, route, request, hold=self.hold)
         going_on = self._exchanges.get(name, set())

@@ -1,7 +1,7 @@
 """What metered agents of every kind share: the meter of their run, and what it says about a session in the end."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,10 +13,11 @@ from ghx_bench.agents.metering.model_recording import record_traffic, recording_
 from ghx_bench.agents.processes.sandbox import expose_port
 from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
-from ghx_bench.profiler.config import Budgets
+from ghx_bench.profiler.config import Budgets, ModelService
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.runner.deadlines import pause_deadline
 from ghx_bench.profiler.trace import NamedCause
 
 _MOST_TOOLS = 10
@@ -30,10 +31,11 @@ class RunMeter:
         providers: Mapping[WireKind, ModelProvider],
         *,
         budgets: Budgets | None = None,
+        service: ModelService | None = None,
         records: bool = False,
     ) -> None:
         self.providers = dict(providers)
-        self._budgets = budgets or Budgets()
+        self._budgets, self._service = budgets or Budgets(), service
         self._records = records
         """Whether model traffic is written down, beside the traces of the run."""
         self._meter: Meter | None = None
@@ -63,8 +65,9 @@ class RunMeter:
         providers: dict[WireKind, ModelProvider] = self.providers
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
-        budgets = self._budgets
-        async with Meter.open(providers, session_budget=budgets.session, run_budget=budgets.run) as meter:
+        async with Meter.open(
+            providers, session_budget=self._budgets.session, run_budget=self._budgets.run, service=self._service
+        ) as meter:
             self._meter = meter
             try:
                 yield
@@ -76,12 +79,14 @@ class RunMeter:
         """Wait until the provider of a wire may be asked, and open a way to it for one session."""
         if self._meter is None:
             raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
-        await self._meter.wait_for_provider(self.providers[wire].name)
-        # Where the session has a sandbox: the meter's is a port that its environment does not name.
-        async with expose_port(self._meter.port):
+        async with AsyncExitStack() as held:
+            # The time for opening a session is for opening it, and not for waiting until a service has room.
+            with pause_deadline():
+                await held.enter_async_context(self._meter.admit(self.providers[wire].name))
+            # Where the session has a sandbox: the meter's is a port that its environment does not name.
+            await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
-            with self._meter.session(name, model=request.model, secrets=request.secrets) as session:
-                yield session
+            yield held.enter_context(self._meter.session(name, model=request.model, secrets=request.secrets))
 
 
 def find_missing_server(
