@@ -114,9 +114,12 @@ def test_a_session_that_has_spent_its_budget_is_stopped_and_scored(tmp_path: Pat
     write_project(tmp_path, url=endpoint.url, budget={"session": {"max_model_calls": 1}})
 
     refused = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    unpriced = ghx_bench(tmp_path, "run", "--max-usd", "5", extra={"MY_KEY": "sk"})
     done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert (refused.returncode, "--max-usd" in refused.stderr) == (2, True)
+    assert "max_usd cannot be kept: no price is known for model 'scripted-1'; limit the run with" in unpriced.stderr
+    assert (unpriced.returncode, len(endpoint.calls)) == (2, 1)
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert (row.cause, row.success) == (Cause.AGENT_SPEND, False)

@@ -123,6 +123,13 @@ class ProfileRow(ForeignModel):
         )
 
     @property
+    def spent_usd(self) -> float | None:
+        """What all attempts cost together; `None` if one of them does not tell."""
+        costs = [attempt.cost_usd for attempt in self.attempts]
+        known = [usd for usd in costs if usd is not None]
+        return sum(known) if known and len(known) == len(costs) else None
+
+    @property
     def bindings(self) -> Mapping[str, JsonValue]:
         """What the stage says that variables of the scenario stood for."""
         stage = self.extensions.get("stage")

@@ -108,8 +108,10 @@ def run_evaluation(
         async with assemble(catalogue, environ=os.environ, project=Path.cwd()) as evaluation:
             if resume is None:
                 _say_warnings(catalogue)
-            confirm_spend(evaluation.plan, evaluation.setup.instruments.providers, is_agreed=is_agreed)
-            return await evaluation.run(observers=observers, resume=resume, accept_changes=accept_changes)
+            providers = evaluation.setup.instruments.providers
+            forecast = confirm_spend(evaluation.plan, providers, is_agreed=is_agreed, resume=resume)
+            told = observers if forecast is None else [*observers, forecast]
+            return await evaluation.run(observers=told, resume=resume, accept_changes=accept_changes)
 
     return measure_and_show(
         start,
