@@ -141,9 +141,12 @@ def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resum
     assert "1 cell left: max_model_calls of the run is used up" in stopped.stdout
     assert rows_of(run_in(tmp_path)) == []
 
-    resumed = ("resume", str(run_in(tmp_path)), "--yes", "--max-model-calls", "9")
-    rest = ghx_bench(tmp_path, *resumed, extra={"MY_KEY": "sk"})
+    resume = ("resume", str(run_in(tmp_path)), "--yes", "--max-model-calls")
+    too_little = ghx_bench(tmp_path, *resume, "2", extra={"MY_KEY": "sk"})  # of which it has made one before
+    asked = len(endpoint.calls)
+    rest = ghx_bench(tmp_path, *resume, "9", extra={"MY_KEY": "sk"})
 
+    assert (too_little.returncode, asked) == (3, 2)
     assert rest.returncode == 0, rest.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert (row.cause, row.agent_turns) == (None, 2)

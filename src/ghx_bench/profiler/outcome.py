@@ -101,7 +101,11 @@ def interrupted_attempt(evidence: Evidence[Any], number: int, at: datetime) -> A
 
 def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     calls = evidence.trace.model_calls if evidence and evidence.trace else ()
-    metered: dict[str, Any] = {} if not calls else {"model_calls": len(calls), "turns": len(main_calls(calls))}
+    metered: dict[str, Any] = {}
+    if calls:
+        # One that the meter refused was never made, and costs the run none of its budget.
+        made = sum(call.error_kind != "budget" for call in calls)
+        metered |= {"model_calls": made, "turns": len(main_calls(calls))}
     if evidence is not None and any(call.cut for call in calls):
         metered["tokens_at_least"] = usage_at_least(calls)
         metered["cost_at_least_usd"] = cost_at_least_usd(calls, evidence.cell.model)

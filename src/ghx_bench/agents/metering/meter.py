@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import fields
 from secrets import token_urlsafe
 
 import anyio
@@ -20,6 +21,7 @@ from ghx_bench.agents.wires.protocol import Route, find_route, write_error
 from ghx_bench.profiler.causes import LONGEST_PAUSE_S
 from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.runner.spend import Spend
 
 _MOST_BODY_BYTES = 64 * 2**20
 _MINUTE_S = 60.0
@@ -39,6 +41,7 @@ class Meter:
         *,
         session_budget: Budget | None = None,
         run_budget: Budget | None = None,
+        spent: Spend | None = None,
         service: ModelService | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
@@ -46,7 +49,8 @@ class Meter:
         if not providers:
             raise InputError("the meter has no model provider; name at least one")
         self.providers = dict(providers)
-        self.run_spending = Spending(budget=run_budget or Budget(), scope="run", price=price)
+        before = {each.name: getattr(spent, each.name) for each in fields(Spend)} if spent is not None else {}
+        self.run_spending = Spending(**before, budget=run_budget or Budget(), scope="run", price=price)
         self._session_budget, self._price = session_budget or Budget(), price
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}
@@ -66,13 +70,20 @@ class Meter:
         *,
         session_budget: Budget | None = None,
         run_budget: Budget | None = None,
+        spent: Spend | None = None,
         service: ModelService | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> AsyncGenerator["Meter"]:
-        """Serve for the length of a block."""
+        """Serve for the length of a block; `spent` is what counts for the budget of the run already."""
         meter = cls(
-            providers, session_budget=session_budget, run_budget=run_budget, service=service, price=price, clock=clock
+            providers,
+            session_budget=session_budget,
+            run_budget=run_budget,
+            spent=spent,
+            service=service,
+            price=price,
+            clock=clock,
         )
         meter.start()
         try:

@@ -18,6 +18,11 @@ from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.runner.deadlines import pause_deadline
+from ghx_bench.profiler.runner.spend import Spend
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.run_store import spend_of
 from ghx_bench.profiler.trace import NamedCause
 
 _MOST_TOOLS = 10
@@ -66,7 +71,11 @@ class RunMeter:
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
         async with Meter.open(
-            providers, session_budget=self._budgets.session, run_budget=self._budgets.run, service=self._service
+            providers,
+            session_budget=self._budgets.session,
+            run_budget=self._budgets.run,
+            spent=_read_spend(RunDirectory(directory)) if self._budgets.run.is_limited else None,
+            service=self._service,
         ) as meter:
             self._meter = meter
             try:
@@ -87,6 +96,13 @@ class RunMeter:
             await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
             yield held.enter_context(self._meter.session(name, model=request.model, secrets=request.secrets))
+
+
+def _read_spend(run: RunDirectory) -> Spend | None:
+    """Return what a run that is resumed has spent before; `None` for one that begins, or lies on another machine."""
+    if not (run.record.is_file() and run.rows.is_file()):
+        return None
+    return spend_of(read_record(run.record), read_rows(run.rows))
 
 
 def find_missing_server(
