@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,15 @@ from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
 from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
+from ghx_bench.agents.testing import (
+    Fault,
+    Pace,
+    Script,
+    ScriptedAnswer,
+    ScriptedEndpoint,
+    ScriptedTokens,
+    write_stream,
+)
 from ghx_bench.agents.wires.protocol import Route
 from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget, ModelService
@@ -49,6 +57,16 @@ async def metered(
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
                 yield endpoint, meter, session, client
+
+
+@asynccontextmanager
+async def served(serve: Callable[[Any], Awaitable[None]]) -> AsyncIterator[str]:
+    """Hold a server that does with each connection what a function says, and yield its address."""
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        group.cancel_scope.cancel()
 
 
 def ask_for(wire: WireKind, prompt: str = PROMPT, **settings: Any) -> Conversation:
@@ -274,7 +292,7 @@ async def test_a_session_does_not_wait_for_ever_until_it_settles() -> None:
 
 async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> None:
     """Codex does so: it closes the connection on `response.completed`, before the end of the body."""
-    async with _endpoint_that_never_ends() as address:
+    async with served(_answer_without_end) as address:
         provider = ModelProvider(name="slow", upstream=HttpUpstream(f"{address}/v1"))
         async with Meter.open({"openai-responses": provider}) as meter:
             with meter.session() as session:
@@ -291,26 +309,15 @@ async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> No
     assert (call.cut, call.error_kind, call.usage.input, call.usage.reasoning) == (False, None, 200, 7)
 
 
-@asynccontextmanager
-async def _endpoint_that_never_ends() -> AsyncIterator[str]:
-    from ghx_bench.agents.testing import ScriptedAnswer, ScriptedTokens, write_stream
-
+async def _answer_without_end(stream: Any) -> None:
     answer = ScriptedAnswer(text="done", tokens=ScriptedTokens(input=200, output=3, reasoning=7))
     content = b"".join(write_stream("openai-responses", answer, "m"))
-
-    async def serve(stream: Any) -> None:
-        async with stream:
+    async with stream:
+        await stream.receive()
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        await stream.send(head + b"%x\r\n%s\r\n" % (len(content), content))
+        with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await stream.receive()
-            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            await stream.send(head + b"%x\r\n%s\r\n" % (len(content), content))
-            with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
-                await stream.receive()
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
-        group.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -574,16 +581,12 @@ async def test_a_connection_is_kept_unless_the_provider_has_closed_it_meanwhile(
                     await stream.receive()
                     await stream.send(head + body)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        provider = ModelProvider(name="curt", upstream=HttpUpstream(f"http://127.0.0.1:{port}/v1"))
+    async with served(serve) as address:
+        provider = ModelProvider(name="curt", upstream=HttpUpstream(f"{address}/v1"))
         async with Meter.open({"openai-chat": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     statuses = [(await client.ask(ask_for("openai-chat", stream=False))).status_code for _ in range(3)]
-        group.cancel_scope.cancel()
     assert (statuses, opened) == ([200, 200, 200], connections)
 
 
@@ -627,18 +630,14 @@ async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
             head = b"HTTP/1.1 429 Too Many\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
             await stream.send(head + body)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        provider = ModelProvider(name="gemini", upstream=HttpUpstream(f"http://127.0.0.1:{port}"))
+    async with served(serve) as address:
+        provider = ModelProvider(name="gemini", upstream=HttpUpstream(address))
         async with Meter.open({"gemini": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     await client.ask(ask_for("gemini"))
                 assert (session.calls[0].retry_after_s, session.calls[0].error) == (23.5, "quota")
                 assert 23 < meter.hold_s("gemini") <= 23.5
-        group.cancel_scope.cancel()
 
 
 @pytest.mark.both_backends
