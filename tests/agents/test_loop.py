@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +293,10 @@ class TestLoopKeepsTheContract(SessionProviderContract):
 
 
 async def test_its_rows_are_metered_and_it_does_with_a_shell_what_it_does_with_a_server(tmp_path: Path) -> None:
-    ran = await run_scripted([loop], tmp_path, modes=["baseline", "ghx-mcp"])
+    ran = await run_scripted([partial(loop, temperature=0.3)], tmp_path, modes=["baseline", "ghx-mcp"])
 
     assert_all_passed(ran, 2)
+    for row in ran.rows:
+        assert row.model_calls is not None
+        assert ([each.temperature for each in row.model_calls.settings], row.model_calls.models) == ([0.3], (MODEL,))
     assert [row.tool_calls.by_category.keys() for row in ran.rows] == [{"gh_cli"}, {"mcp"}]

@@ -6,6 +6,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.loose_json import (
     as_count,
+    as_integer,
     as_number,
     as_object,
     as_objects,
@@ -41,7 +42,7 @@ def read_request(body: JsonObject) -> ModelRequest:
             top_p=as_number(body.get("top_p")),
             max_output_tokens=as_count(body.get("max_completion_tokens")) or as_count(body.get("max_tokens")),
             effort=as_text(body.get("reasoning_effort")) or as_text(as_object(body.get("reasoning")).get("effort")),
-            seed=as_count(body.get("seed")),
+            seed=as_integer(body.get("seed")),
         ),
     )
 
