@@ -66,7 +66,7 @@ async def serve_provider() -> None:
 
 async def serve_meter(provider: str) -> None:
     upstream = ModelProvider.at("bench", f"{provider}/v1", key_variable=None, environment={})
-    async with Meter.open({"openai-chat": upstream}) as meter:
+    async with Meter({"openai-chat": upstream}) as meter:
         with meter.session() as session:
             print(session.base_url, session.key, flush=True)
             await asyncio.Event().wait()

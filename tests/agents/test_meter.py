@@ -52,7 +52,7 @@ async def metered(
     scripts = scripts or (Script(solution=STEPS),)
     async with (
         ScriptedEndpoint.open(*scripts) as endpoint,
-        Meter.open(endpoint.providers(key=REAL_KEY), **settings) as meter,
+        Meter(endpoint.providers(key=REAL_KEY), **settings) as meter,
     ):
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
@@ -294,7 +294,7 @@ async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> No
     """Codex does so: it closes the connection on `response.completed`, before the end of the body."""
     async with served(_answer_without_end) as address:
         provider = ModelProvider(name="slow", upstream=HttpUpstream(f"{address}/v1"))
-        async with Meter.open({"openai-responses": provider}) as meter:
+        async with Meter({"openai-responses": provider}) as meter:
             with meter.session() as session:
                 async with (
                     wire_client(session.base_url, session.key) as client,
@@ -418,7 +418,7 @@ async def test_a_request_that_the_provider_refuses_is_not_an_outage() -> None:
 
 async def test_a_provider_that_cannot_be_reached_is_told() -> None:
     provider = ModelProvider(name="gone", upstream=HttpUpstream("http://127.0.0.1:9/v1"))
-    async with Meter.open({"openai-chat": provider}) as meter:
+    async with Meter({"openai-chat": provider}) as meter:
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
                 response = await client.ask(ask_for("openai-chat"))
@@ -583,7 +583,7 @@ async def test_a_connection_is_kept_unless_the_provider_has_closed_it_meanwhile(
 
     async with served(serve) as address:
         provider = ModelProvider(name="curt", upstream=HttpUpstream(f"{address}/v1"))
-        async with Meter.open({"openai-chat": provider}) as meter:
+        async with Meter({"openai-chat": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     statuses = [(await client.ask(ask_for("openai-chat", stream=False))).status_code for _ in range(3)]
@@ -611,7 +611,7 @@ async def test_a_provider_is_asked_over_tls_and_only_if_it_is_trusted(
             else:
                 monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
             provider = ModelProvider(name="secure", upstream=HttpUpstream(f"https://localhost:{port}/v1"))
-            async with Meter.open({"openai-chat": provider}) as meter:
+            async with Meter({"openai-chat": provider}) as meter:
                 with meter.session() as session:
                     async with wire_client(session.base_url, session.key) as client:
                         statuses.append((await client.ask(ask_for("openai-chat", stream=False))).status_code)
@@ -632,7 +632,7 @@ async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
 
     async with served(serve) as address:
         provider = ModelProvider(name="gemini", upstream=HttpUpstream(address))
-        async with Meter.open({"gemini": provider}) as meter:
+        async with Meter({"gemini": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     await client.ask(ask_for("gemini"))

@@ -133,7 +133,7 @@ async def measure() -> list[str]:
         environment = {"MODEL_KEY": "the-real-one"}
         provider = ModelProvider.at("scripted", f"{endpoint.url}/v1", key_variable="MODEL_KEY", environment=environment)
         budget = Budget(max_model_calls=1)
-        async with Meter.open({"openai-chat": provider}, session_budget=budget) as meter:
+        async with Meter({"openai-chat": provider}, session_budget=budget) as meter:
             with meter.session(model="m") as session:
                 assert [await ask(session), await ask(session)] == [200, 400]
                 assert session.usage() == endpoint.claimed_usage()
@@ -158,14 +158,14 @@ async def record() -> None:
     recorder = ModelRecorder(folder, blind_spots=[BlindSpot(name="numbers", pattern=r"\d+")])
     async with ScriptedEndpoint.open(Script()) as endpoint:
         upstream = recorder.wrap(endpoint.providers()["openai-chat"].upstream)
-        async with Meter.open({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
+        async with Meter({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
             with meter.session("hello-001", secrets=["a-token-of-github"]) as session:
                 await ask(session)
 
 
 async def replay_model(prompts: list[str]) -> tuple[list[ReplayedCall | None], Exception | None]:
     upstream = ReplayUpstream(folder)  # no model, no key, no cost
-    async with Meter.open({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
+    async with Meter({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
         with meter.session("hello-001") as session:
             for prompt in prompts:
                 body["messages"] = [{"role": "user", "content": prompt}]

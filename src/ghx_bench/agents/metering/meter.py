@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import fields
 from secrets import token_urlsafe
+from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -28,11 +29,11 @@ _MINUTE_S = 60.0
 
 
 class Meter:
-    """Stands between the agents of a run and their models; one for a run, `async with Meter.open(...) as meter:`.
+    """Stands between the agents of a run and their models; one for a run, `async with Meter(...) as meter:`.
 
     Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
     has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
-    passed on as it comes, and read afterwards.
+    passed on as it comes, and read afterwards. `spent` is what counts for the budget of the run already.
     """
 
     def __init__(
@@ -62,35 +63,13 @@ class Meter:
         self._places: dict[str, anyio.Semaphore] = {}
         self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
 
-    @classmethod
-    @asynccontextmanager
-    async def open(
-        cls,
-        providers: Mapping[WireKind, ModelProvider],
-        *,
-        session_budget: Budget | None = None,
-        run_budget: Budget | None = None,
-        spent: Spend | None = None,
-        service: ModelService | None = None,
-        price: PriceOf = price_in_usd,
-        clock: Clock | None = None,
-    ) -> AsyncGenerator["Meter"]:
-        """Serve for the length of a block; `spent` is what counts for the budget of the run already."""
-        meter = cls(
-            providers,
-            session_budget=session_budget,
-            run_budget=run_budget,
-            spent=spent,
-            service=service,
-            price=price,
-            clock=clock,
-        )
-        meter.start()
-        try:
-            yield meter
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(meter.stop)
+    async def __aenter__(self) -> Self:
+        self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.stop)
 
     def start(self) -> None:
         """Serve until `stop`; agents may connect as soon as this returns."""

@@ -70,7 +70,7 @@ class RunMeter:
         providers: dict[WireKind, ModelProvider] = self.providers
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
-        async with Meter.open(
+        async with Meter(
             providers,
             session_budget=self._budgets.session,
             run_budget=self._budgets.run,
