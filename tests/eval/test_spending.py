@@ -70,6 +70,10 @@ def test_a_paid_run_needs_a_limit_stops_at_it_and_goes_on_with_more(tmp_path: Pa
     assert "estimate: $0.50 to $0.50 for 1 cell, by earlier runs\n" in rest.stderr
     assert len(rows_of(run)) == 3
 
+    complete = ghx_bench(tmp_path, "resume", str(run), "--no-report")
+
+    assert (complete.returncode, "estimate" in complete.stderr) == (0, False)
+
 
 @pytest.mark.process
 @pytest.mark.slow

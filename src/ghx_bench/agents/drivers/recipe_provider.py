@@ -204,7 +204,7 @@ class RecipeSession(ABC):
                     beside.start_soon(self._watch_tools)
                     answer = await self.ask(words)
                     beside.cancel_scope.cancel()
-            self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
+            self.calls_at_answer = None if self.tap is None else self.tap.call_count
         except AgentError as error:
             failure = error
         # Some agents end their turn with the error of the model's provider as their answer.
@@ -230,7 +230,7 @@ class RecipeSession(ABC):
         """Wait for the model call that the agent is known to make after its answer, and no longer."""
         if self.calls_at_answer is not None:
             with anyio.move_on_after(self.recipe.late_calls_ms / 1000):
-                while len(tap.calls) <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
+                while tap.call_count <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
                     await anyio.sleep(_LOOK_S)
 
     async def _watch_tools(self) -> None:

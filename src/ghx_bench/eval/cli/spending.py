@@ -113,7 +113,7 @@ def confirm_spend(
 ) -> Forecast | None:
     """Say what a run, or what is left of one, may cost, and refuse it unless that is limited or agreed to.
 
-    Return what says more when it is told of the run's events; `None` for a run that costs nothing.
+    Return what says more when it is told of the run's events; `None` where nothing will be paid for.
     """
     paid = [name for name in plan.matrix.agents if getattr(providers[name], "is_paid", False) is True]
     if not paid:
@@ -131,8 +131,9 @@ def confirm_spend(
         earlier=_costs_of([*own, *(row for path in others for row in _rows_in(path))]),
         left_usd=max_usd,
     )
-    if forecast.cells:
-        forecast.say()
+    if not forecast.cells:
+        return None
+    forecast.say()
     if budgets.run.max_usd is None and not is_agreed:
         who = f"agent {paid[0]!r} calls models" if len(paid) == 1 else f"agents {', '.join(paid)} call models"
         raise InputError(
