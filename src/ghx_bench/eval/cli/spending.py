@@ -5,6 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def confirm_spend(
         max_usd = max(max_usd - spend_of(read_record(RunDirectory(resume).record), own).usd, 0.0)
     forecast = Forecast(
         cells=[cell for cell in plan.matrix.cells() if cell.agent in paid and cell not in done],
-        earlier=_costs_of([*own, *(row for path in others for row in _rows_in(path))]),
+        earlier=collect_costs(chain(own, *map(_rows_in, others))),
         left_usd=max_usd,
     )
     if not forecast.cells:
@@ -164,7 +165,7 @@ def _rows_in(run: Path) -> Iterator[ProfileRow]:
         return
 
 
-def _costs_of(rows: Iterable[ProfileRow]) -> Mapping[_Kind, list[float]]:
+def collect_costs(rows: Iterable[ProfileRow]) -> Mapping[_Kind, list[float]]:
     """Return what rows cost, all their attempts together, where that is known."""
     costs: dict[_Kind, list[float]] = defaultdict(list)
     for row in rows:
