@@ -21,6 +21,7 @@ import uvicorn
 
 from _figures import Budget, Figure, show
 from _processes import compiled_environment
+from ghx_bench.agents.metering.loopback_server import read_body, reply
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.upstream import ModelProvider
 
@@ -31,12 +32,13 @@ PAUSE_S = 0.02
 SIZES = {"1 KB": 1_000, "130 KB": 130_000}
 
 
-async def answer(_scope: Any, receive: Any, send: Any) -> None:
+async def answer(scope: Any, receive: Any, send: Any) -> None:
     """Be a provider: stream pieces that say when they were sent, at the pace that the request asks for."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
+    body = await read_body(receive, most_bytes=2**20)
+    if body is None or scope["method"] != "POST":
+        # Not from here: other programs of the machine ask whatever listens, such as the prying agent in a test.
+        await reply(send, 404, b"{}")
+        return
     pause = json.loads(body)["pause_s"]
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
     for number in range(PIECES):
@@ -64,7 +66,7 @@ async def serve_provider() -> None:
 
 async def serve_meter(provider: str) -> None:
     upstream = ModelProvider.at("bench", f"{provider}/v1", key_variable=None, environment={})
-    async with Meter.open({"openai-chat": upstream}) as meter:
+    async with Meter({"openai-chat": upstream}) as meter:
         with meter.session() as session:
             print(session.base_url, session.key, flush=True)
             await asyncio.Event().wait()

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
-from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.config import Budget, Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
 from ghx_bench.profiler.model_calls import WireKind, usage_of
@@ -39,12 +40,14 @@ TELLING = Solution.model_validate(
 def loop(
     providers: Mapping[WireKind, ModelProvider],
     wire: WireKind = "openai-chat",
-    budget: ModelBudget | None = None,
+    budget: Budget | None = None,
+    service: ModelService | None = None,
     **limits: Any,
 ) -> LoopProvider:
     routes = {each: ModelRoute(wire=wire, model=MODEL) for each in (MODEL, sample_cell().model)}
     chosen = LoopLimits.model_validate(limits)
-    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, session_budget=budget)
+    budgets = Budgets(session=budget or Budget())
+    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=budgets, service=service)
 
 
 def steps(*commands: str) -> Solution:
@@ -179,16 +182,41 @@ async def test_at_the_deadline_in_a_stream_the_call_is_over_and_its_tokens_unkno
     assert endpoint.cut_offs == 1
 
 
-async def test_a_budget_that_is_used_up_is_a_cause_of_its_own(tmp_path: Path) -> None:
-    budget = ModelBudget(max_model_calls=1)
+async def test_a_session_that_has_spent_its_budget_ends_with_what_it_did(tmp_path: Path) -> None:
+    budget = Budget(max_model_calls=1)
     async with opened(tmp_path, Script(solution=steps("true")), budget=budget) as (session, endpoint):
-        with pytest.raises(MeasurementError, match="max_model_calls of the session is used up: 1 of 1"):
-            await session.prompt("Do it.")
+        answer = await session.prompt("Do it.")
         trace = await session.trace()
 
+    assert answer.reason == "stop"
     assert trace.cause is not None
-    assert trace.cause.kind == Cause.AGENT_BUDGET
+    assert (trace.cause.kind, trace.cause.message) == (
+        Cause.AGENT_SPEND,
+        "max_model_calls of the session is used up (1 of 1)",
+    )
     assert len(trace.tool_calls) == len(endpoint.calls) == 1
+
+
+async def test_a_session_waits_for_its_place_at_the_model_service(tmp_path: Path) -> None:
+    wanted = SessionRequest(cell=sample_cell(), mode=PLAIN, environment={"HOME": str(tmp_path)}, directory=tmp_path)
+    happened: list[str] = []
+
+    async def ask(name: str) -> None:
+        async with agent.session(wanted) as session:
+            happened.append(f"{name} opened")
+            await session.prompt("Do it.")
+            happened.append(f"{name} done")
+
+    async with ScriptedEndpoint.open(Script(solution=steps())) as endpoint:
+        agent = loop(endpoint.providers(), service=ModelService(sessions_at_once=1))
+        async with agent.run(tmp_path), anyio.create_task_group() as group:
+            group.start_soon(ask, "first")
+            group.start_soon(ask, "second")
+
+    assert happened in (
+        ["first opened", "first done", "second opened", "second done"],
+        ["second opened", "second done", "first opened", "first done"],
+    )
 
 
 async def test_after_its_last_turn_it_gives_up(tmp_path: Path) -> None:
@@ -265,9 +293,12 @@ class TestLoopKeepsTheContract(SessionProviderContract):
 
 
 async def test_its_rows_are_metered_and_it_does_with_a_shell_what_it_does_with_a_server(tmp_path: Path) -> None:
-    ran = await run_scripted([loop], tmp_path, modes=["baseline", "ghx-mcp"])
+    ran = await run_scripted([partial(loop, temperature=0.3)], tmp_path, modes=["baseline", "ghx-mcp"])
 
     assert_all_passed(ran, 2)
+    for row in ran.rows:
+        assert row.model_calls is not None
+        assert ([each.temperature for each in row.model_calls.settings], row.model_calls.models) == ([0.3], (MODEL,))
     assert [row.tool_calls.by_category.keys() for row in ran.rows] == [{"gh_cli"}, {"mcp"}]
 
 

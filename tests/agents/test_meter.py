@@ -1,8 +1,10 @@
 """The meter between an agent and its model, over real HTTP on loopback."""
 
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,26 @@ import pytest
 from anyio.streams.tls import TLSListener
 from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
 
+from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import InputError
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
-from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
-from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
-from ghx_bench.profiler.causes import Cause, ModelProviderError, TransientError
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
+from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
+from ghx_bench.agents.testing import (
+    Fault,
+    Pace,
+    Script,
+    ScriptedAnswer,
+    ScriptedEndpoint,
+    ScriptedTokens,
+    write_stream,
+)
+from ghx_bench.agents.wires.protocol import Route
+from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
+from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.twin.server.authority import make_certificates
@@ -38,11 +52,21 @@ async def metered(
     scripts = scripts or (Script(solution=STEPS),)
     async with (
         ScriptedEndpoint.open(*scripts) as endpoint,
-        Meter.open(endpoint.providers(key=REAL_KEY), **settings) as meter,
+        Meter(endpoint.providers(key=REAL_KEY), **settings) as meter,
     ):
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
                 yield endpoint, meter, session, client
+
+
+@asynccontextmanager
+async def served(serve: Callable[[Any], Awaitable[None]]) -> AsyncIterator[str]:
+    """Hold a server that does with each connection what a function says, and yield its address."""
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
+        group.cancel_scope.cancel()
 
 
 def ask_for(wire: WireKind, prompt: str = PROMPT, **settings: Any) -> Conversation:
@@ -228,15 +252,28 @@ async def _ask_in_vain(client: WireClient) -> None:
         await client.ask(ask_for("anthropic"))
 
 
+class StandingClock:
+    """No time passes until it is told to: a busy machine is not late by it."""
+
+    goes, stands_at = False, 0.0
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic() if self.goes else self.stands_at
+
+
 async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
-    script = Script(solution=STEPS, pace=Pace(before_first_s=0.2))
-    async with metered(script) as (endpoint, _, session, client), anyio.create_task_group() as group:
+    script, clock = Script(solution=STEPS, pace=Pace(before_first_s=0.2)), StandingClock()
+    async with metered(script, clock=clock) as (endpoint, _, session, client), anyio.create_task_group() as group:
 
-        async def ask_late() -> None:
-            await anyio.sleep(0.02)
-            await client.ask(ask_for("anthropic"))
+        async def start_clock() -> None:
+            await wait_until(lambda: not session.is_idle)
+            clock.goes = True
 
-        group.start_soon(ask_late)
+        group.start_soon(client.ask, ask_for("anthropic"))
+        group.start_soon(start_clock)
         await session.settle(10)
         (call,) = session.calls
         assert (call.cut, session.usage()) == (False, endpoint.claimed_usage())
@@ -255,9 +292,9 @@ async def test_a_session_does_not_wait_for_ever_until_it_settles() -> None:
 
 async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> None:
     """Codex does so: it closes the connection on `response.completed`, before the end of the body."""
-    async with _endpoint_that_never_ends() as address:
+    async with served(_answer_without_end) as address:
         provider = ModelProvider(name="slow", upstream=HttpUpstream(f"{address}/v1"))
-        async with Meter.open({"openai-responses": provider}) as meter:
+        async with Meter({"openai-responses": provider}) as meter:
             with meter.session() as session:
                 async with (
                     wire_client(session.base_url, session.key) as client,
@@ -272,26 +309,15 @@ async def test_an_agent_that_leaves_after_the_last_event_has_cut_nothing() -> No
     assert (call.cut, call.error_kind, call.usage.input, call.usage.reasoning) == (False, None, 200, 7)
 
 
-@asynccontextmanager
-async def _endpoint_that_never_ends() -> AsyncIterator[str]:
-    from ghx_bench.agents.testing import ScriptedAnswer, ScriptedTokens, write_stream
-
+async def _answer_without_end(stream: Any) -> None:
     answer = ScriptedAnswer(text="done", tokens=ScriptedTokens(input=200, output=3, reasoning=7))
     content = b"".join(write_stream("openai-responses", answer, "m"))
-
-    async def serve(stream: Any) -> None:
-        async with stream:
+    async with stream:
+        await stream.receive()
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        await stream.send(head + b"%x\r\n%s\r\n" % (len(content), content))
+        with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
             await stream.receive()
-            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            await stream.send(head + b"%x\r\n%s\r\n" % (len(content), content))
-            with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
-                await stream.receive()
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
-        group.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -314,6 +340,48 @@ async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind)
 
         await client.ask(ask_for(wire, "Something else."))
         assert session.calls[-1].retry_of is None
+
+
+async def test_no_more_sessions_than_allowed_ask_a_provider_at_once() -> None:
+    service, inside, most = ModelService(sessions_at_once=2), 0, 0
+
+    async def take_part(meter: Meter) -> None:
+        nonlocal inside, most
+        async with meter.admit("scripted"):
+            inside += 1
+            most = max(most, inside)
+            for _ in range(5):
+                await anyio.lowlevel.checkpoint()
+            inside -= 1
+
+    async with metered(service=service) as (_, meter, _, _), anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(take_part, meter)
+        async with meter.admit("another"):
+            pass
+
+    assert (most, inside) == (2, 0)
+
+
+async def test_after_a_minutes_calls_new_sessions_wait_and_open_ones_go_on() -> None:
+    clock = StandingClock()
+    async with metered(service=ModelService(requests_per_minute=2), clock=clock) as (_, meter, _, client):
+        waits: list[float] = []
+        for moment in (0.0, 20.0, 30.0):
+            clock.stands_at = moment
+            assert (await client.ask(ask_for("openai-chat"))).status_code == 200
+            waits.append(meter.hold_s("scripted"))
+        clock.stands_at = 81.0
+
+        # The last two calls were at 20 and 30 s.
+        assert waits == [0.0, 40.0, 50.0]
+        assert (meter.hold_s("scripted"), meter.hold_s("another")) == (0.0, 0.0)
+
+
+async def test_a_provider_is_not_left_alone_for_a_day_because_it_says_so() -> None:
+    async with metered(Script(faults=(Fault(status=429, retry_after="86400"),))) as (_, meter, _, client):
+        await client.ask(ask_for("openai-chat"))
+        assert 590 < meter.hold_s("scripted") <= 600
 
 
 @pytest.mark.parametrize(
@@ -350,7 +418,7 @@ async def test_a_request_that_the_provider_refuses_is_not_an_outage() -> None:
 
 async def test_a_provider_that_cannot_be_reached_is_told() -> None:
     provider = ModelProvider(name="gone", upstream=HttpUpstream("http://127.0.0.1:9/v1"))
-    async with Meter.open({"openai-chat": provider}) as meter:
+    async with Meter({"openai-chat": provider}) as meter:
         with meter.session() as session:
             async with wire_client(session.base_url, session.key) as client:
                 response = await client.ask(ask_for("openai-chat"))
@@ -365,15 +433,13 @@ async def test_a_provider_that_cannot_be_reached_is_told() -> None:
 @pytest.mark.parametrize(
     ("budget", "passed"),
     [
-        (ModelBudget(max_model_calls=2), 2),
-        (ModelBudget(max_turns=2), 2),
-        (ModelBudget(max_tokens=2000), 2),
-        (ModelBudget(max_usd=0.02), 2),
+        (Budget(max_model_calls=2), 2),
+        (Budget(max_turns=2), 2),
+        (Budget(max_tokens=2000), 2),
+        (Budget(max_usd=0.02), 2),
     ],
 )
-async def test_a_budget_refuses_further_calls_and_is_the_cause(
-    wire: WireKind, budget: ModelBudget, passed: int
-) -> None:
+async def test_a_budget_refuses_further_calls_and_is_the_cause(wire: WireKind, budget: Budget, passed: int) -> None:
     settings = {"session_budget": budget, "price": lambda usage, model: 0.011}
     async with metered(**settings) as (endpoint, _, session, client):
         assert session.verdict() is None
@@ -386,34 +452,55 @@ async def test_a_budget_refuses_further_calls_and_is_the_cause(
         assert {call.error_kind for call in session.calls[passed:]} == {"budget"}
         verdict = session.verdict()
         assert isinstance(verdict, BudgetExhaustedError)
-        assert verdict.cause is Cause.AGENT_BUDGET
+        assert verdict.cause is Cause.AGENT_SPEND
         assert session.usage() == endpoint.claimed_usage()
 
 
 async def test_side_calls_are_no_turns() -> None:
-    async with metered(session_budget=ModelBudget(max_turns=1)) as (_, _, _, client):
+    async with metered(session_budget=Budget(max_turns=1)) as (_, _, _, client):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
         assert (await client.ask(ask_for("anthropic", "More."))).status_code == 400
 
 
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:
-    async with metered(run_budget=ModelBudget(max_model_calls=1)) as (_, meter, session, client):
+    async with metered(run_budget=Budget(max_model_calls=1)) as (_, meter, session, client):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert session.verdict() is None
         with meter.session() as other:
             client.base_url, client.key = other.base_url, other.key
             assert (await client.ask(ask_for("anthropic"))).status_code == 400
             verdict = other.verdict()
-        assert isinstance(verdict, BudgetExhaustedError)
-        assert not verdict.cause.is_the_agents_own
+        assert isinstance(verdict, RunBudgetError)
+        assert verdict.cause is Cause.RUN_BUDGET
 
 
 async def test_a_limit_in_dollars_without_a_price_stops_after_the_first_call() -> None:
-    async with metered(session_budget=ModelBudget(max_usd=100.0)) as (_, _, session, client):
+    async with metered(session_budget=Budget(max_usd=100.0)) as (_, _, session, client):
         statuses = [(await client.ask(ask_for("anthropic"))).status_code for _ in range(2)]
         assert statuses == [200, 400]
         assert "no price is known for model 'scripted-1'" in str(session.verdict())
+
+
+async def test_a_call_costs_what_its_row_will_say() -> None:
+    """Also at a gateway, whose names of models begin with the vendor, over a wire that is not the vendor's."""
+    asked: list[str] = []
+
+    def price(_usage: TokenUsage, model: str) -> float:
+        asked.append(model)
+        return 0.01
+
+    async with metered(session_budget=Budget(max_usd=1.0), price=price) as (_, meter, _, client):
+        for session_model, model in (
+            ("anthropic/claude-x", "anthropic/claude-x"),
+            ("openai/gpt-x", "gpt-x"),
+            ("openai/gpt-x", "gpt-x-mini"),
+        ):
+            with meter.session(model=session_model) as session:
+                client.base_url, client.key = session.base_url, session.key
+                await client.ask(ask_for("openai-chat", model=model))
+
+    assert asked == ["anthropic/claude-x", "openai/gpt-x", "gpt-x-mini"]
 
 
 async def test_sixteen_sessions_at_once_count_their_own() -> None:
@@ -431,6 +518,54 @@ async def test_sixteen_sessions_at_once_count_their_own() -> None:
                 group.start_soon(work, WIRES[number % 4])
 
 
+class OneAnswer:
+    """An answer whose connection is given to another call as soon as it is closed."""
+
+    status, headers, times_closed = 200, ((b"content-type", b"application/json"),), 0
+
+    async def read(self) -> bytes:
+        return b""
+
+    def close(self) -> None:
+        self.times_closed += 1
+
+
+class OneUpstream(HttpUpstream):
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:9")
+        self.answer = OneAnswer()
+
+    async def send(self, request: UpstreamRequest) -> OneAnswer:
+        return self.answer
+
+
+async def test_a_call_that_is_over_is_abandoned_without_harm_to_the_next_one_on_its_connection() -> None:
+    upstream, route = OneUpstream(), Route(wire="openai-chat")
+    provider = ModelProvider(name="one", upstream=upstream)
+    spendings = [Spending(budget=Budget(), scope=scope, price=price_in_usd) for scope in ("session", "run")]
+    session = MeteredSession("id", "name", "http://meter/s/id", SystemClock(), *spendings)
+    scope = {
+        "method": "POST",
+        "raw_path": b"/s/id/v1/chat/completions",
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {session.key}".encode())],
+    }
+
+    async def receive() -> dict[str, Any]:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(_message: Any) -> None:
+        pass
+
+    request = write_upstream_request(session, provider, route, scope, b"{}")
+    exchange = Exchange(session, provider, route, request, hold=lambda *_: None)
+    await exchange.serve(scope, receive, send)
+    exchange.abandon()  # as the end of the session does, which comes from another thread
+
+    assert upstream.answer.times_closed == 1
+
+
 @pytest.mark.parametrize(("answers", "connections"), [(100, 1), (1, 3)])
 async def test_a_connection_is_kept_unless_the_provider_has_closed_it_meanwhile(answers: int, connections: int) -> None:
     opened = 0
@@ -446,16 +581,12 @@ async def test_a_connection_is_kept_unless_the_provider_has_closed_it_meanwhile(
                     await stream.receive()
                     await stream.send(head + body)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        provider = ModelProvider(name="curt", upstream=HttpUpstream(f"http://127.0.0.1:{port}/v1"))
-        async with Meter.open({"openai-chat": provider}) as meter:
+    async with served(serve) as address:
+        provider = ModelProvider(name="curt", upstream=HttpUpstream(f"{address}/v1"))
+        async with Meter({"openai-chat": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     statuses = [(await client.ask(ask_for("openai-chat", stream=False))).status_code for _ in range(3)]
-        group.cancel_scope.cancel()
     assert (statuses, opened) == ([200, 200, 200], connections)
 
 
@@ -480,7 +611,7 @@ async def test_a_provider_is_asked_over_tls_and_only_if_it_is_trusted(
             else:
                 monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
             provider = ModelProvider(name="secure", upstream=HttpUpstream(f"https://localhost:{port}/v1"))
-            async with Meter.open({"openai-chat": provider}) as meter:
+            async with Meter({"openai-chat": provider}) as meter:
                 with meter.session() as session:
                     async with wire_client(session.base_url, session.key) as client:
                         statuses.append((await client.ask(ask_for("openai-chat", stream=False))).status_code)
@@ -499,18 +630,14 @@ async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
             head = b"HTTP/1.1 429 Too Many\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
             await stream.send(head + body)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        provider = ModelProvider(name="gemini", upstream=HttpUpstream(f"http://127.0.0.1:{port}"))
-        async with Meter.open({"gemini": provider}) as meter:
+    async with served(serve) as address:
+        provider = ModelProvider(name="gemini", upstream=HttpUpstream(address))
+        async with Meter({"gemini": provider}) as meter:
             with meter.session() as session:
                 async with wire_client(session.base_url, session.key) as client:
                     await client.ask(ask_for("gemini"))
                 assert (session.calls[0].retry_after_s, session.calls[0].error) == (23.5, "quota")
                 assert 23 < meter.hold_s("gemini") <= 23.5
-        group.cancel_scope.cancel()
 
 
 @pytest.mark.both_backends

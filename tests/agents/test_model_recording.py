@@ -54,7 +54,7 @@ async def recorded(
             wire: ModelProvider(name="scripted", upstream=recorder.wrap(provider.upstream), key=REAL_KEY)
             for wire, provider in endpoint.providers().items()
         }
-        async with Meter.open(providers) as meter:
+        async with Meter(providers) as meter:
             with meter.session(NAME, secrets=secrets) as session:
                 async with wire_client(session.base_url, session.key) as client:
                     yield client
@@ -68,7 +68,7 @@ async def replay(
     secrets: tuple[str, ...] = (),
 ) -> tuple[MeasurementError | None, tuple[ModelCall, ...]]:
     upstream = ReplayUpstream(folder)
-    async with Meter.open({wire: ModelProvider(name="replay", upstream=upstream) for wire in WIRES}) as meter:
+    async with Meter({wire: ModelProvider(name="replay", upstream=upstream) for wire in WIRES}) as meter:
         with meter.session(NAME, secrets=secrets) as session:
             async with wire_client(session.base_url, session.key) as client:
                 try:
@@ -263,7 +263,7 @@ async def test_a_replay_begins_anew_with_each_attempt(tmp_path: Path) -> None:
     async with recorded(tmp_path) as client:
         await client.work(ask_for("anthropic"), tell("x"))
     provider = ModelProvider(name="replay", upstream=ReplayUpstream(tmp_path))
-    async with Meter.open({"anthropic": provider}) as meter:
+    async with Meter({"anthropic": provider}) as meter:
         for _ in range(2):
             with meter.session(NAME) as session:
                 async with wire_client(session.base_url, session.key) as client:

@@ -1,5 +1,6 @@
 """The scripted endpoint decides by the results in the request, and by nothing else."""
 
+import anyio
 import pytest
 from wire_clients import WIRES, Conversation, wire_client
 
@@ -123,3 +124,14 @@ async def test_faults_come_as_often_as_they_are_told_and_claim_nothing(wire: Wir
     assert [response.status_code for response in responses] == [429, 429, 529, 200]
     assert responses[0].headers["retry-after"] == "3"
     assert endpoint.claimed_usage().input == 200
+
+
+async def test_a_client_that_goes_away_before_the_end_of_its_request_has_asked_nothing() -> None:
+    async with ScriptedEndpoint.open(Script()) as endpoint:
+        host, _, port = endpoint.url.removeprefix("http://").partition(":")
+        async with await anyio.connect_tcp(host, int(port)) as stream:
+            await stream.send(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{")
+        async with wire_client(endpoint.url, "any") as client:
+            await client.ask(Conversation("anthropic"))
+
+    assert len(endpoint.calls) == 1

@@ -109,6 +109,14 @@ def test_settings_are_read_where_a_wire_has_them() -> None:
     assert settings["gemini"].temperature is None
 
 
+def test_settings_below_zero_are_settings_too() -> None:
+    config = {"seed": -5, "thinkingConfig": {"thinkingBudget": -1}}
+    gemini = read_request(Conversation("gemini").route, json.dumps({"generationConfig": config}).encode())
+    chat = read_request(Conversation("openai-chat").route, b'{"seed": -1}')
+
+    assert (gemini.settings.seed, gemini.settings.effort, chat.settings.seed) == (-5, "-1", -1)
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_question_after_the_answer_is_told_from_a_reminder_between_results(wire: WireKind) -> None:
     def read(conversation: Conversation) -> bool:

@@ -108,18 +108,47 @@ def test_an_answer_that_follows_a_failed_call_is_the_model_providers_fault(
 
 
 @pytest.mark.process
-def test_a_session_that_has_spent_its_budget_is_stopped_and_says_so(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
+def test_a_session_that_has_spent_its_budget_is_stopped_and_scored(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url, budget={"session": {"max_model_calls": 1}})
 
     refused = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    unpriced = ghx_bench(tmp_path, "run", "--max-usd", "5", extra={"MY_KEY": "sk"})
     done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert (refused.returncode, "--max-usd" in refused.stderr) == (2, True)
+    assert "max_usd cannot be kept: no price is known for model 'scripted-1'; limit the run with" in unpriced.stderr
+    assert (unpriced.returncode, len(endpoint.calls)) == (2, 1)
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
-    assert row.cause == Cause.AGENT_BUDGET
+    assert (row.cause, row.success) == (Cause.AGENT_SPEND, False)
+    assert row.checkpoints_total
+    assert "max_model_calls of the session is used up" in (row.error or "")
     assert len(endpoint.calls) == 1
+
+
+@pytest.mark.process
+def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resuming(
+    tmp_path: Path, endpoint: ScriptedEndpoint
+) -> None:
+    endpoint.add(Script(solution=SOLUTION))
+    write_project(tmp_path, url=endpoint.url)
+
+    stopped = ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "1", extra={"MY_KEY": "sk"})
+
+    assert stopped.returncode == 3, stopped.stderr
+    assert "1 cell left: max_model_calls of the run is used up" in stopped.stdout
+    assert rows_of(run_in(tmp_path)) == []
+
+    resume = ("resume", str(run_in(tmp_path)), "--yes", "--max-model-calls")
+    too_little = ghx_bench(tmp_path, *resume, "2", extra={"MY_KEY": "sk"})  # of which it has made one before
+    asked = len(endpoint.calls)
+    rest = ghx_bench(tmp_path, *resume, "9", extra={"MY_KEY": "sk"})
+
+    assert (too_little.returncode, asked) == (3, 2)
+    assert rest.returncode == 0, rest.stderr
+    (row,) = rows_of(run_in(tmp_path))
+    assert (row.cause, row.agent_turns) == (None, 2)
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,18 @@ async def test_cells_that_run_come_to_their_end(tmp_path: Path) -> None:
     assert (result.measured, result.left) == (2, 2)
 
 
+def called(number: int, **told: Any) -> ModelCall:
+    started_at = "2026-01-01T00:00:00Z"
+    return ModelCall(number=number, wire="openai-chat", model_asked="gpt-5", started_at=started_at, **told)
+
+
 class MeteredSession:
     def __init__(self, *, is_stopped: bool) -> None:
         self.is_stopped, self.recorder = is_stopped, TraceRecorder()
+        self.calls: tuple[ModelCall, ...] = (called(1, usage=TokenUsage.of(input=100, output=10)),)
 
     async def prompt(self, text: str) -> Answer:
-        usage = TokenUsage.of(input=100, output=10)
-        call = ModelCall(number=1, wire="anthropic", started_at="2026-01-01T00:00:00Z", usage=usage)
-        self.recorder.model_calls.append(call)
+        self.recorder.model_calls.extend(self.calls)
         if self.is_stopped:
             self.recorder.cause = NamedCause(kind=Cause.RUN_BUDGET, message="max_usd of the run is used up: 5 of 5")
         return Answer(text="3")
@@ -185,3 +189,32 @@ def test_of_tokens_that_are_not_known_the_lower_bound_counts_and_an_unknown_pric
     unknown = "max_usd of the run cannot be kept: what a session cost is not known"
     assert spend.find_excess(Budget(max_usd=9)) == unknown
     assert RunSpend().find_excess(Budget(max_usd=9)) is None
+
+
+class CutProvider:
+    """Its sessions end in the middle of an answer, as they do at a deadline."""
+
+    name = "cut"
+
+    @asynccontextmanager
+    async def session(self, request: SessionRequest) -> AsyncGenerator[MeteredSession]:
+        session = MeteredSession(is_stopped=False)
+        whole, nothing = TokenUsage.of(input=1_000_000, output=0), TokenUsage.of(input=0, output=0)
+        session.calls = (called(1, usage=whole), called(2, cut=True, usage_at_least=nothing))
+        yield session
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_was_cut_costs_what_is_known_of_it_and_does_not_end_a_limited_run(tmp_path: Path) -> None:
+    subject = Profile(
+        scenarios=SCENARIOS,
+        modes=[Mode(name="plain")],
+        instruments=Instruments(provider=CutProvider(), scorer=SaysThree()),
+    )
+
+    result = await subject.run(config(tmp_path, **limits(max_usd=100.0), models=["openai/gpt-5"]))
+
+    assert (result.measured, result.stopped_by) == (4, None)
+    spent = next(iter(read_rows(result.directory / "rows.jsonl"))).attempts[0]
+    assert spent.cost_usd is None
+    assert spent.cost_at_least_usd == pytest.approx(1.25)

@@ -16,7 +16,7 @@ from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import Answer, Mode
 from ghx_bench.profiler.metrics import CustomMetric
 from ghx_bench.profiler.outcome import Completed, Failed, attempt_of
-from ghx_bench.profiler.runner.deadlines import Limits
+from ghx_bench.profiler.runner.deadlines import Limits, pause_deadline
 from ghx_bench.profiler.runner.instruments import Backoff
 from ghx_bench.profiler.runner.iteration import ReportRetry, Task, iterate, measure
 
@@ -238,6 +238,23 @@ async def test_a_session_that_takes_for_ever_to_open_is_cut_off_and_the_stage_is
     assert outcome.cause is Cause.ENVIRONMENT
     assert str(outcome.error) == "opening the session within 0.02 s took longer than it may and was cancelled"
     assert lifecycle.log == ["enter add-001", "leave add-001"]
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_the_time_for_opening_a_session_does_not_pass_while_it_waits_for_others(is_slow: bool) -> None:
+    class WaitsForOthers(FakeProvider):
+        @asynccontextmanager
+        async def session(self, request: Any) -> Any:
+            with pause_deadline():
+                await anyio.sleep(1.1)
+            if is_slow:
+                await anyio.sleep_forever()
+            async with super().session(request) as session:
+                yield session
+
+    outcome = await measure(task(WaitsForOthers(), limits=Limits(opening_s=1.0)))
+
+    assert isinstance(outcome, Failed if is_slow else Completed)
 
 
 async def test_an_agent_that_breaks_down_keeps_what_it_spent() -> None:

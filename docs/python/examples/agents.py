@@ -112,10 +112,10 @@ async def replay() -> int:
 
 assert anyio.run(replay) == 1
 
-# %% Meter, MeteredSession, ModelProvider, ModelBudget, BudgetExhaustedError
+# %% Meter, MeteredSession, ModelProvider, Budget, BudgetExhaustedError
 import httpx2
 
-from ghx_bench.agents import BudgetExhaustedError, Meter, MeteredSession, ModelBudget, ModelProvider
+from ghx_bench.agents import Budget, BudgetExhaustedError, Meter, MeteredSession, ModelProvider
 from ghx_bench.agents.testing import Script, ScriptedEndpoint  # instead of a model that costs money
 
 body = {"model": "m", "messages": [{"role": "user", "content": "Say hello."}]}
@@ -132,8 +132,8 @@ async def measure() -> list[str]:
     async with ScriptedEndpoint.open(Script()) as endpoint:
         environment = {"MODEL_KEY": "the-real-one"}
         provider = ModelProvider.at("scripted", f"{endpoint.url}/v1", key_variable="MODEL_KEY", environment=environment)
-        budget = ModelBudget(max_model_calls=1)
-        async with Meter.open({"openai-chat": provider}, session_budget=budget) as meter:
+        budget = Budget(max_model_calls=1)
+        async with Meter({"openai-chat": provider}, session_budget=budget) as meter:
             with meter.session(model="m") as session:
                 assert [await ask(session), await ask(session)] == [200, 400]
                 assert session.usage() == endpoint.claimed_usage()
@@ -142,7 +142,7 @@ async def measure() -> list[str]:
                 return [str(call.status) for call in session.calls] + [str(verdict)]
 
 
-assert anyio.run(measure) == ["200", "400", "max_model_calls of the session is used up: 1 of 1"]
+assert anyio.run(measure) == ["200", "400", "max_model_calls of the session is used up (1 of 1)"]
 
 # %% ModelRecorder, BlindSpot, ReplayUpstream
 import tempfile
@@ -158,14 +158,14 @@ async def record() -> None:
     recorder = ModelRecorder(folder, blind_spots=[BlindSpot(name="numbers", pattern=r"\d+")])
     async with ScriptedEndpoint.open(Script()) as endpoint:
         upstream = recorder.wrap(endpoint.providers()["openai-chat"].upstream)
-        async with Meter.open({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
+        async with Meter({"openai-chat": ModelProvider(name="scripted", upstream=upstream)}) as meter:
             with meter.session("hello-001", secrets=["a-token-of-github"]) as session:
                 await ask(session)
 
 
 async def replay_model(prompts: list[str]) -> tuple[list[ReplayedCall | None], Exception | None]:
     upstream = ReplayUpstream(folder)  # no model, no key, no cost
-    async with Meter.open({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
+    async with Meter({"openai-chat": ModelProvider(name="replay", upstream=upstream)}) as meter:
         with meter.session("hello-001") as session:
             for prompt in prompts:
                 body["messages"] = [{"role": "user", "content": prompt}]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     )
     from ghx_bench.agents.metering.meter import Meter
     from ghx_bench.agents.metering.metered_session import MeteredSession
-    from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget
+    from ghx_bench.agents.metering.model_budget import Budget, BudgetExhaustedError
     from ghx_bench.agents.metering.model_recording import BlindSpot, ModelRecorder
     from ghx_bench.agents.metering.model_replay import ReplayUpstream
     from ghx_bench.agents.metering.upstream import ModelProvider
@@ -31,12 +31,12 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
 
 __all__ = [
     "BlindSpot",
+    "Budget",
     "BudgetExhaustedError",
     "McpCall",
     "McpServer",
     "Meter",
     "MeteredSession",
-    "ModelBudget",
     "ModelProvider",
     "ModelRecorder",
     "NopProvider",
@@ -65,7 +65,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "metering.meter": "Meter",
         "metering.metered_session": "MeteredSession",
-        "metering.model_budget": "BudgetExhaustedError ModelBudget",
+        "metering.model_budget": "Budget BudgetExhaustedError",
         "metering.model_recording": "BlindSpot ModelRecorder",
         "metering.model_replay": "ReplayUpstream",
         "controls.nop": "NopProvider",

@@ -147,7 +147,6 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
     if recipe.protocol == "acp":
         require_extra("agents", for_what=f"agent {recipe.name}")
     # Imported here: the meter takes longer to load than all the rest of a plan.
-    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     make, launch = recipe_provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
@@ -158,8 +157,8 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         launch,
         _find_model_provider(recipe.wire, options, spec, environ),
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
-        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
-        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        budgets=spec.config.budget,
+        service=spec.config.model_service,
         records=spec.config.model_traffic.record,
     )
 
@@ -184,14 +183,13 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
     routes = route_models(spec.config.model_ids, options)
     # Imported here: the libraries of the vendors take seconds to load.
     from ghx_bench.agents.drivers.loop import LoopProvider  # noqa: PLC0415 - see above
-    from ghx_bench.agents.metering.model_budget import ModelBudget  # noqa: PLC0415 - see above
 
     return LoopProvider(
         routes,
         {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
-        session_budget=ModelBudget(**spec.config.budget.session.model_dump()),
-        run_budget=ModelBudget(**spec.config.budget.run.model_dump()),
+        budgets=spec.config.budget,
+        service=spec.config.model_service,
         records=spec.config.model_traffic.record,
     )
 

@@ -154,9 +154,11 @@ def error_with_cause(
     return error
 
 
+LONGEST_PAUSE_S = 600.0
+"""How long a service is left alone at the most: one that says `Retry-After: 86400` would stall the run for a day."""
+
 _LONGEST_MESSAGE = 2_000
 _LONGEST_TRACEBACK = 10_000
-_LONGEST_PAUSE_S = 600.0
 _RATE_LIMITED = 429
 _SERVER_ERRORS = range(500, 600)
 
@@ -191,8 +193,7 @@ def pause_asked_for_s(error: BaseException) -> float:
     for each in _chain(error):
         asked: object = getattr(each, "retry_after_s", None)
         if isinstance(asked, int | float) and asked > 0:
-            # Capped: a service that says `Retry-After: 86400` would otherwise stall the run for a day.
-            return min(float(asked), _LONGEST_PAUSE_S)
+            return min(float(asked), LONGEST_PAUSE_S)
     return 0.0
 
 

@@ -196,6 +196,11 @@ class Budget(Section):
     max_model_calls: AtLeastOne | None = Field(default=None, description="Model calls, side calls included.")
     max_turns: AtLeastOne | None = Field(default=None, description="Model calls of the conversation itself.")
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return any(getattr(self, name) is not None for name in Budget.model_fields)
+
 
 class RunBudget(Budget):
     """What the whole run may spend: then no further cell is started, and resuming with more runs the rest."""
@@ -225,14 +230,17 @@ class Budgets(Section):
 
 
 class ModelService(Section):
-    """How much at a time is asked of a model service, for each key; what is not given is not limited."""
+    """How much at a time an agent asks of a model service; what is not given is not limited."""
 
     sessions_at_once: AtLeastOne | None = Field(
-        default=None, description="Sessions that use one key at the same time; others wait before they are opened."
+        default=None,
+        description="Sessions of one agent that use a model service at the same time; others wait before they are "
+        "opened.",
     )
     requests_per_minute: AtLeastOne | None = Field(
         default=None,
-        description="Requests with one key in a minute; with more, new sessions wait, calls in flight do not.",
+        description="Model calls of one agent in a minute; after as many, new sessions wait, and calls of those that "
+        "are open go on.",
     )
 
 
@@ -263,7 +271,7 @@ class ProfileConfig(Section):
     execution: Execution = Field(default=Execution(), description="How the cells are run.")
     budget: Budgets = Field(default=Budgets(), description="What may be spent on models.")
     model_service: ModelService = Field(
-        default=ModelService(), description="How much at a time is asked of a model service."
+        default=ModelService(), description="How much at a time an agent asks of a model service."
     )
     output: Output = Field(default=Output(), description="Where results go.")
     limits: SessionLimits = Field(

@@ -36,10 +36,11 @@ class CanaryStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryFinished:
-    """A warm-up showed that its agent can be measured in its mode."""
+    """A warm-up showed that its agent can be measured in its mode; `cost_usd` is what it cost, if that is known."""
 
     at: datetime
     cell: Cell
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,10 +76,8 @@ def main_calls(calls: Sequence[ModelCall]) -> list[ModelCall]:
 
 def anatomy_of(calls: Sequence[ModelCall]) -> RequestAnatomy:
     """Return the bytes of all requests of a conversation by what they are for, one request after the other."""
-    parts = {
-        part: sum(getattr(call.anatomy, part) for call in main_calls(calls)) for part in RequestAnatomy.model_fields
-    }
-    return RequestAnatomy(**parts)
+    main = main_calls(calls)
+    return RequestAnatomy(**{part: sum(getattr(call.anatomy, part) for call in main) for part in _PARTS})
 
 
 def anatomy_metrics(anatomy: RequestAnatomy) -> tuple[CustomMetric, ...]:

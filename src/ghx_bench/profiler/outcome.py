@@ -18,6 +18,7 @@ from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, T
 from ghx_bench.profiler.model_call_summary import anatomy_of, main_calls, summarise_model_calls
 from ghx_bench.profiler.model_calls import usage_at_least
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
+from ghx_bench.profiler.runner.pricing import cost_at_least_usd
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.score import PartialScoreError, Score
 from ghx_bench.profiler.trace import SessionTrace
@@ -100,9 +101,14 @@ def interrupted_attempt(evidence: Evidence[Any], number: int, at: datetime) -> A
 
 def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     calls = evidence.trace.model_calls if evidence and evidence.trace else ()
-    metered: dict[str, Any] = {} if not calls else {"model_calls": len(calls), "turns": len(main_calls(calls))}
-    if any(call.cut for call in calls):
+    metered: dict[str, Any] = {}
+    if calls:
+        # One that the meter refused was never made, and costs the run none of its budget.
+        made = sum(call.error_kind != "budget" for call in calls)
+        metered |= {"model_calls": made, "turns": len(main_calls(calls))}
+    if evidence is not None and any(call.cut for call in calls):
         metered["tokens_at_least"] = usage_at_least(calls)
+        metered["cost_at_least_usd"] = cost_at_least_usd(calls, evidence.cell.model)
     return {
         **metered,
         "wall_ms": evidence.timing.wall_ms if evidence else None,

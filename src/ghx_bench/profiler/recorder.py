@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 from ghx_bench._base.clock import Clock, SystemClock, timestamp
 from ghx_bench.profiler.causes import describe_error
 from ghx_bench.profiler.metrics import CustomMetric, TokenUsage
-from ghx_bench.profiler.model_calls import ModelCall
+from ghx_bench.profiler.model_calls import ModelCall, add_usage
 from ghx_bench.profiler.trace import (
     ErrorEvent,
     NamedCause,
@@ -176,7 +176,7 @@ class TraceRecorder:
 
     def add_usage(self, usage: TokenUsage) -> None:
         """Add the tokens of one model call; a part that one call does not tell is not known of the session."""
-        self._usage = usage if self._usage is None else _sum_of(self._usage, usage)
+        self._usage = usage if self._usage is None else add_usage([self._usage, usage])
 
     def cost(self, usd: float | None) -> None:
         """Add what the agent says one step cost; with a `None` among them the cost of the session is not known.
@@ -331,12 +331,6 @@ def _call_event(
         success=success,
         **told,
     )
-
-
-def _sum_of(one: TokenUsage, other: TokenUsage) -> TokenUsage:
-    parts = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "active")
-    pairs = {part: (getattr(one, part), getattr(other, part)) for part in parts}
-    return TokenUsage(**{part: None if None in pair else sum(pair) for part, pair in pairs.items()})
 
 
 def _as_json(value: object) -> JsonValue:

@@ -30,6 +30,8 @@ class Attempt(ForeignModel):
     cost_usd: Number | None = None
     tokens_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
     """Where the tokens are not known, what was used for certain."""
+    cost_at_least_usd: Annotated[Number | None, OMITTABLE] = None
+    """What these cost."""
     model_calls: Annotated[Count | None, OMITTABLE] = None
     turns: Annotated[Count | None, OMITTABLE] = None
     """Calls of the conversation, where a meter saw them."""
@@ -119,6 +121,13 @@ class ProfileRow(ForeignModel):
             scenario_id=self.scenario_id,
             iteration=self.iteration,
         )
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What all attempts cost together; `None` if one of them does not tell."""
+        costs = [attempt.cost_usd for attempt in self.attempts]
+        known = [usd for usd in costs if usd is not None]
+        return sum(known) if known and len(known) == len(costs) else None
 
     @property
     def bindings(self) -> Mapping[str, JsonValue]:

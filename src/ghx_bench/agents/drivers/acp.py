@@ -37,7 +37,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.drivers.recipe import PermissionKind
 from ghx_bench.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
 from ghx_bench.agents.drivers.session_log import UpdateLog
-from ghx_bench.agents.tools.server_identity import LastWords, lines_of
+from ghx_bench.agents.tools.server_identity import LastWords, lines_of, parse_line
 from ghx_bench.agents.tools.toolset import fill_variables
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
 from ghx_bench.profiler.evidence import Answer
@@ -83,8 +83,8 @@ class MessagePipe:
         """Return the next message for the SDK; `None` when the program has closed its output."""
         try:
             async for line in self._lines:
-                message = _message_in(line)
-                if message is not None and self._is_for_sdk(message):
+                message = parse_line(line)
+                if message and self._is_for_sdk(message):
                     return message
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # the program is being ended
@@ -108,15 +108,6 @@ class MessagePipe:
             # Some agents tell of a call here for the first time.
             self._on_update({**call, "sessionUpdate": "tool_call_update"})
         return "id" in message
-
-
-def _message_in(line: str) -> dict[str, Any] | None:
-    """Return the message in a line; `None` for one that is none, which agents print by mistake."""
-    try:
-        message: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", message) if isinstance(message, dict) else None
 
 
 class PermissionDesk:
@@ -197,6 +188,11 @@ class AcpSession(RecipeSession):
     log: UpdateLog
     agents_id: str = ""
     """What the agent calls the session."""
+
+    @property
+    def said(self) -> str:
+        """What the agent has answered so far."""
+        return self.log.answer
 
     async def open(self) -> None:
         """Shake hands, authenticate, and open a session with the servers of the mode."""

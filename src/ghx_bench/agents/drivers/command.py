@@ -16,7 +16,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.drivers.recipe import OutputDialect, Recipe
 from ghx_bench.agents.drivers.recipe_provider import RecipeProvider, RecipeSession, SessionStart, start_agent
 from ghx_bench.agents.drivers.session_log import SessionLog, plain_tool_name
-from ghx_bench.agents.tools.server_identity import LastWords, lines_of
+from ghx_bench.agents.tools.server_identity import LastWords, lines_of, parse_line
 from ghx_bench.agents.tools.toolbelt import SHELL_TOOL, cancel_after_end
 from ghx_bench.agents.tools.toolset import fill_variables, tool_name, variables_in
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure
@@ -65,12 +65,8 @@ class JsonLog(OutputLog):
 
     def read(self, line: str) -> None:
         """Write down the object in a line."""
-        try:
-            told: object = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(told, dict):
-            self.is_understood |= self.add(cast("JsonObject", told))
+        if told := parse_line(line):
+            self.is_understood |= self.add(told)
 
     @abstractmethod
     def add(self, told: JsonObject) -> bool:
@@ -288,6 +284,11 @@ class CommandSession(RecipeSession):
 
     program: str
     log: OutputLog
+
+    @property
+    def said(self) -> str:
+        """What the agent has answered so far."""
+        return self.log.answer
 
     async def ask(self, words: str) -> Answer:
         """Run the command with the prompt, and wait until it ends."""

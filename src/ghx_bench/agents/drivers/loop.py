@@ -37,12 +37,13 @@ from pydantic_ai.tools import ToolDefinition
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
 from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.tools.toolset import Tool, ToolAnswer, ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.config import Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -81,13 +82,13 @@ class LoopProvider:
         providers: Mapping[WireKind, ModelProvider],
         *,
         limits: LoopLimits | None = None,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        budgets: Budgets | None = None,
+        service: ModelService | None = None,
         records: bool = False,
     ) -> None:
         self.version = version("ghx-bench")
         self._routes, self._limits = dict(routes), limits or LoopLimits()
-        self._meter = RunMeter(providers, session_budget=session_budget, run_budget=run_budget, records=records)
+        self._meter = RunMeter(providers, budgets=budgets, service=service, records=records)
         self.is_metered, self.is_paid = True, self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -161,7 +162,10 @@ class LoopSession:
         said = ""
         for _ in range(self.limits.max_turns):
             self.recorder.begin_turn()
-            response = await self._ask()
+            try:
+                response = await self._ask()
+            except BudgetExhaustedError:
+                return Answer(text=said)  # what was done is scored, and the trace says why it ended
             said = response.text or said
             if not response.tool_calls:
                 if (blame := self._blame()) is not None:

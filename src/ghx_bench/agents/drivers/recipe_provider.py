@@ -18,12 +18,13 @@ from ghx_bench.agents.drivers.installation import Launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_missing_server, note_metered
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
+from ghx_bench.profiler.config import Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -67,8 +68,8 @@ class RecipeProvider(ABC):
         model_provider: ModelProvider | None = None,
         *,
         vendor: str | None = None,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        budgets: Budgets | None = None,
+        service: ModelService | None = None,
         records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
@@ -81,7 +82,7 @@ class RecipeProvider(ABC):
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, session_budget=session_budget, run_budget=run_budget, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, service=service, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -203,32 +204,40 @@ class RecipeSession(ABC):
         """
 
     @property
+    @abstractmethod
+    def said(self) -> str:
+        """What the agent has answered so far."""
+
+    @property
     def tap(self) -> MeteredSession | None:
         """What the meter sees of the session."""
         return self.start.tap
 
     async def prompt(self, text: str) -> Answer:
-        """Send the prompt and wait until the agent ends its turn."""
+        """Send the prompt and wait until the agent ends its turn.
+
+        What it did until the budget of its session was used up is an answer, to be scored; the trace says why it ended.
+        """
         instructions = None if self.recipe.instructions_file else self.start.request.mode.instructions
         words = "\n\n".join(filter(None, (instructions, text)))
         if self.tap is not None:
             self.tap.expect_prompt(words)
         answer: Answer | None = None
+        failure: AgentError | None = None
         try:
             with ungrouped():
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._watch_tools)
                     answer = await self.ask(words)
                     beside.cancel_scope.cancel()
+            self.calls_at_answer = None if self.tap is None else self.tap.call_count
         except AgentError as error:
-            raise self._blame() or error from error.__cause__
-        if answer is None:
-            raise RuntimeError("a group of tasks that nothing cancelled was left early")
-        self.calls_at_answer = None if self.tap is None else len(self.tap.calls)
+            failure = error
         # Some agents end their turn with the error of the model's provider as their answer.
-        if (blame := self._blame()) is not None:
-            raise blame
-        return answer
+        blame = self._blame() or failure
+        if blame is not None and not isinstance(blame, BudgetExhaustedError):
+            raise blame from (None if failure is None else failure.__cause__)
+        return Answer(text=self.said) if answer is None else answer
 
     async def trace(self) -> SessionTrace:
         """Return what the agent told so far, and what the meter saw."""
@@ -247,7 +256,7 @@ class RecipeSession(ABC):
         """Wait for the model call that the agent is known to make after its answer, and no longer."""
         if self.calls_at_answer is not None:
             with anyio.move_on_after(self.recipe.late_calls_ms / 1000):
-                while len(tap.calls) <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
+                while tap.call_count <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
                     await anyio.sleep(_LOOK_S)
 
     async def _watch_tools(self) -> None:

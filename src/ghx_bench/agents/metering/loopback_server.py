@@ -3,10 +3,10 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -77,6 +77,26 @@ class LoopbackServer:
             await asyncio.wait(state.tasks, timeout=_GRACE_S)  # they see that their connection is gone
         if self._on_stop is not None:
             self._on_stop()
+
+
+async def read_body(receive: Receive, *, most_bytes: int) -> bytes | None:
+    """Return the body of a request, of one that is too large more than `most_bytes`; `None` if its client went away."""
+    body = bytearray()
+    while len(body) <= most_bytes:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
+
+
+async def reply(send: Send, status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """Answer a request with JSON."""
+    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def cut_off(scope: Scope, receive: Receive) -> None:

@@ -1,8 +1,11 @@
 """The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
 
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import fields
 from secrets import token_urlsafe
+from typing import Self
 
 import anyio
 import anyio.to_thread
@@ -10,64 +13,63 @@ from starlette.types import Receive, Scope, Send
 
 from ghx_bench._base.clock import Clock, SystemClock
 from ghx_bench._base.errors import InputError
-from ghx_bench.agents.metering.loopback_server import LoopbackServer
+from ghx_bench.agents.metering.loopback_server import LoopbackServer, read_body, reply
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget, PriceOf, Spending, price_in_usd
-from ghx_bench.agents.metering.model_exchange import Exchange, reply, write_upstream_request
+from ghx_bench.agents.metering.model_budget import PriceOf, Spending, price_in_usd
+from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
 from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
+from ghx_bench.profiler.causes import LONGEST_PAUSE_S
+from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.runner.spend import Spend
 
 _MOST_BODY_BYTES = 64 * 2**20
+_MINUTE_S = 60.0
 
 
 class Meter:
-    """Stands between the agents of a run and their models; one for a run, `async with Meter.open(...) as meter:`.
+    """Stands between the agents of a run and their models; one for a run, `async with Meter(...) as meter:`.
 
     Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
     has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
-    passed on as it comes, and read afterwards.
+    passed on as it comes, and read afterwards. `spent` is what counts for the budget of the run already.
     """
 
     def __init__(
         self,
         providers: Mapping[WireKind, ModelProvider],
         *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        session_budget: Budget | None = None,
+        run_budget: Budget | None = None,
+        spent: Spend | None = None,
+        service: ModelService | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> None:
         if not providers:
             raise InputError("the meter has no model provider; name at least one")
         self.providers = dict(providers)
-        self.run_spending = Spending(run_budget or ModelBudget(), "run", price)
-        self._session_budget, self._price = session_budget or ModelBudget(), price
+        before = {each.name: getattr(spent, each.name) for each in fields(Spend)} if spent is not None else {}
+        self.run_spending = Spending(**before, budget=run_budget or Budget(), scope="run", price=price)
+        self._session_budget, self._price = session_budget or Budget(), price
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}
         self._exchanges: dict[str, set[Exchange]] = {}
+        # Of each provider, by its name: how long it is left alone, its last calls, and the places of sessions.
+        self._service = service or ModelService()
         self._hold_until: dict[str, float] = {}
+        self._called_at: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=self._service.requests_per_minute))
+        self._places: dict[str, anyio.Semaphore] = {}
         self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
 
-    @classmethod
-    @asynccontextmanager
-    async def open(
-        cls,
-        providers: Mapping[WireKind, ModelProvider],
-        *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
-        price: PriceOf = price_in_usd,
-        clock: Clock | None = None,
-    ) -> AsyncGenerator["Meter"]:
-        """Serve for the length of a block."""
-        meter = cls(providers, session_budget=session_budget, run_budget=run_budget, price=price, clock=clock)
-        meter.start()
-        try:
-            yield meter
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(meter.stop)
+    async def __aenter__(self) -> Self:
+        self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.stop)
 
     def start(self) -> None:
         """Serve until `stop`; agents may connect as soon as this returns."""
@@ -90,13 +92,12 @@ class Meter:
         name: str | None = None,
         *,
         model: str | None = None,
-        budget: ModelBudget | None = None,
         secrets: Iterable[str] = (),
     ) -> Generator[MeteredSession]:
         """Open a way through the meter for one session; it ends with the block, and calls that are going on with it.
 
         `name` is the one under which its traffic is recorded and replayed, without its `secrets`; `model` is the one
-        that it is about, and `budget` stands instead of the one for all sessions.
+        that it is about.
         """
         secret = token_urlsafe(12)  # a guess must not find the way of another session
         session = MeteredSession(
@@ -104,7 +105,7 @@ class Meter:
             name=name or secret,
             base_url=f"{self._server.url}/s/{secret}",
             clock=self._clock,
-            spending=Spending(budget or self._session_budget, "session", self._price),
+            spending=Spending(budget=self._session_budget, scope="session", price=self._price),
             run_spending=self.run_spending,
             model=model,
         )
@@ -117,18 +118,27 @@ class Meter:
             held.callback(self._end_session, secret)
             yield session
 
-    def hold_s(self, provider: str) -> float:
-        """Return for how long a provider asked to be left alone: new sessions wait, calls of others go on."""
-        return max(self._hold_until.get(provider, 0.0) - self._clock.monotonic(), 0.0)
+    @asynccontextmanager
+    async def admit(self, provider: str) -> AsyncGenerator[None]:
+        """Wait until one more session may ask a provider, and keep its place; to be entered before it is opened."""
+        places: anyio.Semaphore | None = None
+        if (limit := self._service.sessions_at_once) is not None:
+            places = self._places.setdefault(provider, anyio.Semaphore(limit))
+        async with places or nullcontext():
+            while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
+                await anyio.sleep(seconds)
+            yield
 
-    async def wait_for_provider(self, provider: str) -> None:
-        """Wait until a provider may be asked again; to be called before a session is opened."""
-        while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
-            await anyio.sleep(seconds)
+    def hold_s(self, provider: str) -> float:
+        """Return for how long a provider is left alone: new sessions wait, calls of others go on."""
+        until, called_at = self._hold_until.get(provider, 0.0), self._called_at[provider]
+        if called_at and len(called_at) == self._service.requests_per_minute:
+            until = max(until, called_at[0] + _MINUTE_S)
+        return max(until - self._clock.monotonic(), 0.0)
 
     def hold(self, provider: str, seconds: float) -> None:
         """Note that a provider wants to be left alone."""
-        until = self._clock.monotonic() + seconds
+        until = self._clock.monotonic() + min(seconds, LONGEST_PAUSE_S)
         self._hold_until[provider] = max(until, self._hold_until.get(provider, 0.0))
 
     def _end_session(self, name: str) -> None:
@@ -143,17 +153,12 @@ class Meter:
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            if len(body) > _MOST_BODY_BYTES:
-                await reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
-                return
-            if not message.get("more_body", False):
-                break
+        body = await read_body(receive, most_bytes=_MOST_BODY_BYTES)
+        if body is None:
+            return
+        if len(body) > _MOST_BODY_BYTES:
+            await reply(send, 413, write_error("openai-chat", 413, "meter: the request is too large"))
+            return
         prefix, _, rest = scope["raw_path"].decode("latin-1").partition("/s/")
         name, _, path = rest.partition("/")
         session, route = self._sessions.get("" if prefix else name), find_route(scope["method"], f"/{path}")
@@ -165,7 +170,9 @@ class Meter:
         if provider is None:
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
-        request = write_upstream_request(session, provider, route, scope, bytes(body))
+        if route.is_model_call and self._service.requests_per_minute is not None:
+            self._called_at[provider.name].append(self._clock.monotonic())
+        request = write_upstream_request(session, provider, route, scope, body)
         exchange = Exchange(session, provider, route, request, hold=self.hold)
         going_on = self._exchanges.get(name, set())
         going_on.add(exchange)

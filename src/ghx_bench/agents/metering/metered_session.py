@@ -8,7 +8,7 @@ import anyio
 
 from ghx_bench._base.clock import Clock, timestamp
 from ghx_bench._base.problems import plural
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, ModelBudget, Spending
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import Route
@@ -17,6 +17,7 @@ from ghx_bench.profiler.causes import (
     MeasurementError,
     ModelProviderError,
     ReplayDivergedError,
+    RunBudgetError,
     TransientError,
 )
 from ghx_bench.profiler.metrics import TokenUsage
@@ -143,7 +144,7 @@ class MeteredSession:
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
     _seen: set[str] = field(default_factory=set[str])
-    _refusal: BudgetExhaustedError | None = None
+    _refusal: MeasurementError | None = None
 
     def expect_prompt(self, text: str) -> None:
         """Say what the agent is about to be asked: calls about something else are side calls."""
@@ -155,6 +156,11 @@ class MeteredSession:
         now, calls = self.clock.monotonic(), list(self._calls)
         sides = find_sides(calls, self.model)
         return tuple(call.record(now, side=side) for call, side in zip(calls, sides, strict=True))
+
+    @property
+    def call_count(self) -> int:
+        """How many calls there were so far; cheaper than `calls`, for those who look again and again."""
+        return len(self._calls)
 
     @property
     def main_calls(self) -> tuple[ModelCall, ...]:
@@ -261,15 +267,15 @@ class MeteredSession:
 
         Only where turns are limited is the request read for that: reading takes time that the agent would wait.
         """
-        scopes = ((self.spending, Cause.AGENT_BUDGET), (self.run_spending, Cause.BENCH))
+        scopes = ((self.spending, BudgetExhaustedError), (self.run_spending, RunBudgetError))
         is_main = True
         if any(spending.budget.max_turns is not None for spending, _ in scopes):
             self.take_request(call, read())
             is_main = find_sides(self._calls, self.model)[call.number - 1] is None
-        for spending, cause in scopes:
+        for spending, error in scopes:
             refusal = spending.find_refusal(is_main=is_main)
             if refusal is not None:
-                self._refusal = self._refusal or BudgetExhaustedError(refusal, cause=cause)
+                self._refusal = self._refusal or error(refusal)
                 return refusal
         for spending, _ in scopes:
             spending.begin_call()
@@ -278,11 +284,11 @@ class MeteredSession:
     def end_call(self, call: CallInProgress) -> None:
         """Note that a call is over."""
         call.ended = self.clock.monotonic()
-        limited = [each for each in (self.spending, self.run_spending) if each.budget != ModelBudget()]
+        limited = [each for each in (self.spending, self.run_spending) if each.budget.is_limited]
         if limited and call.status is not None and call.error_kind != "budget":
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
-                spending.end_call(record)
+                spending.end_call(record, self.model)
 
 
 def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:

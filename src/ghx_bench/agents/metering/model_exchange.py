@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from ghx_bench.agents.metering.loopback_server import cut_off
+from ghx_bench.agents.metering.loopback_server import cut_off, reply
 from ghx_bench.agents.metering.metered_session import CallInProgress, MeteredSession
 from ghx_bench.agents.metering.model_replay import ReplayedAnswer
 from ghx_bench.agents.metering.upstream import (
@@ -99,6 +99,7 @@ class Exchange:
             reading.cancel()
             if self._answer is not None:
                 self._answer.close()
+                self._answer = None  # its connection may serve another call by the time this one is abandoned
             self._note_end(call)
 
     def _refuse(self, scope: Scope, call: CallInProgress | None) -> tuple[int, str] | None:
@@ -224,13 +225,6 @@ def _offered_keys(scope: Scope) -> Iterable[str]:
         if name.decode("latin-1") in KEY_HEADERS:
             yield value.decode("latin-1").removeprefix("Bearer ").strip()
     yield from (value for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name == "key")
-
-
-async def reply(send: Send, status: int, body: bytes) -> None:
-    """Answer a request without its provider."""
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 def _read_retry_after(headers: Headers, now: float) -> float | None:

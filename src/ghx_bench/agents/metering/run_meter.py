@@ -1,7 +1,7 @@
 """What metered agents of every kind share: the meter of their run, and what it says about a session in the end."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -9,14 +9,20 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.metering.meter import Meter, ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import ModelBudget
 from ghx_bench.agents.metering.model_recording import record_traffic, recording_name
 from ghx_bench.agents.processes.sandbox import expose_port
 from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.config import Budgets, ModelService
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
+from ghx_bench.profiler.runner.deadlines import pause_deadline
+from ghx_bench.profiler.runner.spend import Spend
+from ghx_bench.profiler.store.directory import RunDirectory
+from ghx_bench.profiler.store.record import read_record
+from ghx_bench.profiler.store.rows import read_rows
+from ghx_bench.profiler.store.run_store import spend_of
 from ghx_bench.profiler.trace import NamedCause
 
 _MOST_TOOLS = 10
@@ -29,14 +35,14 @@ class RunMeter:
         self,
         providers: Mapping[WireKind, ModelProvider],
         *,
-        session_budget: ModelBudget | None = None,
-        run_budget: ModelBudget | None = None,
+        budgets: Budgets | None = None,
+        service: ModelService | None = None,
         records: bool = False,
     ) -> None:
         self.providers = dict(providers)
+        self._budgets, self._service = budgets or Budgets(), service
         self._records = records
         """Whether model traffic is written down, beside the traces of the run."""
-        self._session_budget, self._run_budget = session_budget, run_budget
         self._meter: Meter | None = None
 
     @property
@@ -61,11 +67,16 @@ class RunMeter:
     @asynccontextmanager
     async def open(self, directory: Path) -> AsyncGenerator[None]:
         """Serve for the length of a block, which is that of the run in `directory`."""
-        session, run = self._session_budget, self._run_budget
         providers: dict[WireKind, ModelProvider] = self.providers
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
-        async with Meter.open(providers, session_budget=session, run_budget=run) as meter:
+        async with Meter(
+            providers,
+            session_budget=self._budgets.session,
+            run_budget=self._budgets.run,
+            spent=_read_spend(RunDirectory(directory)) if self._budgets.run.is_limited else None,
+            service=self._service,
+        ) as meter:
             self._meter = meter
             try:
                 yield
@@ -77,12 +88,21 @@ class RunMeter:
         """Wait until the provider of a wire may be asked, and open a way to it for one session."""
         if self._meter is None:
             raise RuntimeError("a session was asked for outside of the run's scope, which has the meter")
-        await self._meter.wait_for_provider(self.providers[wire].name)
-        # Where the session has a sandbox: the meter's is a port that its environment does not name.
-        async with expose_port(self._meter.port):
+        async with AsyncExitStack() as held:
+            # The time for opening a session is for opening it, and not for waiting until a service has room.
+            with pause_deadline():
+                await held.enter_async_context(self._meter.admit(self.providers[wire].name))
+            # Where the session has a sandbox: the meter's is a port that its environment does not name.
+            await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
-            with self._meter.session(name, model=request.model, secrets=request.secrets) as session:
-                yield session
+            yield held.enter_context(self._meter.session(name, model=request.model, secrets=request.secrets))
+
+
+def _read_spend(run: RunDirectory) -> Spend | None:
+    """Return what a run that is resumed has spent before; `None` for one that begins, or lies on another machine."""
+    if not (run.record.is_file() and run.rows.is_file()):
+        return None
+    return spend_of(read_record(run.record), read_rows(run.rows))
 
 
 def find_missing_server(

@@ -1,7 +1,7 @@
 """The way from the meter to a model's provider: HTTP/1.1 on connections that are kept.
 
 Not httpx2: a bare proxy over it added 21 ms to a call on loopback, and one over its httpcore2 1.1 ms, where the whole
-meter over this adds 0.3 ms.
+meter over this adds half a millisecond.
 """
 
 import asyncio

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.controls.solution import Solution
-from ghx_bench.agents.metering.loopback_server import LoopbackServer, cut_off
+from ghx_bench.agents.metering.loopback_server import LoopbackServer, cut_off, read_body, reply
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
 from ghx_bench.agents.testing.decisions import Decision, Say, decide, find_tool
 from ghx_bench.agents.testing.scripted_answers import ScriptedAnswer, ScriptedTokens, write_stream, write_whole
@@ -27,6 +27,7 @@ from ghx_bench.profiler.model_calls import WireKind, add_usage
 SESSION_HEADER = "x-ghx-session"
 """Where the meter tells the endpoint which session a request is of."""
 
+_MOST_BODY_BYTES = 64 * 2**20
 _WIRES: tuple[WireKind, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 _SIDE = ScriptedAnswer(text="A scripted aside", tokens=ScriptedTokens(input=10, output=3))
 
@@ -172,16 +173,18 @@ class ScriptedEndpoint:
         )
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _read_body(receive)
+        body = await read_body(receive, most_bytes=_MOST_BODY_BYTES)
+        if body is None:
+            return  # a client that was stopped while it asked has asked nothing
         path = scope["path"]
         route = find_route(scope["method"], path)
         if route is None:
-            await _reply(send, 404, write_error("openai-chat", 404, f"nothing is scripted at {path}"))
+            await reply(send, 404, write_error("openai-chat", 404, f"nothing is scripted at {path}"))
         elif not route.is_model_call:
             models: list[JsonValue] = [
                 {"id": script.model or "scripted-1", "object": "model"} for script in self._scripts
             ]
-            await _reply(send, 200, json.dumps({"data": models, "input_tokens": 100, "totalTokens": 100}).encode())
+            await reply(send, 200, json.dumps({"data": models, "input_tokens": 100, "totalTokens": 100}).encode())
         else:
             await self._answer(route, body, scope, receive, send)
 
@@ -193,7 +196,7 @@ class ScriptedEndpoint:
         if fault is not None:
             self.calls.append(replace(asked, status=fault.status))
             extra = [] if fault.retry_after is None else [(b"retry-after", fault.retry_after.encode())]
-            await _reply(send, fault.status, write_error(route.wire, fault.status, fault.message), extra)
+            await reply(send, fault.status, write_error(route.wire, fault.status, fault.message), extra)
             return
         answer, decision, pace, model = _SIDE, None, Pace(), request.model or "scripted-1"
         if script is not None:
@@ -277,18 +280,3 @@ def _make_answer(decision: Decision, step: int, offered: Sequence[str]) -> Scrip
         text = f"No tool for {decision} is offered, only: {', '.join(offered)}"
         return ScriptedAnswer(tokens=tokens, thought=thought, text=text, number=step)
     return ScriptedAnswer(tokens=tokens, thought=thought, calls=(call,), number=step)
-
-
-async def _read_body(receive: Receive) -> bytes:
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return bytes(body)
-
-
-async def _reply(send: Send, status: int, body: bytes, extra: Sequence[tuple[bytes, bytes]] = ()) -> None:
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *extra]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

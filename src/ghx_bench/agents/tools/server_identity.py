@@ -111,7 +111,7 @@ async def _shake_hands(process: Process, last_words: LastWords) -> Mapping[str, 
     with suppress(anyio.BrokenResourceError):  # it ended already: what it still said is to be read
         await process.stdin.send(_line(_INITIALIZE))
     async for line in lines_of(process.stdout):
-        message = _message_in(line)
+        message = parse_line(line)
         if "method" not in message and message.get("id") == _OUR_ID:
             return message
         if "method" in message and "id" in message:
@@ -127,15 +127,6 @@ def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def _message_in(line: str) -> Mapping[str, Any]:
-    """Return the message in a line; an empty one for a line that is none, which servers print by mistake."""
-    try:
-        message: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", message) if isinstance(message, dict) else {}
-
-
 def _identity_in(answer: Mapping[str, Any]) -> ServerIdentity:
     match answer:
         case {"result": {"protocolVersion": str(), "serverInfo": {"name": str(name), "version": str(version)}}}:
@@ -146,6 +137,16 @@ def _identity_in(answer: Mapping[str, Any]) -> ServerIdentity:
             raise ValueError(f"it refuses to start a session: {message}")
         case _:
             raise ValueError("its answer to `initialize` is not one of the protocol")
+
+
+def parse_line(line: str) -> dict[str, Any]:
+    """Return the JSON object on a line; an empty one for any other line, which programs print by mistake."""
+    try:
+        # Not by pydantic, which refuses half of a character, and agents stream such halves.
+        told: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
 
 
 async def lines_of(stream: ByteReceiveStream) -> AsyncIterator[str]:

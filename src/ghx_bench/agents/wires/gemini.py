@@ -6,7 +6,16 @@ from pydantic_core import to_json
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.wires.answer_reader import AnswerReader
-from ghx_bench.agents.wires.loose_json import as_count, as_number, as_object, as_objects, as_text, flatten, size_of
+from ghx_bench.agents.wires.loose_json import (
+    as_count,
+    as_integer,
+    as_number,
+    as_object,
+    as_objects,
+    as_text,
+    flatten,
+    size_of,
+)
 from ghx_bench.agents.wires.model_request import ModelRequest, Piece
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import ModelSettings, RequestedToolCall
@@ -17,7 +26,7 @@ def read_request(body: JsonObject, *, model: str | None, is_streamed: bool) -> M
     tools, system, config = as_objects(body.get("tools")), body.get("systemInstruction"), body.get("generationConfig")
     settings = as_object(config)
     thinking = as_object(settings.get("thinkingConfig"))
-    budget = as_count(thinking.get("thinkingBudget"))
+    budget = as_integer(thinking.get("thinkingBudget"))  # -1: as much as the model thinks right
     first = [Piece(kind="instructions", size=size_of(system), text=_text(as_object(system)))] if system else []
     return ModelRequest(
         wire="gemini",
@@ -36,7 +45,7 @@ def read_request(body: JsonObject, *, model: str | None, is_streamed: bool) -> M
             top_p=as_number(settings.get("topP")),
             max_output_tokens=as_count(settings.get("maxOutputTokens")),
             effort=as_text(thinking.get("thinkingLevel")) or (None if budget is None else str(budget)),
-            seed=as_count(settings.get("seed")),
+            seed=as_integer(settings.get("seed")),
         ),
     )
 

@@ -51,6 +51,11 @@ def as_count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def as_integer(value: object) -> int | None:
+    """Return a value that is a whole number, also one below zero."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def as_number(value: object) -> int | float | None:
     """Return a value that is a number."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -6,6 +6,7 @@ from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.loose_json import (
     as_count,
+    as_integer,
     as_number,
     as_object,
     as_objects,
@@ -18,7 +19,12 @@ from ghx_bench.agents.wires.model_request import ModelRequest, Piece, PieceKind
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import ModelSettings, RequestedToolCall
 
-_KINDS: dict[object, PieceKind] = {"system": "instructions", "developer": "instructions", "assistant": "answer"}
+KINDS_BY_ROLE: dict[object, PieceKind] = {
+    "system": "instructions",
+    "developer": "instructions",
+    "assistant": "answer",
+}
+"""What messages are by who speaks, in both of OpenAI's protocols; any other role is the user."""
 
 
 def read_request(body: JsonObject) -> ModelRequest:
@@ -36,7 +42,7 @@ def read_request(body: JsonObject) -> ModelRequest:
             top_p=as_number(body.get("top_p")),
             max_output_tokens=as_count(body.get("max_completion_tokens")) or as_count(body.get("max_tokens")),
             effort=as_text(body.get("reasoning_effort")) or as_text(as_object(body.get("reasoning")).get("effort")),
-            seed=as_count(body.get("seed")),
+            seed=as_integer(body.get("seed")),
         ),
     )
 
@@ -53,7 +59,7 @@ def _pieces(message: JsonObject) -> Iterator[Piece]:
     calls = as_objects(message.get("tool_calls"))
     spoken = {key: value for key, value in message.items() if key != "tool_calls"} if calls else message
     if text or not calls:
-        yield Piece(kind=_KINDS.get(role, "user"), size=size_of(spoken), text=text)
+        yield Piece(kind=KINDS_BY_ROLE.get(role, "user"), size=size_of(spoken), text=text)
     for call in calls:
         yield Piece(kind="call", size=size_of(call), id=as_text(call.get("id")), name=_tool_name(call))
 

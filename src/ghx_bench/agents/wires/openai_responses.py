@@ -14,12 +14,11 @@ from ghx_bench.agents.wires.loose_json import (
     parse_arguments,
     size_of,
 )
-from ghx_bench.agents.wires.model_request import ModelRequest, Piece, PieceKind
-from ghx_bench.agents.wires.openai_chat import openai_usage
+from ghx_bench.agents.wires.model_request import ModelRequest, Piece
+from ghx_bench.agents.wires.openai_chat import KINDS_BY_ROLE, openai_usage
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import ModelSettings, RequestedToolCall
 
-_KINDS: dict[object, PieceKind] = {"system": "instructions", "developer": "instructions", "assistant": "answer"}
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -63,7 +62,7 @@ def _piece(item: JsonObject) -> Piece:
         return Piece(kind="result", size=size, text=flatten(item.get("output")), id=as_text(item.get("call_id")))
     if kind == "reasoning":
         return Piece(kind="thought", size=size)
-    return Piece(kind=_KINDS.get(item.get("role"), "user"), size=size, text=flatten(item.get("content")))
+    return Piece(kind=KINDS_BY_ROLE.get(item.get("role"), "user"), size=size, text=flatten(item.get("content")))
 
 
 def _called_name(item: JsonObject) -> str:

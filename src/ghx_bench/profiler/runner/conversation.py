@@ -19,7 +19,13 @@ from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.evidence import Answer, CompletionReason, Evidence, Mode, Stage
 from ghx_bench.profiler.metered_trace import fill_from_model_calls
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
-from ghx_bench.profiler.runner.deadlines import Phases, Suspensions, limit_running_time, set_deadline
+from ghx_bench.profiler.runner.deadlines import (
+    Phases,
+    Suspensions,
+    allow_pausing,
+    limit_running_time,
+    set_deadline,
+)
 from ghx_bench.profiler.runner.instruments import Instruments, name_of_tool
 from ghx_bench.profiler.runner.plugins import Caught, plugin_call, require
 from ghx_bench.profiler.runner.pricing import cost_of
@@ -69,7 +75,7 @@ class Conversation(Generic[S]):
 
     async def _hold(self) -> None:
         limits, provider = self.instruments.limits, self.instruments.providers[self.cell.agent]
-        with anyio.CancelScope() as scope:
+        with anyio.CancelScope() as scope, allow_pausing(scope):
             self.phases.enter("session")
             # One scope whose deadline moves, instead of one for each phase: those would have to be left in the order
             # they were entered, and the provider holds scopes of its own across them.

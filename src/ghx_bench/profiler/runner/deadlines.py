@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import anyio
@@ -62,6 +63,33 @@ def set_deadline(scope: anyio.CancelScope, limit_s: float | None = None, *, shie
     """
     scope.shield = shielded
     scope.deadline = float("inf") if limit_s is None else anyio.current_time() + limit_s
+
+
+_PAUSABLE: ContextVar[anyio.CancelScope | None] = ContextVar("_PAUSABLE", default=None)
+
+
+@contextmanager
+def allow_pausing(scope: anyio.CancelScope) -> Generator[None]:
+    """Have `pause_deadline` stop the deadline of this scope inside the block."""
+    outside = _PAUSABLE.set(scope)
+    try:
+        yield
+    finally:
+        _PAUSABLE.reset(outside)
+
+
+@contextmanager
+def pause_deadline() -> Generator[None]:
+    """Let no time pass, inside the block, for the session that is being opened: it waits for others of the run."""
+    scope = _PAUSABLE.get()
+    if scope is None:
+        yield
+        return
+    left_s, scope.deadline = scope.deadline - anyio.current_time(), float("inf")
+    try:
+        yield
+    finally:
+        scope.deadline = anyio.current_time() + left_s
 
 
 _TICK_S = 0.25

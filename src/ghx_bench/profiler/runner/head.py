@@ -152,7 +152,7 @@ class Head(Generic[S]):
                 f"no cell was started: {row.attempts[-1].error} ({row.cause}){self._keep_canary(canary)}"
                 f"{'' if row.traceback is None else f'; its traceback: {self.store.directory.error_log}'}"
             )
-        self._tell(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell))
+        self._tell(CanaryFinished(at=self.setup.instruments.clock.now(), cell=cell, cost_usd=row.spent_usd))
 
     def _keep_canary(self, canary: CellMeasured) -> str:
         """Keep the session of a warm-up that failed, though nothing else of it, and return where it is, in words."""

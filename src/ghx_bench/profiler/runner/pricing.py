@@ -1,13 +1,13 @@
 """What a session cost: as the agent reports it, else from its tokens and a price table."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.metrics import Cost, TokenUsage
-from ghx_bench.profiler.model_calls import ModelCall
+from ghx_bench.profiler.model_calls import ModelCall, usage_at_least
 from ghx_bench.profiler.trace import SessionTrace
 
 
@@ -24,10 +24,22 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
     return price_of(tokens, model, requests=requests, at=at) or Cost()
 
 
-def _price_of_calls(calls: Sequence[ModelCall], model: str, at: datetime | None) -> Cost | None:
+def cost_at_least_usd(calls: Sequence[ModelCall], model: str) -> float | None:
+    """Return what model calls cost for certain: of one that was cut, what was told until then; `None` if not known."""
+    cost = _price_of_calls(calls, model, None, usage_in=lambda call: usage_at_least([call]))
+    return None if cost is None else cost.total_usd
+
+
+def _price_of_calls(
+    calls: Sequence[ModelCall],
+    model: str,
+    at: datetime | None,
+    *,
+    usage_in: Callable[[ModelCall], TokenUsage] = lambda call: call.usage,
+) -> Cost | None:
     """Return the sum of what model calls cost, each with the model it asked for; `None` if one of them has no price."""
     used = [call for call in calls if call.cut or not call.has_failed]
-    prices = [price_of(call.usage, _priced_model(call, model), at=at) for call in used]
+    prices = [price_of(usage_in(call), priced_model(call, model), at=at) for call in used]
     known = [price for price in prices if price is not None]
     if not known or len(known) < len(prices):
         return None
@@ -46,10 +58,10 @@ def _price_of_calls(calls: Sequence[ModelCall], model: str, at: datetime | None)
     )
 
 
-def _priced_model(call: ModelCall, model: str) -> str:
-    """Return the model of a call as price tables know it: that of the cell, unless the call asked for another."""
-    asked = call.model_asked
-    return model if asked is None or asked == model.rpartition("/")[2] else asked
+def priced_model(call: ModelCall, model: str | None) -> str:
+    """Return the model of a call as price tables know it: that of its session, unless the call asked for another."""
+    asked = call.model_asked or model or NO_MODEL
+    return model if model is not None and asked == model.rpartition("/")[2] else asked
 
 
 def load_prices(model: str) -> None:

@@ -1,38 +1,24 @@
-"""What a run has spent on models, held against what it may spend."""
+"""What was spent on models, held against what may be spent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.row import Attempt
 
 
 @dataclass(slots=True)
-class RunSpend:
-    """The sum over all attempts of a run, those of interrupted cells and of warm-ups included."""
+class Spend:
+    """What a session or a run has spent."""
 
     usd: float = 0.0
     tokens: int = 0
     model_calls: int = 0
     turns: int = 0
-    has_unknown_cost: bool = False
-    """Whether tokens were spent whose price is not known."""
 
-    def add(self, attempts: Iterable[Attempt]) -> None:
-        """Add what attempts spent: of one whose tokens are not known, what it spent for certain."""
-        for each in attempts:
-            tokens = each.tokens.total or (each.tokens_at_least.total if each.tokens_at_least else 0) or 0
-            self.tokens += tokens
-            self.usd += each.cost_usd or 0.0
-            self.model_calls += each.model_calls or 0
-            self.turns += each.turns or 0
-            self.has_unknown_cost |= tokens > 0 and each.cost_usd is None
-
-    def find_excess(self, budget: Budget) -> str | None:
+    def find_limit(self, budget: Budget, scope: Literal["session", "run"]) -> str | None:
         """Return which limit of a budget is reached, in words; `None` if none is."""
-        if budget.max_usd is not None and self.has_unknown_cost:
-            # To spend on without knowing how much would be no limit at all.
-            return "max_usd of the run cannot be kept: what a session cost is not known"
         limits = (
             ("max_usd", budget.max_usd, self.usd),
             ("max_tokens", budget.max_tokens, self.tokens),
@@ -41,5 +27,31 @@ class RunSpend:
         )
         for name, limit, spent in limits:
             if limit is not None and spent >= limit:
-                return f"{name} of the run is used up ({spent:,.6g} of {limit:,.6g})"
+                return f"{name} of the {scope} is used up ({spent:,.6g} of {limit:,.6g})"
         return None
+
+
+@dataclass(slots=True)
+class RunSpend(Spend):
+    """The sum over all attempts of a run, those of interrupted cells and of warm-ups included."""
+
+    has_unknown_cost: bool = False
+    """Whether tokens were spent whose price is not known."""
+
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Add what attempts spent: of one whose tokens are not known, what it spent for certain."""
+        for each in attempts:
+            tokens = each.tokens.total or (each.tokens_at_least.total if each.tokens_at_least else 0) or 0
+            usd = each.cost_at_least_usd if each.cost_usd is None else each.cost_usd
+            self.tokens += tokens
+            self.usd += usd or 0.0
+            self.model_calls += each.model_calls or 0
+            self.turns += each.turns or 0
+            self.has_unknown_cost |= tokens > 0 and usd is None
+
+    def find_excess(self, budget: Budget) -> str | None:
+        """Return which limit of a budget is reached, or cannot be kept, in words; `None` if none is."""
+        if budget.max_usd is not None and self.has_unknown_cost:
+            # To spend on without knowing how much would be no limit at all.
+            return "max_usd of the run cannot be kept: what a session cost is not known"
+        return self.find_limit(budget, "run")

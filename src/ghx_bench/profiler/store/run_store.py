@@ -1,7 +1,7 @@
 """A run that goes on: its cells are done when their rows are on disk."""
 
 import shutil
-from collections.abc import Container, Generator, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -180,6 +180,14 @@ def resume_run(
             store.spend.add(each.attempts)
         store.update(status="running")
         yield store
+
+
+def spend_of(record: RunRecord, rows: Iterable[ProfileRow]) -> RunSpend:
+    """Return what a run has spent, its interrupted attempts included."""
+    spend = RunSpend()
+    for attempts in (*(row.attempts for row in rows), *(each.attempts for each in record.interruptions)):
+        spend.add(attempts)
+    return spend
 
 
 def require_current_version(path: Path, record: RunRecord) -> None:
