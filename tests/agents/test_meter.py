@@ -427,6 +427,15 @@ async def test_side_calls_are_no_turns() -> None:
         assert (await client.ask(ask_for("anthropic", "More."))).status_code == 400
 
 
+async def test_a_side_call_before_the_first_turn_is_none() -> None:
+    async with metered(session_budget=ModelBudget(max_turns=1)) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
+        assert (await client.ask(ask_for("anthropic"))).status_code == 200
+        assert (await client.ask(ask_for("anthropic", f"{PROMPT} More."))).status_code == 400
+        assert "max_turns of the session is used up: 1 of 1" in str(session.verdict())
+
+
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:
     async with metered(run_budget=ModelBudget(max_model_calls=1)) as (_, meter, session, client):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200

@@ -56,6 +56,8 @@ class CallInProgress:
     error: str | None = None
     retry_after_s: float | None = None
     replayed: ReplayedCall | None = None
+    has_answered: bool = False
+    """Whether it is over and did not fail; noted where there is a budget."""
 
     def fail(self, kind: CallErrorKind, message: str) -> None:
         """Note what went wrong."""
@@ -144,6 +146,7 @@ class MeteredSession:
     _prompts: list[str] = field(default_factory=list[str])
     _seen: set[str] = field(default_factory=set[str])
     _refusal: BudgetExhaustedError | None = None
+    _turns: int = 0
 
     def expect_prompt(self, text: str) -> None:
         """Say what the agent is about to be asked: calls about something else are side calls."""
@@ -265,6 +268,7 @@ class MeteredSession:
         is_main = True
         if any(spending.budget.max_turns is not None for spending, _ in scopes):
             self.take_request(call, read())
+            self._count_turns()
             is_main = find_sides(self._calls, self.model)[call.number - 1] is None
         for spending, cause in scopes:
             refusal = spending.find_refusal(is_main=is_main)
@@ -283,6 +287,16 @@ class MeteredSession:
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
                 spending.end_call(record)
+            call.has_answered = not record.has_failed
+            self._count_turns()
+
+    def _count_turns(self) -> None:
+        """Count the answered calls of the conversation anew: a later call may show that one was beside it."""
+        sides = find_sides(self._calls, self.model)
+        turns = sum(side is None and call.has_answered for call, side in zip(self._calls, sides, strict=True))
+        for spending in (self.spending, self.run_spending):
+            spending.turns += turns - self._turns
+        self._turns = turns
 
 
 def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:

@@ -58,8 +58,7 @@ class Spending:
         self.model_calls += 1
 
     def end_call(self, call: ModelCall) -> None:
-        """Add what a call has used."""
-        self.turns += call.side is None and not call.has_failed
+        """Add what a call has used; turns are counted by its session, which knows its other calls."""
         usage = usage_at_least([call])
         self.tokens += usage.total or 0
         if self.budget.max_usd is None or not usage.total:
