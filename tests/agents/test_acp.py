@@ -250,10 +250,10 @@ async def test_at_the_deadline_the_agent_is_told_to_stop_and_the_call_that_ran_i
 
 
 @asynccontextmanager
-async def metered(script: Script) -> AsyncGenerator[tuple[AcpProvider, ScriptedEndpoint]]:
+async def metered(script: Script, **changes: Any) -> AsyncGenerator[tuple[AcpProvider, ScriptedEndpoint]]:
     """Hold an agent that asks a scripted model what to do."""
     variables = {"TINY_URL": "${BASE_URL}", "TINY_KEY": "${KEY}", "TINY_MODEL": "${MODEL}"}
-    recipe = tiny(wire="openai-chat", environment=variables)
+    recipe = tiny(wire="openai-chat", environment=variables, **changes)
     async with ScriptedEndpoint.open(script) as endpoint:
         model_provider = endpoint.providers(key="the-real-key")["openai-chat"]
         agent = AcpProvider(recipe, find_launch(recipe, Path("nowhere")), model_provider)
@@ -279,6 +279,18 @@ async def test_an_agent_that_does_not_offer_the_tools_of_a_server_is_not_measure
         with pytest.raises(EnvironmentFailure, match=r"^tiny: ghx: tools not offered: .* 1 tool \(bash\)"):
             await hold(agent, request(tmp_path, mode(ghx=McpServer(command="ghx-server"))), "Do it.")
 
+    assert params_of(tmp_path, "session/cancel")
+
+
+async def test_an_agent_whose_own_settings_keep_it_from_the_work_is_not_measured(tmp_path: Path) -> None:
+    script = Script(solution=Solution(answer="done"), pace=Pace(before_first_s=1))
+    async with metered(script, unfit_if=["[Nn]etwork is (closed|restricted)"]) as (agent, _):
+        answer, _ = await hold(agent, request(tmp_path), "Find out whether the network is closed.")
+        closed = request(tmp_path, TINY_INSTRUCTIONS="You are tiny. The network is closed.")
+        with pytest.raises(EnvironmentFailure, match=r"^tiny: its own settings .* say 'network is closed'$"):
+            await hold(agent, closed, "Do it.")
+
+    assert answer.text == "done"
     assert params_of(tmp_path, "session/cancel")
 
 

@@ -127,6 +127,8 @@ def converse_with_model(prompt: str) -> None:
     parameters = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     tools = [{"type": "function", "function": {"name": "bash", "description": "Run it.", "parameters": parameters}}]
     messages: list[dict[str, object]] = [{"role": "user", "content": prompt}]
+    if instructions := os.environ.get("TINY_INSTRUCTIONS"):
+        messages.insert(0, {"role": "system", "content": instructions})
     while True:
         reply = ask_model({"model": os.environ["TINY_MODEL"], "messages": messages, "tools": tools})
         message = reply["choices"][0]["message"]

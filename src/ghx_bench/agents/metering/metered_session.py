@@ -141,6 +141,10 @@ class MeteredSession:
     run_spending: Spending
     model: str | None = None
     """The model that the session is about, where it is known; calls of another one are side calls."""
+    unfit_if: tuple[str, ...] = ()
+    """Regular expressions for instructions of an agent that cannot work as it is set up."""
+    unfit_words: str | None = None
+    """What an instruction said that one of them matches."""
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
@@ -253,6 +257,7 @@ class MeteredSession:
             asks_after_answer=bool(self._prompts) and request.asks_after_answer(self._prompts),
         )
         self._seen.update(keys)
+        self.unfit_words = self.unfit_words or request.find_instruction(self.unfit_if)
         for earlier in reversed(self._calls[: call.number - 1]):
             if earlier.asked is not None and earlier.asked.likeness == asked.likeness:
                 if earlier.error_kind is not None:
