@@ -196,6 +196,11 @@ async def test_an_agent_that_crashes_is_to_blame_and_its_last_words_are_told(tmp
     assert [each.content for each in trace.events if isinstance(each, TextOutputEvent)] == ["I begin."]
 
 
+async def test_an_agent_that_leaves_a_child_with_its_output_behind_has_crashed(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="tiny: it ended with exit code 7 before it answered session/prompt"):
+        await hold(provider(), request(tmp_path), "leave")
+
+
 @pytest.mark.parametrize(
     ("variables", "words"),
     [

@@ -89,10 +89,11 @@ def work(prompt: str) -> str:
             say("I begin.")
             print("a first line\nout of memory", file=sys.stderr, flush=True)
             os._exit(7)
-        case ["refuse"]:
-            return "refusal"
-        case ["limit"]:
-            return "max_turn_requests"
+        case ["leave"]:
+            subprocess.Popen(["sleep", "600"], start_new_session=True)  # with this program's output
+            os._exit(7)
+        case ["refuse" | "limit" as reason]:
+            return {"refuse": "refusal", "limit": "max_turn_requests"}[reason]
         case ["hang"]:
             child = subprocess.Popen(["sleep", "600"], start_new_session=True)
             note({"child": child.pid})

@@ -87,7 +87,7 @@ class MessagePipe:
                 if message is not None and self._is_for_sdk(message):
                     return message
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass  # the program is being ended
+            pass  # the program is being ended, or has ended
         self.prompt_over.set()
         return None
 
@@ -151,6 +151,9 @@ _NO_CAPABILITIES = ClientCapabilities(
 _BROKEN = (acp.RequestError, ConnectionError, ValidationError)
 _CANCEL_GRACE_S = 1.0
 """How long a cancelled agent may take to end its turn; those measured need less than 0.2 s."""
+_LOOK_S = 0.1
+_PATIENCE_S = 2.0
+"""How long a program that has ended is listened to, if a child of it keeps its output open."""
 
 
 class AcpProvider(RecipeProvider):
@@ -162,7 +165,11 @@ class AcpProvider(RecipeProvider):
         words = (self.launch.program, *(fill_variables(word, start.values) for word in self.recipe.command[1:]))
         recorder, tools = TraceRecorder(), start.tools
         log = UpdateLog(recorder, servers=tools.mcp_servers, strip=self.recipe.strip)
-        async with start_agent(self.name, words, start) as (process, last_words):
+        async with (
+            start_agent(self.name, words, start) as (process, last_words),
+            anyio.create_task_group() as beside,
+        ):
+            beside.start_soon(_close_after_end, process)
             pipe = MessagePipe(process, log.add)
             refused = (*(() if tools.shell else ("execute",)), *(() if tools.web else ("fetch",)))
             desk = PermissionDesk(self.recipe.permissions, refused_tools=refused)
@@ -182,8 +189,18 @@ class AcpProvider(RecipeProvider):
                 await session.open()
                 yield session
             finally:
+                beside.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await connection.close()
+
+
+async def _close_after_end(process: Process) -> None:
+    """Close the output of a program that was killed, say, and has left a child behind, as Qwen Code does."""
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it: `wait` waits for the streams, too
+        await anyio.sleep(_LOOK_S)
+    await anyio.sleep(_PATIENCE_S)
+    if process.stdout is not None:
+        await process.stdout.aclose()
 
 
 @dataclass(slots=True, kw_only=True)
