@@ -31,7 +31,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 from anyio.abc import Process
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.drivers.acp_updates import UpdateLog
@@ -120,24 +120,30 @@ def _message_in(line: str) -> dict[str, Any] | None:
 
 
 class PermissionDesk:
-    """Answers an agent that asks for permission: by the kind of its options, since each agent names these otherwise."""
+    """Answers an agent that asks for permission: by the kind of its options, since each agent names these otherwise.
 
-    def __init__(self, kinds: Sequence[PermissionKind], *, refused_tools: Sequence[str]) -> None:
+    How often it asked and was refused is put into `facts`.
+    """
+
+    def __init__(
+        self, kinds: Sequence[PermissionKind], *, refused_tools: Sequence[str], facts: dict[str, JsonValue]
+    ) -> None:
         self._kinds = kinds
         self._refused_tools = refused_tools
-        self.asked = 0
-        self.refused = 0
+        self._facts = facts
+        self._asked = self._refused = 0
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_meta: object
     ) -> RequestPermissionResponse:
         """Choose the first option of the kinds that are wanted; of a tool that the mode does not have, a refusal."""
         del session_id  # a connection has one
-        self.asked += 1
+        self._asked += 1
         kinds = _REFUSALS if tool_call.kind in self._refused_tools else self._kinds
         chosen = next((option for kind in kinds for option in options if option.kind == kind), None)
         if chosen is None or chosen.kind in _REFUSALS:
-            self.refused += 1
+            self._refused += 1
+        self._facts["permissions"] = {"asked": self._asked, "refused": self._refused}
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id))
@@ -172,7 +178,7 @@ class AcpProvider(RecipeProvider):
             beside.start_soon(_close_after_end, process)
             pipe = MessagePipe(process, log.add)
             refused = (*(() if tools.shell else ("execute",)), *(() if tools.web else ("fetch",)))
-            desk = PermissionDesk(self.recipe.permissions, refused_tools=refused)
+            desk = PermissionDesk(self.recipe.permissions, refused_tools=refused, facts=recorder.facts)
             # The SDK answers by itself what the desk has no method for: that the client cannot do it.
             connection = acp.connect_to_agent(cast("acp.Client", desk), pipe)
             try:
