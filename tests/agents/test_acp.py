@@ -169,6 +169,8 @@ async def test_permission_is_answered_by_kind(
     assert json.loads(answer.text) == {"outcome": chosen}
     (call,) = trace.tool_calls
     assert (call.name, call.input) == ("bash", {"command": "rm -r x"})
+    is_refused = chosen.get("optionId") not in ("once", "always")
+    assert trace.facts["permissions"] == {"asked": 1, "refused": int(is_refused)}
 
 
 async def test_what_is_no_message_is_passed_over_and_lines_may_be_long(
