@@ -43,7 +43,7 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
-# processors there are: a test runs up to five sessions at once, which take up to 0.75 GB each.
+# processors there are: each has two sessions at work at once, which take up to 2 GB each.
 test-agents: .venv/setup-dev.done ## Set up, install real agents into .cache, and run them with scripted models
 	@$(BIN)/ghx-bench doctor $(AGENTS)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --agents -n 2 --dist worksteal tests/real_agents $(PYTEST_FLAGS)

@@ -53,15 +53,15 @@ class RealAgents:
         return ran
 
     async def run_cases(
-        self, agent: Recipe | MakeAgent, cases: Mapping[str, Mapping[str, Any]], **settings: Any
+        self, agent: Recipe | MakeAgent, cases: Mapping[str, Mapping[str, Any]], concurrency: int = 2, **settings: Any
     ) -> Ran:
-        """Run an agent once in each case, all at once: cases are modes like `baseline`, with scripts of their own.
+        """Run an agent once in each case: cases are modes like `baseline`, with scripts of their own.
 
         The processes of a case are found by its mark.
         """
         modes = [{"name": case, "extends": "baseline", "environment": {MARK: self.mark(case)}} for case in cases]
         return await self.run(
-            agent, modes=tuple(cases), mode_definitions=modes, scripts=cases, concurrency=len(cases), **settings
+            agent, modes=tuple(cases), mode_definitions=modes, scripts=cases, concurrency=concurrency, **settings
         )
 
     def mark(self, case: str = "") -> str:
