@@ -42,8 +42,8 @@ def provider(**changes: Any) -> AcpProvider:
     return AcpProvider(recipe, find_launch(recipe, Path("nowhere")))
 
 
-def metered(script: Script) -> AbstractAsyncContextManager[tuple[AcpProvider, ScriptedEndpoint]]:
-    return with_model(AcpProvider, tiny(**TINY_MODEL), script)
+def metered(script: Script, **changes: Any) -> AbstractAsyncContextManager[tuple[AcpProvider, ScriptedEndpoint]]:
+    return with_model(AcpProvider, tiny(**TINY_MODEL, **changes), script)
 
 
 def mode(*, instructions: str | None = None, shell: bool = True, **servers: McpServer) -> Mode:
@@ -162,6 +162,8 @@ async def test_permission_is_answered_by_kind(
     assert json.loads(answer.text) == {"outcome": chosen}
     (call,) = trace.tool_calls
     assert (call.name, call.input) == ("bash", {"command": "rm -r x"})
+    is_refused = chosen.get("optionId") not in ("once", "always")
+    assert trace.facts["permissions"] == {"asked": 1, "refused": int(is_refused)}
 
 
 async def test_what_is_no_message_is_passed_over_and_lines_may_be_long(
@@ -187,6 +189,11 @@ async def test_an_agent_that_crashes_is_to_blame_and_its_last_words_are_told(tmp
         trace = await session.trace()
 
     assert [each.content for each in trace.events if isinstance(each, TextOutputEvent)] == ["I begin."]
+
+
+async def test_an_agent_that_leaves_a_child_with_its_output_behind_has_crashed(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="tiny: it ended with exit code 7 before it answered session/prompt"):
+        await hold(provider(), request(tmp_path), "leave")
 
 
 @pytest.mark.parametrize(
@@ -260,6 +267,18 @@ async def test_an_agent_that_does_not_offer_the_tools_of_a_server_is_not_measure
         with pytest.raises(EnvironmentFailure, match=r"^tiny: ghx: tools not offered: .* 1 tool \(bash\)"):
             await hold(agent, request(tmp_path, mode(ghx=McpServer(command="ghx-server"))), "Do it.")
 
+    assert params_of(tmp_path, "session/cancel")
+
+
+async def test_an_agent_whose_own_settings_keep_it_from_the_work_is_not_measured(tmp_path: Path) -> None:
+    script = Script(solution=Solution(answer="done"), pace=Pace(before_first_s=1))
+    async with metered(script, unfit_if=["[Nn]etwork is (closed|restricted)"]) as (agent, _):
+        answer, _ = await hold(agent, request(tmp_path), "Find out whether the network is closed.")
+        closed = request(tmp_path, TINY_INSTRUCTIONS="You are tiny. The network is closed.")
+        with pytest.raises(EnvironmentFailure, match=r"^tiny: its own settings .* say 'network is closed'$"):
+            await hold(agent, closed, "Do it.")
+
+    assert answer.text == "done"
     assert params_of(tmp_path, "session/cancel")
 
 

@@ -233,6 +233,36 @@ async def test_an_agent_that_hangs_up_ends_the_call_upstream_at_once(wire: WireK
         assert session.verdict() is None
 
 
+async def test_an_agent_that_leaves_at_the_head_of_an_error_has_not_given_up_the_call() -> None:
+    """OpenAI's client does so where it will ask again: it does not read the error."""
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 529 Overloaded\r\nretry-after: 7\r\ncontent-length: 100\r\n\r\n{")
+            await anyio.sleep_forever()
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        provider = ModelProvider(name="down", upstream=HttpUpstream(f"http://127.0.0.1:{port}/v1"))
+        async with Meter.open({"openai-chat": provider}) as meter:
+            with meter.session() as session:
+                async with (
+                    wire_client(session.base_url, session.key) as client,
+                    client.stream(ask_for("openai-chat")) as response,
+                ):
+                    assert response.status_code == 529
+                await wait_until(lambda: session.is_idle)
+                (call,) = session.calls
+                verdict = session.verdict()
+        group.cancel_scope.cancel()
+
+    assert (call.has_failed, call.status, call.retry_after_s) == (True, 529, 7)
+    assert isinstance(verdict, TransientError)
+
+
 async def test_a_call_that_waits_for_its_first_token_is_ended_with_its_session() -> None:
     async with (
         metered(Script(pace=Pace(before_first_s=60))) as (_, meter, _, client),
@@ -461,6 +491,15 @@ async def test_side_calls_are_no_turns() -> None:
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
         assert (await client.ask(ask_for("anthropic", "More."))).status_code == 400
+
+
+async def test_a_side_call_before_the_first_turn_is_none() -> None:
+    async with metered(session_budget=Budget(max_turns=1)) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
+        assert (await client.ask(ask_for("anthropic"))).status_code == 200
+        assert (await client.ask(ask_for("anthropic", f"{PROMPT} More."))).status_code == 400
+        assert "max_turns of the session is used up: 1 of 1" in str(session.verdict())
 
 
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:

@@ -165,6 +165,7 @@ async def test_a_secret_that_is_another_in_each_run_is_a_blind_spot(tmp_path: Pa
         ("process groups", "Process Group PGID: 4711", "Process Group PGID: 12"),
         ("chunk ids", "Chunk ID: a39f4f", "Chunk ID: 571d78"),
         ("wall times", "Wall time: 0.0000 seconds", "Wall time: 1.5 seconds"),
+        ("token counts", "Original token count: 69", "Original token count: 70"),
     ],
 )
 async def test_each_blind_spot_is_needed_for_what_it_is_for(name: str, one: str, other: str, tmp_path: Path) -> None:

@@ -45,6 +45,19 @@ def without_waiting(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"files": {".codex/config.toml": kept}, "session_meta": {}})
 
 
+def without_session_mode(recipe: Recipe) -> Recipe:
+    assert recipe.session_mode is not None
+    return recipe.model_copy(update={"session_mode": None})
+
+
+def without_word(word: str) -> Callable[[Recipe], Recipe]:
+    def change(recipe: Recipe) -> Recipe:
+        assert word in recipe.command
+        return recipe.model_copy(update={"command": tuple(each for each in recipe.command if each != word)})
+
+    return change
+
+
 def without_servers(recipe: Recipe) -> Recipe:
     """Return a recipe that puts servers where the program does not look for them."""
     words = tuple(word for word in recipe.command if word not in ("--mcp-config", "${HOME}/.claude/mcp.json"))
@@ -89,6 +102,25 @@ async def test_without_its_setting_an_agent_is_not_measured_as_one_without_tools
     assert row.error is not None
     assert f"{agent}: ghx: tools not offered" in row.error
     assert row.cause == Cause.ENVIRONMENT
+
+
+@pytest.mark.parametrize(
+    ("agent", "change"),
+    [
+        ("codex", without_session_mode),
+        ("codex-exec", without_word("--dangerously-bypass-approvals-and-sandbox")),
+    ],
+    ids=["codex-session-mode", "codex-exec-bypass"],
+)
+async def test_an_agent_in_a_sandbox_of_its_own_is_not_measured_as_one_that_fails(
+    agent: str, change: Callable[[Recipe], Recipe], agents: RealAgents
+) -> None:
+    ran = await agents.run(change(agents.install(agent)), modes=["baseline", "ghx-mcp"])
+
+    assert len(ran.rows) == 2
+    for row in ran.rows:
+        assert (row.success, row.cause) == (None, Cause.ENVIRONMENT), row.mode
+        assert f"{agent}: its own settings keep it from the work" in (row.error or ""), row.mode
 
 
 @pytest.mark.parametrize("agent", ["codex", "qwen"])

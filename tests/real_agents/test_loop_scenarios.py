@@ -1,32 +1,22 @@
 """The agent `loop` in whole scenarios, over the APIs of all vendors; here, because it takes a minute."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from agent_rows import assert_all_passed
-from scripted_sessions import MODEL, REAL_KEY, MakeAgent, run_scripted
+from scripted_sessions import REAL_KEY, run_scripted
 
-from ghx_bench.agents.drivers.loop import LoopProvider
-from ghx_bench.agents.drivers.loop_limits import ModelRoute
-from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.profiler.model_calls import WireKind
 
+from .conftest import make_loop
 from .test_scenarios import MODES, SCENARIOS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
 
-def loop(wire: WireKind) -> MakeAgent:
-    def make(providers: Mapping[WireKind, ModelProvider]) -> LoopProvider:
-        return LoopProvider({MODEL: ModelRoute(wire=wire, model=MODEL)}, {wire: providers[wire]})
-
-    return make
-
-
 @pytest.mark.parametrize("wire", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 async def test_it_passes_in_every_mode_and_its_tokens_are_those_of_the_script(tmp_path: Path, wire: WireKind) -> None:
-    ran = await run_scripted([loop(wire)], tmp_path, scenarios=SCENARIOS, modes=MODES)
+    ran = await run_scripted([make_loop(wire)], tmp_path, scenarios=SCENARIOS, modes=MODES)
 
     assert_all_passed(ran, len(MODES) * len(SCENARIOS))
     assert {call.wire for call in ran.endpoint.calls} == {wire}
@@ -40,7 +30,7 @@ async def test_it_passes_in_every_mode_and_its_tokens_are_those_of_the_script(tm
 
 async def test_four_sessions_at_once_do_not_get_in_each_others_way(tmp_path: Path) -> None:
     ran = await run_scripted(
-        [loop("openai-chat")], tmp_path, modes=["baseline", "ghx-mcp"], repetitions=2, concurrency=4
+        [make_loop("openai-chat")], tmp_path, modes=["baseline", "ghx-mcp"], repetitions=2, concurrency=4
     )
 
     assert_all_passed(ran, 4)

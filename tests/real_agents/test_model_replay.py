@@ -28,7 +28,7 @@ def test_an_agent_repeats_its_work_from_a_recording_and_a_changed_title_is_named
     (tmp_path / AGENTS_FOLDER).symlink_to(AGENTS)
 
     def choose(url: str) -> list[Any]:
-        base = url if agent in ("claude", "gemini") else f"{url}/v1"
+        base = url if agent in ("claude", "claude-print", "gemini") else f"{url}/v1"
         return [{"id": agent, "options": {"base_url": base, "key_env": "MY_KEY"}}]
 
     record_run(tmp_path, agents=choose, execution=ONCE)

@@ -1,18 +1,18 @@
 """Real agents on the embedded GitHub: real tools, real MCP sessions, and a model that decides as the solution says."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 from agent_rows import assert_all_passed
 from scripted_sessions import REAL_KEY
 
 from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
 from ghx_bench.agents.tools.toolset import server_tool_of
+from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+from ghx_bench.profiler.reports import generate_report
 
-from .conftest import RealAgents
+from .conftest import RealAgents, find_processes, with_mark
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
@@ -23,32 +23,16 @@ SKILL, DESCRIPTION = "tune-xylophones", "Use this where reports are about the xy
 WEB = {"webfetch", "websearch", "WebFetch", "WebSearch", "web_search", "web_fetch", "google_web_search"}
 
 
-def with_mark(recipe: Recipe, mark: str) -> Recipe:
-    """Return a recipe whose processes can be found by a mark in their environment."""
-    return recipe.model_copy(update={"environment": {**recipe.environment, "TEST_MARK": mark}})
-
-
-def find_processes(mark: str) -> list[str]:
-    """Return what runs with a mark."""
-    found: list[str] = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.environ().get("TEST_MARK") == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline()))
-    return found
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("agent", recipe_names())
 async def test_an_agent_passes_in_every_mode_and_its_tokens_are_those_of_the_script(
-    agent: str, scenario: str, agents: RealAgents, tmp_path: Path
+    agent: str, agents: RealAgents
 ) -> None:
-    recipe = with_mark(agents.install(agent), str(tmp_path))
+    recipe = with_mark(agents.install(agent), agents.mark())
 
-    ran = await agents.run(recipe, modes=MODES, scenarios=[scenario])
+    ran = await agents.run(recipe, modes=MODES, scenarios=SCENARIOS)
 
-    assert_all_passed(ran, len(MODES))
-    assert not find_processes(str(tmp_path))
+    assert_all_passed(ran, len(MODES) * len(SCENARIOS))
+    assert not find_processes(agents.mark())
     assert {key for call in ran.endpoint.calls for key in call.keys} == {REAL_KEY}
     for row in ran.rows:
         category = {"baseline": "gh_cli", "ghx": "ghx", "ghx-mcp": "mcp"}[row.mode]
@@ -124,9 +108,22 @@ async def test_four_sessions_at_once_do_not_get_in_each_others_way(agents: RealA
     assert_all_passed(ran, 4)
 
 
-async def test_several_agents_make_one_run(agents: RealAgents) -> None:
-    recipes = [agents.install(name) for name in ("goose", "codex", "claude")]
+async def test_several_agents_make_one_run_with_one_report(agents: RealAgents) -> None:
+    names = ("goose", "codex", "claude")
+    recipes = [agents.install(name) for name in names]
 
     ran = await agents.run(*recipes, modes=MODES, scenarios=["issue-triage-001", "pr-reply-threads-001"])
 
     assert_all_passed(ran, 18)
+    report = generate_report([ran.directory], metrics=EVAL_METRICS).directory
+    summary = json.loads((report / "data" / "summary.json").read_text())
+    assert (summary["rows"], summary["control"]) == (18, False)
+    assert set(summary["modes"]) == {f"{agent} / {mode}" for agent in names for mode in MODES}
+    planned = [each for each in summary["comparisons"] if each["family"] == "primary"]
+    compared = {(each["a"], each["b"]) for each in planned}
+    assert len(compared) == 18  # three pairs of modes with each agent, and three pairs of agents in each mode
+    assert all(len(set(a.split(" / ")) & set(b.split(" / "))) == 1 for a, b in compared)
+    # All passed, and twice is not often enough for anything else.
+    assert {each["verdict"] for each in planned} == {"inconclusive", "not estimable"}
+    text = (report / "report.md").read_text()
+    assert f"{len(planned)} planned comparisons of 3 agents in 3 modes" in text

@@ -19,6 +19,7 @@ from ghx_bench.eval.assembly import assemble
 from ghx_bench.eval.catalogue import Catalogue
 from ghx_bench.eval.modes.definitions import Definitions
 from ghx_bench.eval.project.config import EvalConfig, definitions_of
+from ghx_bench.profiler.config import Budget, Budgets
 from ghx_bench.profiler.contracts import Session, SessionRequest
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import WireKind
@@ -63,7 +64,8 @@ class ScriptedAgent:
     inner: MeteredAgent
     endpoint: ScriptedEndpoint
     find_solution: Callable[[str, str], Solution]
-    script: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    scripts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What scripts say beside that, by mode."""
     sessions: dict[str, str] = field(default_factory=dict[str, str])
     """The meter's name of each session, by that of its trace."""
 
@@ -85,8 +87,9 @@ class ScriptedAgent:
         async with self.inner.session(request) as session:
             assert session.tap is not None
             self.sessions[session.recorder.session_id] = session.tap.id
-            solution = self.find_solution(request.cell.scenario_id, request.mode.name)
-            script = Script(session=session.tap.id, solution=solution, bindings=bindings_of(request), **self.script)
+            said = dict(self.scripts.get(request.mode.name, {}))
+            solution = said.pop("solution", None) or self.find_solution(request.cell.scenario_id, request.mode.name)
+            script = Script(session=session.tap.id, solution=solution, bindings=bindings_of(request), **said)
             self.endpoint.add(script)
             yield session
 
@@ -114,24 +117,26 @@ async def run_scripted(
     modes: Sequence[str] = ("baseline",),
     repetitions: int = 1,
     concurrency: int = 1,
-    script: Mapping[str, Any] | None = None,
-    solution: Solution | None = None,
+    scripts: Mapping[str, Mapping[str, Any]] | None = None,
     solved_as: str | None = None,
     timeout_ms: int | None = None,
+    session_budget: Budget | None = None,
     **settings: Any,
 ) -> Ran:
-    """Evaluate agents on the embedded GitHub, their models scripted with `solution` or with that of each cell.
+    """Evaluate agents on the embedded GitHub, their models scripted with the solution of each cell.
 
     Those without a recipe are made by a function of the providers of their models.
 
-    `solved_as` is the mode whose solutions are followed, where that is not the mode itself or one that it extends;
-    `timeout_ms` stands instead of that of the scenarios.
+    `scripts` are fields of `Script` by mode, with which a mode may have another solution, and faults. `solved_as` is
+    the mode whose solutions are followed, where that is not the mode itself or one that it extends; `timeout_ms`
+    stands instead of that of the scenarios; `session_budget` is for agents with a recipe.
     """
     config = EvalConfig.model_validate(
         {
             "modes": list(modes),
             "models": [MODEL],
-            "agents": ["nop"],
+            # In their place: how a run describes its agents is made of these entries.
+            "agents": [{"id": "nop", "name": f"nop:{number}"} for number in range(len(recipes))],
             "scenarios": {"ids": list(scenarios)},
             "execution": {"repetitions": repetitions, "warmup": False, "max_concurrency": concurrency, "retries": 0},
             "output": {"results_dir": str(results)},
@@ -142,7 +147,7 @@ async def run_scripted(
 
     def find_solution(scenario_id: str, mode: str) -> Solution:
         lineage = [solved_as] if solved_as else [each.name for each in definitions.lineage(mode)]
-        found = solution or catalogue.solution_files()[scenario_id].solution_for(*lineage)
+        found = catalogue.solution_files()[scenario_id].solution_for(*lineage)
         assert found is not None, f"{scenario_id} has no solution for {mode}"
         return found
 
@@ -153,11 +158,14 @@ async def run_scripted(
             if isinstance(recipe, Recipe):
                 launch = find_launch(recipe, agents_folder)
                 provider: MeteredAgent = recipe_provider_class(recipe)(
-                    recipe, launch, wired[recipe.wire or "openai-chat"]
+                    recipe,
+                    launch,
+                    wired[recipe.wire or "openai-chat"],
+                    budgets=Budgets(session=session_budget or Budget()),
                 )
             else:
                 provider = recipe(wired)
-            agents[provider.name] = ScriptedAgent(provider, endpoint, find_solution, script or {})
+            agents[provider.name] = ScriptedAgent(provider, endpoint, find_solution, scripts or {})
         evaluation = await scopes.enter_async_context(assemble(catalogue, environ=os.environ, project=Path.cwd()))
         instruments = replace(evaluation.setup.instruments, providers=agents)
         plan = replace(evaluation.plan, matrix=replace(evaluation.plan.matrix, agents=tuple(agents)))

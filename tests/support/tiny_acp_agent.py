@@ -89,10 +89,11 @@ def work(prompt: str) -> str:
             say("I begin.")
             print("a first line\nout of memory", file=sys.stderr, flush=True)
             os._exit(7)
-        case ["refuse"]:
-            return "refusal"
-        case ["limit"]:
-            return "max_turn_requests"
+        case ["leave"]:
+            subprocess.Popen(["sleep", "600"], start_new_session=True)  # with this program's output
+            os._exit(7)
+        case ["refuse" | "limit" as reason]:
+            return {"refuse": "refusal", "limit": "max_turn_requests"}[reason]
         case ["hang"]:
             child = subprocess.Popen(["sleep", "600"], start_new_session=True)
             note({"child": child.pid})
@@ -127,6 +128,8 @@ def converse_with_model(prompt: str) -> None:
     parameters = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     tools = [{"type": "function", "function": {"name": "bash", "description": "Run it.", "parameters": parameters}}]
     messages: list[dict[str, object]] = [{"role": "user", "content": prompt}]
+    if instructions := os.environ.get("TINY_INSTRUCTIONS"):
+        messages.insert(0, {"role": "system", "content": instructions})
     while True:
         reply = ask_model({"model": os.environ["TINY_MODEL"], "messages": messages, "tools": tools})
         message = reply["choices"][0]["message"]

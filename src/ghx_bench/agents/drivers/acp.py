@@ -31,7 +31,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 from anyio.abc import Process
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from ghx_bench._base.wire import JsonObject
 from ghx_bench.agents.drivers.recipe import PermissionKind
@@ -87,7 +87,7 @@ class MessagePipe:
                 if message and self._is_for_sdk(message):
                     return message
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass  # the program is being ended
+            pass  # the program is being ended, or has ended
         self.prompt_over.set()
         return None
 
@@ -111,24 +111,30 @@ class MessagePipe:
 
 
 class PermissionDesk:
-    """Answers an agent that asks for permission: by the kind of its options, since each agent names these otherwise."""
+    """Answers an agent that asks for permission: by the kind of its options, since each agent names these otherwise.
 
-    def __init__(self, kinds: Sequence[PermissionKind], *, refused_tools: Sequence[str]) -> None:
+    How often it asked and was refused is put into `facts`.
+    """
+
+    def __init__(
+        self, kinds: Sequence[PermissionKind], *, refused_tools: Sequence[str], facts: dict[str, JsonValue]
+    ) -> None:
         self._kinds = kinds
         self._refused_tools = refused_tools
-        self.asked = 0
-        self.refused = 0
+        self._facts = facts
+        self._asked = self._refused = 0
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_meta: object
     ) -> RequestPermissionResponse:
         """Choose the first option of the kinds that are wanted; of a tool that the mode does not have, a refusal."""
         del session_id  # a connection has one
-        self.asked += 1
+        self._asked += 1
         kinds = _REFUSALS if tool_call.kind in self._refused_tools else self._kinds
         chosen = next((option for kind in kinds for option in options if option.kind == kind), None)
         if chosen is None or chosen.kind in _REFUSALS:
-            self.refused += 1
+            self._refused += 1
+        self._facts["permissions"] = {"asked": self._asked, "refused": self._refused}
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id))
@@ -142,6 +148,9 @@ _NO_CAPABILITIES = ClientCapabilities(
 _BROKEN = (acp.RequestError, ConnectionError, ValidationError)
 _CANCEL_GRACE_S = 1.0
 """How long a cancelled agent may take to end its turn; those measured need less than 0.2 s."""
+_LOOK_S = 0.1
+_PATIENCE_S = 2.0
+"""How long a program that has ended is listened to, if a child of it keeps its output open."""
 
 
 class AcpProvider(RecipeProvider):
@@ -153,10 +162,14 @@ class AcpProvider(RecipeProvider):
         words = (self.launch.program, *(fill_variables(word, start.values) for word in self.recipe.command[1:]))
         recorder, tools = TraceRecorder(), start.tools
         log = UpdateLog(recorder, servers=tools.mcp_servers, strip=self.recipe.strip)
-        async with start_agent(self.name, words, start) as (process, last_words):
+        async with (
+            start_agent(self.name, words, start) as (process, last_words),
+            anyio.create_task_group() as beside,
+        ):
+            beside.start_soon(_close_after_end, process)
             pipe = MessagePipe(process, log.add)
             refused = (*(() if tools.shell else ("execute",)), *(() if tools.web else ("fetch",)))
-            desk = PermissionDesk(self.recipe.permissions, refused_tools=refused)
+            desk = PermissionDesk(self.recipe.permissions, refused_tools=refused, facts=recorder.facts)
             # The SDK answers by itself what the desk has no method for: that the client cannot do it.
             connection = acp.connect_to_agent(cast("acp.Client", desk), pipe)
             try:
@@ -173,8 +186,18 @@ class AcpProvider(RecipeProvider):
                 await session.open()
                 yield session
             finally:
+                beside.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await connection.close()
+
+
+async def _close_after_end(process: Process) -> None:
+    """Close the output of a program that was killed, say, and has left a child behind, as Qwen Code does."""
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event for it: `wait` waits for the streams, too
+        await anyio.sleep(_LOOK_S)
+    await anyio.sleep(_PATIENCE_S)
+    if process.stdout is not None:
+        await process.stdout.aclose()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -151,6 +151,12 @@ class Recipe(Settings):
     strip: tuple[Expression, ...] = Field(
         default=(), description="Regular expressions for what is no part of an answer, and is taken out of it."
     )
+    unfit_if: tuple[Expression, ...] = Field(
+        default=(),
+        description="Regular expressions for what its instructions to the model say where its own settings keep it "
+        "from the work, such as those of a sandbox without network; it is not measured then.",
+        examples=[["Network access is restricted"]],
+    )
     without_shell: Settings | None = Field(
         default=None,
         description="What is put over `environment` and `files` in modes without a shell; without this, it is not "

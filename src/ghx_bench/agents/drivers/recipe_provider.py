@@ -19,7 +19,7 @@ from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
-from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_missing_server, note_metered
+from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_wrong_setup, note_metered
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
 from ghx_bench.agents.tools.toolset import ToolSet
@@ -200,7 +200,7 @@ class RecipeSession(ABC):
     async def ask(self, words: str) -> Answer:
         """Send the prompt and wait for the answer; raise `AgentError` where the agent breaks down.
 
-        It is cancelled at the deadline, and as soon as it shows that the agent lacks the tools of the mode.
+        It is cancelled at the deadline, and as soon as it shows that the agent is not set up for the mode.
         """
 
     @property
@@ -222,12 +222,13 @@ class RecipeSession(ABC):
         words = "\n\n".join(filter(None, (instructions, text)))
         if self.tap is not None:
             self.tap.expect_prompt(words)
+            self.tap.unfit_if = self.recipe.unfit_if
         answer: Answer | None = None
         failure: AgentError | None = None
         try:
             with ungrouped():
                 async with anyio.create_task_group() as beside:
-                    beside.start_soon(self._watch_tools)
+                    beside.start_soon(self._watch_setup)
                     answer = await self.ask(words)
                     beside.cancel_scope.cancel()
             self.calls_at_answer = None if self.tap is None else self.tap.call_count
@@ -259,17 +260,18 @@ class RecipeSession(ABC):
                 while tap.call_count <= self.calls_at_answer:  # noqa: ASYNC110 - the meter has a thread of its own
                     await anyio.sleep(_LOOK_S)
 
-    async def _watch_tools(self) -> None:
-        """Raise as soon as it shows that the agent does not offer its model the tools of the mode."""
-        servers = self.start.tools.mcp_servers
+    async def _watch_setup(self) -> None:
+        """Raise as soon as it shows that the agent lacks the tools of the mode, or is kept from the work."""
+        servers = tuple(self.start.tools.mcp_servers)
+        is_watched = self.tap is not None and bool(servers or self.recipe.unfit_if)
         # Looked at again and again, since the meter serves in a thread of its own.
-        while self.tap is not None and servers and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
+        while is_watched and self.tap is not None and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
             await anyio.sleep(_LOOK_S)
         if self.tap is not None:
             has_answered = bool(self.calls_at_answer)
-            missing = find_missing_server(self.tap, tuple(servers), agent=self.recipe.name, has_answered=has_answered)
-            if missing is not None:
-                raise missing
+            wrong = find_wrong_setup(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
+            if wrong is not None:
+                raise wrong
 
     def _blame(self) -> MeasurementError | None:
         if self.tap is None:

@@ -57,6 +57,8 @@ class CallInProgress:
     error: str | None = None
     retry_after_s: float | None = None
     replayed: ReplayedCall | None = None
+    has_answered: bool = False
+    """Whether it is over and did not fail; noted where there is a budget."""
 
     def fail(self, kind: CallErrorKind, message: str) -> None:
         """Note what went wrong."""
@@ -140,11 +142,16 @@ class MeteredSession:
     run_spending: Spending
     model: str | None = None
     """The model that the session is about, where it is known; calls of another one are side calls."""
+    unfit_if: tuple[str, ...] = ()
+    """Regular expressions for instructions of an agent that cannot work as it is set up."""
+    unfit_words: str | None = None
+    """What an instruction said that one of them matches."""
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
     _seen: set[str] = field(default_factory=set[str])
     _refusal: MeasurementError | None = None
+    _turns: int = 0
 
     def expect_prompt(self, text: str) -> None:
         """Say what the agent is about to be asked: calls about something else are side calls."""
@@ -256,6 +263,7 @@ class MeteredSession:
             asks_after_answer=bool(self._prompts) and request.asks_after_answer(self._prompts),
         )
         self._seen.update(keys)
+        self.unfit_words = self.unfit_words or request.find_instruction(self.unfit_if)
         for earlier in reversed(self._calls[: call.number - 1]):
             if earlier.asked is not None and earlier.asked.likeness == asked.likeness:
                 if earlier.error_kind is not None:
@@ -271,6 +279,7 @@ class MeteredSession:
         is_main = True
         if any(spending.budget.max_turns is not None for spending, _ in scopes):
             self.take_request(call, read())
+            self._count_turns()
             is_main = find_sides(self._calls, self.model)[call.number - 1] is None
         for spending, error in scopes:
             refusal = spending.find_refusal(is_main=is_main)
@@ -289,6 +298,16 @@ class MeteredSession:
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
                 spending.end_call(record, self.model)
+            call.has_answered = not record.has_failed
+            self._count_turns()
+
+    def _count_turns(self) -> None:
+        """Count the answered calls of the conversation anew: a later call may show that one was beside it."""
+        sides = find_sides(self._calls, self.model)
+        turns = sum(side is None and call.has_answered for call, side in zip(self._calls, sides, strict=True))
+        for spending in (self.spending, self.run_spending):
+            spending.turns += turns - self._turns
+        self._turns = turns
 
 
 def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:

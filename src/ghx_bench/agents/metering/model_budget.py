@@ -37,8 +37,7 @@ class Spending(Spend):
         self.model_calls += 1
 
     def end_call(self, call: ModelCall, model: str | None) -> None:
-        """Add what a call has used, in a session that is about this model."""
-        self.turns += call.side is None and not call.has_failed
+        """Add what a call has used, in a session that is about this model; the session counts turns."""
         usage = usage_at_least([call])
         self.tokens += usage.total or 0
         if self.budget.max_usd is None or not usage.total:

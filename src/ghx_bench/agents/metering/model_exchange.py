@@ -86,7 +86,8 @@ class Exchange:
         try:
             await self._forward(call, send)
         except UpstreamLostError as error:
-            if call is not None and not (call.reader is not None and call.reader.has_ended):
+            # An agent that does not read an error to its end has not given up: the provider failed before.
+            if call is not None and call.error_kind is None and not (call.reader and call.reader.has_ended):
                 call.fail("abandoned" if self._is_abandoned else "connection", str(error))
             self._note_end(call)
             if self._answer is None and not self._is_abandoned:

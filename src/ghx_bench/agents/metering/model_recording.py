@@ -53,6 +53,8 @@ BLIND_SPOTS = (
     BlindSpot(name="process groups", pattern=r"Process Group PGID: \d+"),
     BlindSpot(name="chunk ids", pattern=r"Chunk ID: [0-9a-f]+"),
     BlindSpot(name="wall times", pattern=r"Wall time: [\d.]+(?: seconds?)?"),
+    # Of an output, which may have ports and paths in it; the output itself is compared.
+    BlindSpot(name="token counts", pattern=r"Original token count: \d+"),
 )
 """What six agents were seen to differ in, from one run to the next, with the same decisions."""
 

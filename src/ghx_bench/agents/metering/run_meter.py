@@ -105,10 +105,18 @@ def _read_spend(run: RunDirectory) -> Spend | None:
     return spend_of(read_record(run.record), read_rows(run.rows))
 
 
-def find_missing_server(
+def find_wrong_setup(
     session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
 ) -> EnvironmentFailure | None:
-    """Return that a server's tools were not offered: an agent without them would be measured in another mode."""
+    """Return that an agent is kept from the work by its own settings, or was not given the tools of a server.
+
+    It would be measured in another mode than it is said to be.
+    """
+    if session.unfit_words is not None:
+        return EnvironmentFailure(
+            f"{agent}: its own settings keep it from the work: its instructions to the model say "
+            f"{session.unfit_words!r}"
+        )
     offered = session.offered_tools()
     # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
     if offered is None or not (offered or has_answered):
@@ -128,7 +136,7 @@ def find_blame(
     session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
 ) -> MeasurementError | None:
     """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
-    return find_missing_server(session, servers, agent=agent, has_answered=has_answered) or session.verdict()
+    return find_wrong_setup(session, servers, agent=agent, has_answered=has_answered) or session.verdict()
 
 
 def note_metered(recorder: TraceRecorder, session: MeteredSession, blame: MeasurementError | None) -> None:

@@ -1,5 +1,6 @@
 """What a request to a model holds, in the same words for every wire."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -62,6 +63,12 @@ class ModelRequest:
         """Return whether something that the user said holds one of the prompts."""
         said = [piece.text for piece in self.pieces if piece.kind == "user"]
         return any(_holds(text, prompt) for text in said for prompt in prompts)
+
+    def find_instruction(self, expressions: Iterable[str]) -> str | None:
+        """Return the words in the instructions that match one of the expressions; `None` if there are none."""
+        told = [piece.text for piece in self.pieces if piece.kind == "instructions"]
+        found = (re.search(expression, text) for expression in expressions for text in told)
+        return next((each.group() for each in found if each is not None), None)
 
     def asks_after_answer(self, prompts: Sequence[str]) -> bool:
         """Return whether the model had answered, and is now asked something that is none of the prompts.
