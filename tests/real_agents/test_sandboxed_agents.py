@@ -16,8 +16,7 @@ from ghx_bench.agents.controls.prying import PROBES
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.recipe import recipe_names
 
-from .conftest import AGENTS, RealAgents
-from .test_scenarios import find_processes, with_mark
+from .conftest import AGENTS, RealAgents, find_processes, with_mark
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents, needs_bubblewrap]
 
