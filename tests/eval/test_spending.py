@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 
 from ghx_bench.eval.cli.spending import Estimate
 
@@ -45,21 +45,21 @@ execution: {repetitions: 3, warmup: false}
 def test_a_paid_run_needs_a_limit_stops_at_it_and_goes_on_with_more(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG, "paid.py": AGENT})
 
-    refused = ghx_bench(tmp_path, "run", "--no-report")
+    refused = fork_ghx_bench(tmp_path, "run", "--no-report")
 
     assert refused.returncode == 2, refused.stderr
     assert "estimate: what 3 cells will cost is not known: no earlier run has measured such" in refused.stderr
     assert "agent 'paid' calls models that are paid for: say how many US dollars" in refused.stderr
     assert not (tmp_path / "results").exists()
 
-    limited = ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
+    limited = fork_ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
 
     run = run_in(tmp_path)
     assert limited.returncode == 3, limited.stderr
     assert len(rows_of(run)) == 2
     assert "1 cell left: max_usd of the run is used up (1 of 0.9); go on with a higher limit" in limited.stdout
 
-    rest = ghx_bench(tmp_path, "resume", str(run), "--no-report", "--max-usd", "5")
+    rest = fork_ghx_bench(tmp_path, "resume", str(run), "--no-report", "--max-usd", "5")
 
     assert rest.returncode == 0, rest.stderr
     assert "estimate: $1.50 to $1.50 for 3 cells, by earlier runs" in rest.stderr

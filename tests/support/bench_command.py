@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forked_commands import run_forked
+
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.rows import read_rows
 
@@ -36,6 +38,13 @@ def ghx_bench(
         text=True,
         check=False,
     )
+
+
+def fork_ghx_bench(
+    folder: Path, *arguments: str, extra: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command to its end without a fresh start; see `forked_commands` for what that is not enough for."""
+    return run_forked(COMMAND, arguments, folder=folder, environment=environment(folder, extra))
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
