@@ -4,6 +4,7 @@
 is excused: the `shared` fixture did not find its folder, which lies beside the repository and not in it.
 """
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -29,6 +30,10 @@ MARKS = {
 }
 UNHURRIED_S = 900
 """How long a test may take that waits for other programs: on a busy machine, ten times as long as on a quiet one."""
+
+# Millions of objects are made while tests are collected, and stay: looking for garbage among them took a quarter of
+# that time, and up to a second each time that it was done later.
+gc.disable()
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, database=None, print_blob=True)
@@ -94,6 +99,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from ghx_bench.twin.server import graphql
 
         graphql.load()
+    gc.freeze()
+    gc.enable()
 
 
 class NoSkips:
