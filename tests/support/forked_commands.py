@@ -35,12 +35,11 @@ def run_forked(
     if sys.platform != "linux":  # system libraries of macOS do not survive a fork
         command = [script, *arguments]
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    server = _start_server()
+    asked = {"words": [str(script), *arguments], "folder": str(folder), "environment": dict(environment)}
     try:
-        return server.run({"words": [str(script), *arguments], "folder": str(folder), "environment": dict(environment)})
-    except BaseException:  # such as a timeout: the command may still run, and its code would answer the next request
-        _start_server.cache_clear()
-        server.kill()
+        return _start_server().run(asked)
+    except BaseException:
+        _start_server.cache_clear()  # it has been killed
         raise
 
 
@@ -79,8 +78,12 @@ class ForkServer:
             for descriptor in (nothing, to_out, to_err):
                 os.close(descriptor)
             complained = beside.submit(errors.read)
-            told = output.read()
-            code = int(self._line.recv(_LONGEST_REQUEST))
+            try:
+                told = output.read()
+                code = int(self._line.recv(_LONGEST_REQUEST))
+            except BaseException:  # such as a timeout; the code of a command that still runs would answer the next one
+                self.kill()
+                raise
         return subprocess.CompletedProcess(asked["words"], code, told, complained.result())
 
 
