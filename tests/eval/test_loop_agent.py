@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import fork_ghx_bench, rows_of, run_in
+from bench_command import ghx_bench, rows_of, run_in
 
 from ghx_bench._base import extras
 from ghx_bench._base.errors import InputError
@@ -36,9 +36,7 @@ def test_a_run_of_it_is_metered_and_its_commands_do_not_see_the_key(tmp_path: Pa
     write_project(tmp_path, base_url=f"{endpoint.url}/v1", key_env="MY_KEY", max_turns=5)
     try:
         # A proxy of the user's is for the way out, and not for that to the meter.
-        done = fork_ghx_bench(
-            tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711", "HTTP_PROXY": "http://127.0.0.1:9"}
-        )
+        done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711", "HTTP_PROXY": "http://127.0.0.1:9"})
     finally:
         endpoint.stop()
 

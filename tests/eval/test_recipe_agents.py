@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import fork_ghx_bench, rows_of, run_in, write_files
+from bench_command import ghx_bench, rows_of, run_in, write_files
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.recipe import recipe_names
@@ -59,7 +59,7 @@ def test_an_agent_in_yaml_is_evaluated_metered_and_holds_no_real_key(
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url)
 
-    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -83,7 +83,7 @@ def test_a_command_in_yaml_is_evaluated_and_metered(tmp_path: Path, endpoint: Sc
     recipe = {**RECIPE, "protocol": "command", "output": "text", "command": command}
     (tmp_path / "agents" / "tiny.yaml").write_text(yaml.safe_dump(recipe))
 
-    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk-real-4711"})
 
     assert done.returncode == 0, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -100,7 +100,7 @@ def test_an_answer_that_follows_a_failed_call_is_the_model_providers_fault(
     endpoint.add(Script(solution=SOLUTION, faults=(Fault(status=529),)))
     write_project(tmp_path, url=endpoint.url)
 
-    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert done.returncode == 3, done.stderr
     (row,) = rows_of(run_in(tmp_path))
@@ -113,8 +113,8 @@ def test_a_session_that_has_spent_its_budget_is_stopped_and_says_so(tmp_path: Pa
     endpoint.add(Script(solution=SOLUTION))
     write_project(tmp_path, url=endpoint.url, budget={"session": {"max_model_calls": 1}})
 
-    refused = fork_ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
-    done = fork_ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
+    refused = ghx_bench(tmp_path, "run", extra={"MY_KEY": "sk"})
+    done = ghx_bench(tmp_path, "run", "--yes", extra={"MY_KEY": "sk"})
 
     assert (refused.returncode, "--max-usd" in refused.stderr) == (2, True)
     assert done.returncode == 0, done.stderr

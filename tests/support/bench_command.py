@@ -40,13 +40,6 @@ def ghx_bench(
     )
 
 
-def fork_ghx_bench(
-    folder: Path, *arguments: str, extra: Mapping[str, str] | None = None
-) -> "subprocess.CompletedProcess[str]":
-    """Run the command to its end without a fresh start; see `forked_commands` for what that is not enough for."""
-    return run_forked(COMMAND, arguments, folder=folder, environment=environment(folder, extra))
-
-
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     """Start the command, in a process group of its own."""
     return subprocess.Popen(
@@ -58,6 +51,13 @@ def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
         text=True,
         start_new_session=True,
     )
+
+
+def fork_ghx_bench(
+    folder: Path, *arguments: str, extra: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command to its end without a fresh start; see `forked_commands` for what that is not enough for."""
+    return run_forked(COMMAND, arguments, folder=folder, environment=environment(folder, extra))
 
 
 def run_in(folder: Path) -> Path:
