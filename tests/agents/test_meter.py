@@ -247,7 +247,7 @@ async def test_an_agent_that_leaves_at_the_head_of_an_error_has_not_given_up_the
         group.start_soon(listener.serve, serve)
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         provider = ModelProvider(name="down", upstream=HttpUpstream(f"http://127.0.0.1:{port}/v1"))
-        async with Meter.open({"openai-chat": provider}) as meter:
+        async with Meter({"openai-chat": provider}) as meter:
             with meter.session() as session:
                 async with (
                     wire_client(session.base_url, session.key) as client,
@@ -499,7 +499,7 @@ async def test_a_side_call_before_the_first_turn_is_none() -> None:
         assert (await client.ask(ask_for("anthropic", tools=()))).status_code == 200
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert (await client.ask(ask_for("anthropic", f"{PROMPT} More."))).status_code == 400
-        assert "max_turns of the session is used up: 1 of 1" in str(session.verdict())
+        assert "max_turns of the session is used up (1 of 1)" in str(session.verdict())
 
 
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:

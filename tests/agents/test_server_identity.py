@@ -38,7 +38,7 @@ async def ask(server: McpServer) -> ServerIdentity:
 
 
 async def test_a_server_made_with_the_sdk_says_who_it_is() -> None:
-    identity = await ask(McpServer(command=sys.executable, args=(CALCULATOR,)))
+    identity = await ask(McpServer(command=sys.executable, args=(CALCULATOR, "--sdk")))
 
     assert identity == ServerIdentity(name="calculator", version="1.2.3")
 

@@ -25,6 +25,8 @@ PATH = {"PATH": os.environ["PATH"]}
 
 
 def calculator(*arguments: str, **environment: str) -> McpServer:
+    """Return the calculator of the SDK: the server that a user is most likely to have written."""
+    arguments = arguments or ("--sdk",)
     return McpServer(command=sys.executable, args=(CALCULATOR, *arguments), environment=environment)
 
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from older_tools import scenario_files
 
 from ghx_bench.eval.project.config_file import load_eval_config
@@ -71,7 +71,7 @@ FLAGS = ("--mode", "baseline", "--scenario-set", "full", "--repetitions", "1", "
 
 
 def test_scenarios_of_others_pass_when_they_are_solved(project: Path) -> None:
-    told = printed(ghx_bench(project, "run", *FLAGS, "--agent", "reference", "--max-concurrency", "2"))
+    told = printed(fork_ghx_bench(project, "run", *FLAGS, "--agent", "reference", "--max-concurrency", "2"))
 
     rows = rows_of(run_in(project))
     assert {row.scenario_id: row.success for row in rows} == dict.fromkeys(ids_in(project), True)
@@ -83,7 +83,7 @@ def test_scenarios_of_others_pass_when_they_are_solved(project: Path) -> None:
 
 
 def test_scenarios_of_others_fail_when_nothing_is_done(project: Path) -> None:
-    done = ghx_bench(project, "run", *FLAGS, "--agent", "nop")
+    done = fork_ghx_bench(project, "run", *FLAGS, "--agent", "nop")
 
     assert printed(done)["measured"] == 3
     assert {row.scenario_id: row.success for row in rows_of(run_in(project))} == dict.fromkeys(ids_in(project), False)
@@ -100,7 +100,7 @@ def test_scenarios_of_others_fail_when_nothing_is_done(project: Path) -> None:
 def test_what_a_configuration_of_others_asks_for_and_is_not_there_is_told(
     flags: list[str], says: str, project: Path
 ) -> None:
-    done = ghx_bench(project, "run", *flags)
+    done = fork_ghx_bench(project, "run", *flags)
 
     assert done.returncode == 2
     assert says in done.stderr

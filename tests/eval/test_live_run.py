@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 import yaml
-from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, write_files
 
 from ghx_bench.capabilities.client import GitHubClient
 from ghx_bench.eval.cli.main import run
@@ -171,11 +171,13 @@ def still_there(world: World) -> tuple[set[str], set[str]]:
 def test_a_run_works_on_fixtures_and_on_nothing_else(github: GitHub, tmp_path: Path) -> None:
     write_files(tmp_path, FILES)
     with github.world.fork() as before:
-        seeded = printed(ghx_bench(tmp_path, "fixture", "seed", "pr_ready_to_merge", "--json", extra=github.variables))
-        done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+        seeded = printed(
+            fork_ghx_bench(tmp_path, "fixture", "seed", "pr_ready_to_merge", "--json", extra=github.variables)
+        )
+        done = fork_ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
         told = printed(done)
         after_run = still_there(github.world)
-        cleaned = ghx_bench(tmp_path, "fixture", "cleanup", extra=github.variables)
+        cleaned = fork_ghx_bench(tmp_path, "fixture", "cleanup", extra=github.variables)
 
         assert trespasses(before, github.world) == []
 
@@ -203,7 +205,9 @@ def test_fixtures_are_made_if_missing_and_put_back_between_modes(github: GitHub,
     shared = SCENARIO.replace("reseedPerIteration: true", "reseedPerIteration: false")
     write_files(tmp_path, {**FILES, "eval.config.yaml": config, "scenarios/merge-it-001.yaml": shared})
 
-    done = ghx_bench(tmp_path, "run", "--scenario", "merge-it-001", "--no-report", "--json", extra=github.variables)
+    done = fork_ghx_bench(
+        tmp_path, "run", "--scenario", "merge-it-001", "--no-report", "--json", extra=github.variables
+    )
 
     modes = printed(done)["modes"]
     assert {name: mode["successes"] for name, mode in modes.items()} == {"baseline": 1, "ghx": 1}
@@ -339,7 +343,7 @@ execution: {{repetitions: 1, warmup: false, max_concurrency: 4, retries: 0}}
 """
     (tmp_path / "eval.config.yaml").write_text(config)
 
-    done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+    done = fork_ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
 
     rows = rows_of(run_in(tmp_path))
     assert len(rows) == 2 * len(list(BUILT_IN_SCENARIOS.glob("*.solution.yaml")))
@@ -353,7 +357,7 @@ def test_a_task_about_the_whole_repository_is_alone_in_it(github: GitHub, tmp_pa
     files = {"scenarios/sweep-labels-001.yaml": SWEEPING, "scenarios/sweep-labels-001.solution.yaml": SWEEPING_SOLUTION}
     write_files(tmp_path, {"eval.config.yaml": config, **files})
 
-    done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+    done = fork_ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
 
     assert printed(done)["modes"]["baseline"]["successes"] == 4, done.stderr
 
@@ -481,7 +485,7 @@ def test_a_session_starts_in_a_real_clone_of_a_fork(github: GitHub, tmp_path: Pa
     config = config.replace("AUTHOR_TOKEN}", "AUTHOR_TOKEN, folders: [fixtures]}").replace("baseline", "ghx")
     write_files(tmp_path, {"eval.config.yaml": config})
     with github.world.fork() as before:
-        done = ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
+        done = fork_ghx_bench(tmp_path, "run", "--no-report", "--json", extra=github.variables)
         after = diff(before, github.world)
 
     told = printed(done)["modes"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import ghx_bench, rows_of, run_in
+from bench_command import fork_ghx_bench, rows_of, run_in
 from traffic_project import REAL_KEY, calls_in, change_title, record_run, write_project
 
 from ghx_bench.eval.cli.main import run as run_command
@@ -50,7 +50,7 @@ def test_what_was_recorded_lies_beside_the_traces_and_holds_no_secret(recorded: 
 @pytest.mark.process
 def test_a_replay_does_the_same_work_without_a_model_a_key_or_a_cost(project: Path) -> None:
     # No key, no --yes, no model at the address: only the run is named.
-    done = ghx_bench(project, "run", "--replay-model", "recorded")
+    done = fork_ghx_bench(project, "run", "--replay-model", "recorded")
 
     assert done.returncode == 0, done.stderr
     assert "estimate" not in done.stderr
@@ -68,7 +68,7 @@ def test_a_replay_does_the_same_work_without_a_model_a_key_or_a_cost(project: Pa
     assert record["provenance"][0]["ingredients"]["model traffic of run"] == run_id
     assert after[0].extensions["agent"]["replayedRun"] == run_id
     assert collect_costs(after) == {}  # what a replay cost tells nothing
-    shown = ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
+    shown = fork_ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
     assert "finding of model_replay: model calls replayed: 2 exact, 1 blind spot" in shown
     page = (run_in(project) / "report" / "report.md").read_text()
     assert "They repeat sessions that were recorded." in page
@@ -78,7 +78,7 @@ def test_a_replay_does_the_same_work_without_a_model_a_key_or_a_cost(project: Pa
 def test_a_title_that_has_changed_is_a_divergence_by_name(project: Path) -> None:
     change_title(project)
 
-    done = ghx_bench(project, "run", "--replay-model", "recorded", "--repetitions", "1")
+    done = fork_ghx_bench(project, "run", "--replay-model", "recorded", "--repetitions", "1")
 
     assert done.returncode == 3, done.stderr
     (row,) = rows_of(run_in(project))
@@ -89,7 +89,7 @@ def test_a_title_that_has_changed_is_a_divergence_by_name(project: Path) -> None
     assert row.model_calls is not None
     assert row.model_calls.replayed == {"exact": 1, "divergence": 3}  # the agent tried three times
     assert len(row.tool_calls.records) == 1
-    shown = ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
+    shown = fork_ghx_bench(project, "show", str(run_in(project)), "baseline/mine-001/0").stdout
     assert "model calls replayed: 1 exact, 3 divergence; call 2: the recording has" in shown
     page = (run_in(project) / "report" / "report.md").read_text()
     assert "none of its 1 row could be measured \\(1 replay diverged\\)" in page
@@ -97,7 +97,7 @@ def test_a_title_that_has_changed_is_a_divergence_by_name(project: Path) -> None
 
 @pytest.mark.process
 def test_a_cell_without_a_recording_fails_by_name_and_starts_no_agent(project: Path) -> None:
-    done = ghx_bench(project, "run", "--replay-model", "recorded", "--repetitions", "3", "--no-report")
+    done = fork_ghx_bench(project, "run", "--replay-model", "recorded", "--repetitions", "3", "--no-report")
 
     assert done.returncode == 3, done.stderr
     rows = {row.iteration: row for row in rows_of(run_in(project))}
@@ -109,16 +109,16 @@ def test_a_cell_without_a_recording_fails_by_name_and_starts_no_agent(project: P
 
 @pytest.mark.process
 def test_a_replay_that_was_interrupted_is_resumed_as_one(project: Path) -> None:
-    ghx_bench(project, "run", "--replay-model", "recorded", "--no-report")
+    fork_ghx_bench(project, "run", "--replay-model", "recorded", "--no-report")
     rows = run_in(project) / "rows.jsonl"
     rows.write_text(rows.read_text().splitlines(keepends=True)[0])
 
-    done = ghx_bench(project, "resume", str(run_in(project)), "--no-report")
+    done = fork_ghx_bench(project, "resume", str(run_in(project)), "--no-report")
 
     assert done.returncode == 0, done.stderr
     assert all(row.model_calls and row.model_calls.replayed for row in rows_of(run_in(project)))
     shutil.move(project / "recorded", project / "elsewhere")
-    lost = ghx_bench(project, "resume", str(run_in(project)))
+    lost = fork_ghx_bench(project, "resume", str(run_in(project)))
     assert lost.returncode == 2
     assert "it was made with recorded, which is not here" in lost.stderr
 

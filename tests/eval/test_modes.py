@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from labelling_project import SCENARIO
 
 from ghx_bench._base.errors import DocumentError, InputError
@@ -485,7 +485,9 @@ def test_a_run_uses_a_server_that_is_named_by_a_path_from_the_file_of_its_mode(t
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    told = printed(ghx_bench(elsewhere, "run", "--config", str(project / "eval.config.yaml"), "--no-report", "--json"))
+    told = printed(
+        fork_ghx_bench(elsewhere, "run", "--config", str(project / "eval.config.yaml"), "--no-report", "--json")
+    )
 
     assert told["modes"]["labeller"]["successes"] == 1
     (row,) = rows_of(run_in(elsewhere))

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.main import run
@@ -228,7 +228,7 @@ def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("triaged")
     config = block_of("yaml", "modes: ")
     write_files(folder, {"my_agent.py": python_of("import re\n"), "eval.config.yaml": config})
-    done = ghx_bench(folder, "run", "--repetitions", "2", "--skip-warmup", "--max-concurrency", "4", "--json")
+    done = fork_ghx_bench(folder, "run", "--repetitions", "2", "--skip-warmup", "--max-concurrency", "4", "--json")
     assert printed(done)["measured"] == 4
     return folder
 
@@ -307,7 +307,7 @@ scenarios: {{ids: [issue-triage-001]}}
 execution: {{repetitions: 1}}
 """
         write_files(tmp_path, {"eval.config.yaml": config, "model_loop.py": python_of("import json\nimport os\n")})
-        done = ghx_bench(tmp_path, "run", "--no-report", extra={"OPENAI_API_KEY": "a-key"})
+        done = fork_ghx_bench(tmp_path, "run", "--no-report", extra={"OPENAI_API_KEY": "a-key"})
         model.shutdown()
 
     assert done.returncode == 0, done.stderr
@@ -337,7 +337,7 @@ def test_the_program_of_the_page_is_started_with_the_tools_of_its_mode(tmp_path:
     program.chmod(0o755)
     flags = ("--scenario", "issue-triage-001", "--model", "a/b", "--repetitions", "1", "--skip-warmup", "--no-report")
 
-    printed(ghx_bench(tmp_path, "run", *flags, "--json", extra={"MY_MODEL_KEY": "high"}))
+    printed(fork_ghx_bench(tmp_path, "run", *flags, "--json", extra={"MY_MODEL_KEY": "high"}))
 
     (row,) = rows_of(run_in(tmp_path))
     assert (row.provider, row.success, row.known_metrics["api_mutations"]) == ("my-command", True, 2), row.error
@@ -379,7 +379,7 @@ ONE_CELL = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitio
 def test_what_an_agent_raises_is_told_with_its_type_its_place_and_its_traceback(tmp_path: Path) -> None:
     write_files(tmp_path, {"raising.py": RAISING})
 
-    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL, "--skip-warmup", "--debug")
+    done = fork_ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL, "--skip-warmup", "--debug")
 
     directory = run_in(tmp_path)
     [row] = rows_of(directory)
@@ -392,7 +392,7 @@ def test_what_an_agent_raises_is_told_with_its_type_its_place_and_its_traceback(
     assert "/ghx_bench/" not in traceback.partition("raising.py")[0]
     assert traceback.endswith("LookupError: {} ***\n")
     [page] = directory.glob("report/sessions/**/0.html")
-    shown = ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
+    shown = fork_ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
     for told in (done.stderr, shown, (directory / "errors.log").read_text(), page.read_text()):
         assert "line 21, in prompt" in told
         assert "direct cause of the following exception" in told
@@ -401,7 +401,7 @@ def test_what_an_agent_raises_is_told_with_its_type_its_place_and_its_traceback(
 def test_a_warm_up_that_raises_says_where_its_traceback_is(tmp_path: Path) -> None:
     write_files(tmp_path, {"raising.py": RAISING})
 
-    done = ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL)
+    done = fork_ghx_bench(tmp_path, "run", "--agent", "raising.py", *ONE_CELL)
 
     log = run_in(tmp_path) / "errors.log"
     assert done.returncode == 3

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench_command import COMMAND
+from forked_commands import run_forked
 from report_runs import a_row, write_run
 
 from ghx_bench.eval.cli.main import run
@@ -63,14 +65,7 @@ modeless = Profile(scenarios=profile.scenarios, modes=[], instruments=profile.in
 
 def ghx_bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     (folder / "agent.py").write_text(AGENT)
-    return subprocess.run(
-        [sys.executable, "-m", "ghx_bench.eval.cli.main", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_forked(COMMAND, arguments, folder=folder, environment={**os.environ, "COLUMNS": "200"})
 
 
 def test_a_run_prints_its_table_and_where_it_is(tmp_path: Path) -> None:

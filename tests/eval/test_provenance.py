@@ -11,7 +11,7 @@ from typing import Any
 import calculator_mcp
 import pytest
 from answering_agent import ANSWERING_AGENT
-from bench_command import environment, ghx_bench, rows_of, run_in, write_files
+from bench_command import environment, fork_ghx_bench, rows_of, run_in, write_files
 from labelling_project import PROJECT
 
 from ghx_bench.eval import provenance
@@ -67,7 +67,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bin" / "tag").chmod(0o755)
     (folder / "fixtures").mkdir()
     shutil.copy(library.BUILT_IN / "issue_for_triage.yaml", folder / "fixtures")
-    done = ghx_bench(folder, "run", "--no-report")
+    done = fork_ghx_bench(folder, "run", "--no-report")
     assert done.returncode == 0, done.stderr
     rows = run_in(folder) / "rows.jsonl"
     rows.write_text("".join(rows.read_text().splitlines(keepends=True)[:-1]))
@@ -121,7 +121,7 @@ CHANGES = {
 def test_a_run_is_not_resumed_with_another_ingredient(project: Path, name: str) -> None:
     CHANGES[name](project)
 
-    refused = ghx_bench(project, "resume", str(run_in(project)))
+    refused = fork_ghx_bench(project, "resume", str(run_in(project)))
 
     assert refused.returncode == 2, refused.stderr
     assert f"(different: {name}" in refused.stderr
@@ -143,7 +143,7 @@ def test_an_option_in_the_record_is_what_the_run_goes_on_with(project: Path) -> 
 def test_an_accepted_change_is_recorded_and_rows_say_what_they_were_made_with(project: Path) -> None:
     replace("agents/habits.py", "done", "all done")(project)
 
-    done = ghx_bench(project, "resume", str(run_in(project)), "--accept-changes", "--no-report")
+    done = fork_ghx_bench(project, "resume", str(run_in(project)), "--accept-changes", "--no-report")
 
     assert done.returncode == 0, done.stderr
     before, after = record_in(project)["provenance"]
@@ -157,7 +157,7 @@ def test_the_commit_of_the_project_is_kept_and_may_change(project: Path) -> None
         identity = ("-c", "user.name=me", "-c", "user.email=me@example.test")
         subprocess.run(["git", *identity, *words], cwd=project, env=environment(project), check=True)
 
-    done = ghx_bench(project, "resume", str(run_in(project)), "--no-report")
+    done = fork_ghx_bench(project, "resume", str(run_in(project)), "--no-report")
 
     assert done.returncode == 0, done.stderr
     before, after = (each["circumstances"] for each in record_in(project)["provenance"])

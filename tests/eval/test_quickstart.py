@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bench_command import ghx_bench, printed, rows_of, run_in
+from bench_command import fork_ghx_bench, printed, rows_of, run_in
 
 PAGE = (Path(__file__).parents[2] / "docs" / "quickstart.md").read_text()
 
@@ -19,7 +19,7 @@ def block(language: str, beginning: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    assert ghx_bench(tmp_path, "init", "my-bench").returncode == 0
+    assert fork_ghx_bench(tmp_path, "init", "my-bench").returncode == 0
     folder = tmp_path / "my-bench"
     (folder / "bin").mkdir()
     (folder / "bin" / "answer").write_text(block("sh", "#!/bin/sh\n# answer"))
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_tool_of_the_page_is_compared_with_plain_gh(project: Path) -> None:
-    told = printed(ghx_bench(project, "run", "--repetitions", "1", "--fail-on", "wrong", "--no-report", "--json"))
+    told = printed(fork_ghx_bench(project, "run", "--repetitions", "1", "--fail-on", "wrong", "--no-report", "--json"))
 
     assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"baseline": 1, "with-answer": 1}
     calls = {row.mode: row.tool_calls.total for row in rows_of(run_in(project))}

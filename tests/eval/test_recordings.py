@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_command import ghx_bench, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
 from report_runs import a_row, a_trace, write_run
 
 from ghx_bench._base.errors import InputError
@@ -32,7 +32,7 @@ provider: {{id: replay, options: {{run: "{recorded}"}}}}
 """
     write_files(tmp_path, {"eval.config.yaml": config})
 
-    told = printed(ghx_bench(tmp_path, "run", "--no-report", "--json"))
+    told = printed(fork_ghx_bench(tmp_path, "run", "--no-report", "--json"))
 
     assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"baseline": 2, "ghx-mcp": 2}
     for row in rows_of(run_in(tmp_path)):
@@ -95,10 +95,10 @@ def test_the_agents_of_a_run_are_replayed_apart_all_of_them_or_those_that_are_na
     which = ("--scenario", "issue-triage-001", "--mode", "baseline", "--repetitions", "1", "--skip-warmup")
     shown = ("--no-report", "--json")
     agents = ("--agent", "reference", "--agent", "nop")
-    recorded = printed(ghx_bench(tmp_path, "run", *agents, *which, *shown))["directory"]
+    recorded = printed(fork_ghx_bench(tmp_path, "run", *agents, *which, *shown))["directory"]
 
-    both = printed(ghx_bench(tmp_path, "run", "--replay", recorded, *which, *shown))
-    one = printed(ghx_bench(tmp_path, "run", "--replay", recorded, "--agent", "nop", *which, *shown))
+    both = printed(fork_ghx_bench(tmp_path, "run", "--replay", recorded, *which, *shown))
+    one = printed(fork_ghx_bench(tmp_path, "run", "--replay", recorded, "--agent", "nop", *which, *shown))
 
     assert {name: mode["successes"] for name, mode in both["modes"].items()} == {
         "replay:reference / baseline": 1,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from answering_agent import ANSWERING_AGENT
-from bench_command import ghx_bench, left_in, rows_of, run_in, start, wait_for_rows, write_files
+from bench_command import fork_ghx_bench, left_in, rows_of, run_in, start, wait_for_rows, write_files
 from labelling_project import PROJECT
 from report_runs import a_row, write_run
 
@@ -29,7 +29,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path) -> None:
     before = [row.cell for row in rows_of(run_in(tmp_path))]
     assert left_in(tmp_path)
 
-    done = ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
+    done = fork_ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
 
     assert done.returncode == 0, done.stderr
     after = Counter(row.cell for row in rows_of(run_in(tmp_path)))
@@ -61,7 +61,7 @@ def test_a_killed_run_of_two_agents_two_models_and_two_modes_has_every_cell_once
     process.communicate()
     before = len(rows_of(run_in(tmp_path)))
 
-    done = ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
+    done = fork_ghx_bench(tmp_path, "resume", str(run_in(tmp_path)))
 
     assert done.returncode == 0, done.stderr
     rows = rows_of(run_in(tmp_path))

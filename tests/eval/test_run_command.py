@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, left_in, printed, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, left_in, printed, rows_of, run_in, write_files
 from labelling_project import PROJECT
 from report_runs import a_row, glance_at, write_run
 
@@ -78,7 +78,7 @@ def test_sessions_and_their_export_have_the_prompt_and_the_instructions_as_they_
 ) -> None:
     directory = run_in(reference_run)
 
-    done = ghx_bench(tmp_path, "export", str(directory), "--format", "atif", "--output-dir", "there")
+    done = fork_ghx_bench(tmp_path, "export", str(directory), "--format", "atif", "--output-dir", "there")
 
     assert done.returncode == 0, done.stderr
     files = sorted((tmp_path / "there").rglob("*.json"))
@@ -93,7 +93,7 @@ def test_sessions_and_their_export_have_the_prompt_and_the_instructions_as_they_
 def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(reference_run: Path) -> None:
     directory = run_in(reference_run)
 
-    shown = ghx_bench(reference_run, "show", str(directory), "ghx/issue-triage-001/0").stdout
+    shown = fork_ghx_bench(reference_run, "show", str(directory), "ghx/issue-triage-001/0").stdout
     summary = json.loads((directory / "report" / "data" / "summary.json").read_text())["findings"]["expectations"]
 
     assert "  finding of expectations: " in shown
@@ -106,7 +106,7 @@ def test_what_a_scenario_expects_of_the_way_is_a_finding_wherever_findings_are(r
 
 def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None:
     flags = ("--agent", "nop", "--mode", "baseline", "--repetitions", "1", "--max-concurrency", "4", "--no-report")
-    told = printed(ghx_bench(tmp_path, "run", *flags, "--json"))
+    told = printed(fork_ghx_bench(tmp_path, "run", *flags, "--json"))
 
     assert (told["measured"], told["modes"]["baseline"]["successes"]) == (8, 0)
     for row in rows_of(run_in(tmp_path)):
@@ -117,7 +117,7 @@ def test_an_agent_that_does_nothing_fails_every_scenario(tmp_path: Path) -> None
 
 
 def test_two_models_are_kept_apart(tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "run", *ONE_CELL, "--model", "a/one", "--model", "a/two", "--no-report", "--json")
+    done = fork_ghx_bench(tmp_path, "run", *ONE_CELL, "--model", "a/one", "--model", "a/two", "--no-report", "--json")
 
     assert printed(done)["measured"] == 2
     rows = rows_of(run_in(tmp_path))
@@ -131,7 +131,7 @@ def test_a_project_has_modes_and_scorers_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path, PROJECT)
     (tmp_path / "bin" / "tag").chmod(0o755)
 
-    told = printed(ghx_bench(tmp_path, "run", "--category", "issue", "--json"))
+    told = printed(fork_ghx_bench(tmp_path, "run", "--category", "issue", "--json"))
 
     assert {name: mode["successes"] for name, mode in told["modes"].items()} == {"tagger": 1, "told": 1}
     assert (tmp_path / "loads").read_text().splitlines() == ["loaded"], "a file of the user's is executed once"
@@ -298,7 +298,9 @@ def test_a_run_ends_with_1_where_a_gate_failed_and_says_by_what(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no full disk to write to")
 def test_a_log_that_cannot_be_written_costs_nothing_but_itself(tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "run", "--agent", "nop", *ONE_CELL, "--no-report", "--json", "--log-json", "/dev/full")
+    done = fork_ghx_bench(
+        tmp_path, "run", "--agent", "nop", *ONE_CELL, "--no-report", "--json", "--log-json", "/dev/full"
+    )
 
     assert printed(done)["measured"] == 1
     assert "note: /dev/full: the log is not complete: " in done.stderr
@@ -342,7 +344,7 @@ def test_a_solution_that_fails_blames_the_bench_and_no_agent(tmp_path: Path) -> 
     broken = PROJECT["scenarios/mine-001.solution.yaml"].replace("--add-label performance", "--add-label nothing")
     write_files(tmp_path, {**PROJECT, "scenarios/mine-001.solution.yaml": broken})
 
-    done = ghx_bench(tmp_path, "run", "--mode", "told", "--no-report")
+    done = fork_ghx_bench(tmp_path, "run", "--mode", "told", "--no-report")
 
     assert done.returncode == 3
     assert "1 could not be measured" in done.stdout

@@ -28,6 +28,8 @@ from ghx_bench.eval.stages.twin_stage import TwinLifecycle
 from ghx_bench.profiler.evidence import Mode, Stage
 from ghx_bench.profiler.testing import sample_cell
 
+pytestmark = pytest.mark.usefixtures("usual_temporary_folder")
+
 TASK = scenario()
 CONFIG = """
 modes: [baseline, ghx, ghx-mcp]

@@ -6,7 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, printed, run_in
+from bench_command import fork_ghx_bench, printed, run_in
 from report_runs import a_row, write_run
 
 from ghx_bench._base.locks import hold_lock
@@ -151,7 +151,7 @@ def test_the_doctor_finds_what_the_embedded_run_needs(here: Path, capsys: pytest
 
 
 def test_the_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
-    done = ghx_bench(tmp_path, "doctor", "--target", "github", extra={"PATH": str(tmp_path)})
+    done = fork_ghx_bench(tmp_path, "doctor", "--target", "github", extra={"PATH": str(tmp_path)})
 
     assert done.returncode == 1
     lines = {line.split()[1]: line for line in done.stdout.splitlines()}
@@ -166,8 +166,8 @@ def test_the_doctor_looks_for_both_identities(tmp_path: Path) -> None:
     (tmp_path / "eval.config.yaml").write_text(config)
     secrets = {"GITHUB_TOKEN": "ghp_one", "AUTHOR": "ghp_other", "GHX_UNIX_SOCKET": str(tmp_path / "nobody")}
 
-    done = ghx_bench(tmp_path, "doctor", "--target", "github", extra=secrets)
-    same = ghx_bench(tmp_path, "doctor", "--target", "github", extra={**secrets, "AUTHOR": "ghp_one"})
+    done = fork_ghx_bench(tmp_path, "doctor", "--target", "github", extra=secrets)
+    same = fork_ghx_bench(tmp_path, "doctor", "--target", "github", extra={**secrets, "AUTHOR": "ghp_one"})
 
     assert done.returncode == 1
     told = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -205,9 +205,9 @@ def test_the_doctor_looks_for_what_the_modes_of_a_project_need(here: Path, capsy
 
 
 def test_a_new_project_runs_at_once(tmp_path: Path) -> None:
-    written = ghx_bench(tmp_path, "init", "mine")
-    checked = ghx_bench(tmp_path / "mine", "check", "--strict")
-    told = printed(ghx_bench(tmp_path / "mine", "run", "--repetitions", "1", "--no-report", "--json"))
+    written = fork_ghx_bench(tmp_path, "init", "mine")
+    checked = fork_ghx_bench(tmp_path / "mine", "check", "--strict")
+    told = printed(fork_ghx_bench(tmp_path / "mine", "run", "--repetitions", "1", "--no-report", "--json"))
 
     assert written.stdout.endswith("Run it: cd mine && ghx-bench run\n")
     assert checked.returncode == 0, checked.stdout

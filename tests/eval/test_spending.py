@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from bench_command import ghx_bench, rows_of, run_in, write_files
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 
 from ghx_bench.eval.cli.spending import Estimate, Forecast
 from ghx_bench.profiler.cell import Cell
@@ -50,27 +50,27 @@ execution: {repetitions: 3, warmup: false}
 def test_a_paid_run_needs_a_limit_stops_at_it_and_goes_on_with_more(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG, "paid.py": AGENT})
 
-    refused = ghx_bench(tmp_path, "run", "--no-report")
+    refused = fork_ghx_bench(tmp_path, "run", "--no-report")
 
     assert refused.returncode == 2, refused.stderr
     assert "estimate: what 3 cells will cost is not known: no earlier run has measured such" in refused.stderr
     assert "agent 'paid' calls models that are paid for: say how many US dollars" in refused.stderr
     assert not (tmp_path / "results").exists()
 
-    limited = ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
+    limited = fork_ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
 
     run = run_in(tmp_path)
     assert limited.returncode == 3, limited.stderr
     assert len(rows_of(run)) == 2
     assert "1 cell left: max_usd of the run is used up (1 of 0.9); go on with a higher limit" in limited.stdout
 
-    rest = ghx_bench(tmp_path, "resume", str(run), "--no-report", "--max-usd", "5")
+    rest = fork_ghx_bench(tmp_path, "resume", str(run), "--no-report", "--max-usd", "5")
 
     assert rest.returncode == 0, rest.stderr
     assert "estimate: $0.50 to $0.50 for 1 cell, by earlier runs\n" in rest.stderr
     assert len(rows_of(run)) == 3
 
-    complete = ghx_bench(tmp_path, "resume", str(run), "--no-report")
+    complete = fork_ghx_bench(tmp_path, "resume", str(run), "--no-report")
 
     assert (complete.returncode, "estimate" in complete.stderr) == (0, False)
 
@@ -80,7 +80,7 @@ def test_a_paid_run_needs_a_limit_stops_at_it_and_goes_on_with_more(tmp_path: Pa
 def test_the_warm_up_tells_what_a_run_may_cost_that_has_no_past(tmp_path: Path) -> None:
     write_files(tmp_path, {"eval.config.yaml": CONFIG.replace("warmup: false", "warmup: true"), "paid.py": AGENT})
 
-    limited = ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
+    limited = fork_ghx_bench(tmp_path, "run", "--no-report", "--max-usd", "0.9")
 
     before, after = [line for line in limited.stderr.splitlines() if line.startswith("estimate: ")]
     assert before == "estimate: what 3 cells will cost is not known: no earlier run has measured such"

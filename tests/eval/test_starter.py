@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from bench_command import ghx_bench, printed, rows_of, run_in
+from bench_command import fork_ghx_bench, printed, rows_of, run_in
 from solved_in_process import MODE, seeded_for
 
 from ghx_bench.agents.controls.solution import SUFFIX, load_solution_file
@@ -47,7 +47,7 @@ def test_drafts_are_done_by_the_reference_agent(folder: Path) -> None:
         "--no-report",
         "--json",
     )
-    told = printed(ghx_bench(folder.parent, "run", *chosen, *flags))
+    told = printed(fork_ghx_bench(folder.parent, "run", *chosen, *flags))
 
     rows = rows_of(run_in(folder.parent))
     wrong = {str(row.cell): row.error or row.checkpoint_details for row in rows if not row.success}

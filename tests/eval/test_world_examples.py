@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from bench_command import ghx_bench, rows_of, run_in
+from bench_command import fork_ghx_bench, rows_of, run_in
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "worlds"
 FORK, RERUN, MERGE = "pr-from-fork-001", "workflow-rerun-failed-001", "pr-approve-and-merge-001"
@@ -84,14 +84,14 @@ def project(tmp_path: Path) -> Path:
 
 def results_of(folder: Path, *flags: str) -> dict[tuple[str, str], bool | None]:
     """Run, and return of each scenario and mode whether it was right; every step of every solution must work."""
-    done = ghx_bench(folder, "run", "--repetitions", "1", "--max-concurrency", "2", "--no-report", *flags)
+    done = fork_ghx_bench(folder, "run", "--repetitions", "1", "--max-concurrency", "2", "--no-report", *flags)
     assert done.returncode == 0, done.stderr
     return {(row.scenario_id, row.mode): row.success for row in rows_of(run_in(folder))}
 
 
 @pytest.mark.process
 def test_the_examples_have_no_problems(project: Path) -> None:
-    done = ghx_bench(project, "check", "--strict")
+    done = fork_ghx_bench(project, "check", "--strict")
 
     assert (done.returncode, done.stdout) == (
         0,

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from forked_commands import run_forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if (ROOT / name).exists()]
@@ -127,8 +128,7 @@ def complaint_about_ours(command: str, arguments: list[str]) -> str | None:
 def help_of(command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Return what a command says on `--help`; documents show few commands, many times."""
     wide = os.environ | {"COLUMNS": "200"}
-    words = [SCRIPTS / command, *arguments, "--help"]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=wide)
+    return run_forked(SCRIPTS / command, [*arguments, "--help"], folder=ROOT, environment=wide)
 
 
 def name_of(document: Path) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import run_forked
 
 from ghx_bench.eval.cli.main import run
 from ghx_bench.profiler.row import ProfileRow
@@ -59,6 +60,13 @@ def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
         text=True,
         start_new_session=True,
     )
+
+
+def fork_ghx_bench(
+    folder: Path, *arguments: str, extra: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command to its end without a fresh start; see `forked_commands` for what that is not enough for."""
+    return run_forked(COMMAND, arguments, folder=folder, environment=environment(folder, extra))
 
 
 def run_in(folder: Path) -> Path:

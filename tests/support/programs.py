@@ -77,5 +77,10 @@ def _referred_to(function: types.FunctionType) -> Iterator[Any]:
 
 def _is_ours(thing: Any) -> bool:
     """Return whether a function or class is defined in the tests; what the product itself starts is not followed."""
-    file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+    return _is_of_tests(thing.__module__)
+
+
+@cache
+def _is_of_tests(module: str) -> bool:
+    file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and TESTS in Path(file).parents

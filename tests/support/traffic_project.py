@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bench_command import ghx_bench, run_in, write_files
+from bench_command import fork_ghx_bench, run_in, write_files
 from labelling_project import SCENARIO
 
 from ghx_bench.agents.controls.solution import Solution
@@ -71,7 +71,7 @@ def record_run(folder: Path, **changes: Any) -> None:
     try:
         endpoint.add(Script(solution=SOLUTION))
         write_project(folder, endpoint.url, **changes)
-        done = ghx_bench(folder, "run", "--record-model", "--yes", "--no-report", extra={"MY_KEY": REAL_KEY})
+        done = fork_ghx_bench(folder, "run", "--record-model", "--yes", "--no-report", extra={"MY_KEY": REAL_KEY})
         assert done.returncode == 0, done.stderr
     finally:
         endpoint.stop()

@@ -220,7 +220,8 @@ def test_every_chart_keeps_the_schema_of_vega_lite_and_the_limit_of_marks(run: P
 
 def test_many_modes_and_scenarios_do_not_make_more_marks_than_allowed(tmp_path: Path) -> None:
     modes = [f"mode-{number}" for number in range(6)]
-    run = write_run(tmp_path / "run", made_up_rows(modes=modes, scenarios=160, repetitions=1))
+    plan = AnalysisPlan(resamples=999)  # the number of marks does not depend on it, and the default takes 10 s
+    run = write_run(tmp_path / "run", made_up_rows(modes=modes, scenarios=160, repetitions=1), plan=plan)
 
     for chart in charts_of(run):
         values = chart.spec.get("data", {}).get("values", ())

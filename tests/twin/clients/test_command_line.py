@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import urllib.request
 from collections.abc import Generator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import run_forked
 from gh_client import bundled_gh
 
 from ghx_bench._base.commandline import run_command_line
@@ -22,7 +24,7 @@ from ghx_bench.twin.cli.main import app
 from ghx_bench.twin.world import World
 
 SEED = Path(__file__).with_name("widgets.yaml")
-TWIN = [sys.executable, "-m", "ghx_bench.twin.cli.main"]
+COMMAND = Path(sysconfig.get_path("scripts"), "ghx-twin")
 GH = str(bundled_gh())
 
 
@@ -48,16 +50,14 @@ def own_signals() -> Generator[None]:
 
 
 def twin(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*TWIN, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+    return run_forked(COMMAND, arguments, folder=Path.cwd(), environment=environment)
 
 
 @contextmanager
 def started(environment: dict[str, str], *arguments: str) -> Generator[subprocess.Popen[str]]:
     """Run the command in a process group of its own, which does not outlive the block."""
     with subprocess.Popen(
-        [*TWIN, *arguments],
+        [COMMAND, *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,4 +1,8 @@
-"""What all charts share, and charts made into pictures and scripts inside this process: no browser, no network."""
+"""What all charts share, and charts made into pictures and scripts inside this process: no browser, no network.
+
+Charts name the classes of their channels, `alt.X2("high:Q")`: for each one that is a text or a condition, the library
+goes through its whole schema, which took a third of the time for drawing.
+"""
 
 import hashlib
 import os

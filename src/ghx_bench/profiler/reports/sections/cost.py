@@ -77,7 +77,7 @@ def _draw(values: Values, metric: str, material: Material) -> Chart:
             size=alt.Size(
                 "size:O", scale=alt.Scale(domain=["all scenarios", "one scenario"], range=[220, 35]), legend=legend()
             ),
-            opacity=alt.condition("datum.size == 'all scenarios'", alt.value(1), alt.value(0.5)),
+            opacity=alt.OpacityValue(0.5, condition={"test": "datum.size == 'all scenarios'", "value": 1}),
             tooltip=[alt.Tooltip(f"{name}:N") for name in ("mode", "scenario", "spend", "success", "n")],
         )
         .properties(height=320)

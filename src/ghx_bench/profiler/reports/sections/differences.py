@@ -286,8 +286,8 @@ def forest(
 def _ground(axis: str, margin: float) -> "Iterator[alt.Chart]":
     """Yield what estimates are seen against: the margin, and no difference."""
     band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}])).mark_rect(opacity=0.12, color="#7a828c")
-    yield band.encode(x=alt.X("from:Q", title=axis), x2="to:Q")
-    yield alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x="zero:Q")
+    yield band.encode(x=alt.X("from:Q", title=axis), x2=alt.X2("to:Q"))
+    yield alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(strokeDash=[4, 3]).encode(x=alt.X("zero:Q"))
 
 
 def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterator[alt.Chart]":
@@ -295,8 +295,8 @@ def _estimates(color: "alt.Color", axis: str, *, has_intervals: bool) -> "Iterat
     base = alt.Chart().encode(y=_label_axis(), color=color, tooltip=[alt.Tooltip("words:N", title="verdict")])
     if has_intervals:
         lines = base.transform_filter("datum.low != null && datum.high != null").mark_rule(strokeWidth=2)
-        yield lines.encode(x=alt.X("low:Q", title=axis), x2="high:Q")
-    seen = alt.condition("datum.isWithin", alt.value(1), alt.value(0))
+        yield lines.encode(x=alt.X("low:Q", title=axis), x2=alt.X2("high:Q"))
+    seen = alt.OpacityValue(0, condition={"test": "datum.isWithin", "value": 1})
     points = base.mark_point(filled=True, size=80)
     yield points.encode(x=alt.X("reduction:Q", title=axis), opacity=seen)
 
@@ -338,11 +338,17 @@ def _forest_value(each: ModeComparison, label: str, reach: float) -> dict[str, A
 
 
 def _arrows(values: Values, color: "alt.Color") -> "alt.Chart":
-    shape = alt.condition("datum.side < 0", alt.value("triangle-left"), alt.value("triangle-right"))
+    shape = alt.ShapeValue("triangle-right", condition={"test": "datum.side < 0", "value": "triangle-left"})
     return (
         alt.Chart(alt.Data(values=values))
         .mark_point(filled=True, size=120, opacity=1)
-        .encode(x="end:Q", y=_label_axis(), shape=shape, color=color, tooltip=[alt.Tooltip("words:N", title="verdict")])
+        .encode(
+            x=alt.X("end:Q"),
+            y=_label_axis(),
+            shape=shape,
+            color=color,
+            tooltip=[alt.Tooltip("words:N", title="verdict")],
+        )
     )
 
 

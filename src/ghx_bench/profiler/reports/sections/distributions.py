@@ -75,9 +75,9 @@ def distribution(metric: str, material: Material) -> Chart | None:
     axis = f"{axis_title(label, unit)}{', log scale' if is_log else ''}"
     layers = alt.layer(
         base.mark_rule(opacity=0.6).encode(
-            x=alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=6)), x2="high:Q"
+            x=alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=6)), x2=alt.X2("high:Q")
         ),
-        base.mark_bar(opacity=0.55, size=8).encode(x=alt.X("p25:Q", scale=scale), x2="p75:Q"),
+        base.mark_bar(opacity=0.55, size=8).encode(x=alt.X("p25:Q", scale=scale), x2=alt.X2("p75:Q")),
         base.mark_tick(thickness=2, size=10).encode(x=alt.X("p50:Q", scale=scale)),
     )
     pooled = "; ".join(

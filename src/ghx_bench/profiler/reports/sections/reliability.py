@@ -60,7 +60,7 @@ def pass_curves(summaries: Mapping[Arm, ModeSummary]) -> Chart | None:
         alt.Chart()
         .transform_filter("datum.curve == 'all k succeed: pass^k' && datum.low != null && datum.high != null")
         .mark_area(opacity=0.15)
-        .encode(x=x, y=alt.Y("low:Q", scale=whole), y2="high:Q", color=color)
+        .encode(x=x, y=alt.Y("low:Q", scale=whole), y2=alt.Y2("high:Q"), color=color)
     )
     line = (
         alt.Chart()
