@@ -185,6 +185,19 @@ def test_a_proxy_ends_with_its_world(served: Served) -> None:
             socket.create_connection(proxy_of(client), timeout=300).close()
 
 
+def test_a_proxy_ends_connections_that_come_while_it_ends(served: Served) -> None:
+    for _ in range(20):
+        with served.world.fork() as other, contextlib.ExitStack() as opened:
+            served.server.add(other)
+            place = proxy_of(served.server.client_environment(other, "ann"))
+            waiting = [opened.enter_context(socket.create_connection(place, timeout=300)) for _ in range(20)]
+            served.server.remove(other)
+
+            for each in waiting:
+                with contextlib.suppress(ConnectionResetError):
+                    assert each.recv(65536) == b""
+
+
 def test_no_key_is_in_any_file_and_the_authority_signs_nothing_else(served: Served, client: ClientEnvironment) -> None:
     files = [path for path in served.server.directory.rglob("*") if path.is_file()]
 

@@ -44,6 +44,7 @@ class Proxy:
     ) -> None:
         self.context, self.make_protocol = context, make_protocol
         self.unanswered: dict[_Connection, None] = {}  # in the order in which they came
+        self.has_ended = False
         self._login, self._journal, self._loop = login, journal, loop
         # Named as TCP, or asyncio leaves Nagle's algorithm on, and every handshake waits 40 ms for an acknowledgement.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -56,10 +57,18 @@ class Proxy:
 
     def close(self) -> None:
         """Accept no more connections, and end those that lead nowhere yet; what GitHub is asked, it still answers."""
-        self._starting.add_done_callback(lambda started: self._loop.call_soon_threadsafe(self._end, started.result()))
+        self._starting.add_done_callback(lambda started: self._loop.call_soon_threadsafe(self._stop, started.result()))
+
+    def _stop(self, server: asyncio.Server) -> None:
+        # First no more are accepted: of one that has just been accepted and has no transport yet, asyncio would lose
+        # the socket, and its client wait for ever.
+        for listening in server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        self._loop.call_soon(self._end, server)
 
     def _end(self, server: asyncio.Server) -> None:
         server.close()
+        self.has_ended = True
         for connection in tuple(self.unanswered):
             connection.abort()
 
@@ -105,6 +114,9 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the head of a request."""
         self._transport = cast("asyncio.Transport", transport)
+        if self._proxy.has_ended:  # accepted before that, and only now its turn to be served
+            self._transport.abort()
+            return
         waiting = self._proxy.unanswered
         waiting[self] = None
         if len(waiting) > MOST_UNANSWERED:  # one that sends nothing gives way, before descriptors run out for all
