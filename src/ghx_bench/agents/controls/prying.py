@@ -87,7 +87,7 @@ done | tr '\0' '\n' | sed -n 's/=.*//p' | grep -vxF -f <(env | sed 's/=.*//')
     ),
     (
         "a file that the bench has open",
-        f"{_FIND_BENCH}find /proc/$bench/fd -lname '/*' ! -lname '/dev/*' | grep .",
+        f"{_FIND_BENCH}find /proc/$bench/fd -lname '/*' ! -lname '/dev/*' -o -lname '/dev/shm/*' | grep .",
     ),
     (
         "the folder that the bench works in",
