@@ -12,7 +12,9 @@ PYTEST_FLAGS =
 BENCH_FLAGS =
 
 # Tests start hundreds of processes: without cached bytecode, which containers like to forbid, each compiles 800 modules.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal
+# One worker more than processors: many tests wait for other programs.
+WORKERS = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 AGENTS = --install claude --install codex --install gemini --install goose --install opencode --install qwen
 QUICK = not process and not client and not browser and not slow
 
@@ -31,7 +33,7 @@ check: .venv/setup-dev.done ## Set up, then lint, types, layers and the tests th
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -n logical -q --hypothesis-profile quick -m "$(QUICK)" $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 test: .venv/setup-dev.done ## Set up and run everything that must pass
@@ -39,7 +41,7 @@ test: .venv/setup-dev.done ## Set up and run everything that must pass
 	$(BIN)/ruff check
 	@mkdir -p .cache; $(BIN)/basedpyright >.cache/types.txt 2>&1 & types=$$!; status=0; \
 	$(BIN)/lint-imports --no-logo || status=1; \
-	$(PYTEST) $(PYTEST_FLAGS) || status=1; \
+	$(PYTEST) -n $(WORKERS) $(PYTEST_FLAGS) || status=1; \
 	wait $$types || status=1; cat .cache/types.txt; exit $$status
 
 # Agents first, so that a registry that is not reached is said once, and not by every test. Two workers, however many
