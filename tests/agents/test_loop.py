@@ -17,6 +17,7 @@ from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.loop import LoopProvider, LoopSession
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, MeasurementError, TransientError
@@ -41,13 +42,13 @@ def loop(
     providers: Mapping[WireKind, ModelProvider],
     wire: WireKind = "openai-chat",
     budget: Budget | None = None,
-    service: ModelService | None = None,
+    queue: ServiceQueue | None = None,
     **limits: Any,
 ) -> LoopProvider:
     routes = {each: ModelRoute(wire=wire, model=MODEL) for each in (MODEL, sample_cell().model)}
     chosen = LoopLimits.model_validate(limits)
     budgets = Budgets(session=budget or Budget())
-    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=budgets, service=service)
+    return LoopProvider(routes, {wire: providers[wire]}, limits=chosen, budgets=budgets, queue=queue)
 
 
 def steps(*commands: str) -> Solution:
@@ -208,7 +209,7 @@ async def test_a_session_waits_for_its_place_at_the_model_service(tmp_path: Path
             happened.append(f"{name} done")
 
     async with ScriptedEndpoint.open(Script(solution=steps())) as endpoint:
-        agent = loop(endpoint.providers(), service=ModelService(sessions_at_once=1))
+        agent = loop(endpoint.providers(), queue=ServiceQueue(ModelService(sessions_at_once=1)))
         async with agent.run(tmp_path), anyio.create_task_group() as group:
             group.start_soon(ask, "first")
             group.start_soon(ask, "second")

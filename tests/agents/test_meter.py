@@ -21,6 +21,7 @@ from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
 from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
 from ghx_bench.agents.testing import (
     Fault,
@@ -363,8 +364,8 @@ async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind)
         assert (first.error_kind, first.error, first.attempt, first.retry_of) == ("overloaded", "overloaded", 1, None)
         assert (second.error_kind, second.retry_after_s, second.attempt, second.retry_of) == ("rate_limit", 30, 2, 1)
         assert (third.error_kind, third.attempt, third.retry_of) == (None, 3, 1)
-        assert 29 < meter.hold_s("scripted") <= 30
-        assert meter.hold_s("another") == 0
+        assert 29 < meter.queue.hold_s(meter.providers[wire]) <= 30
+        assert meter.queue.hold_s(ANOTHER) == 0
         assert session.usage() == endpoint.claimed_usage()
         assert session.verdict() is None
 
@@ -372,22 +373,29 @@ async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind)
         assert session.calls[-1].retry_of is None
 
 
-async def test_no_more_sessions_than_allowed_ask_a_provider_at_once() -> None:
-    service, inside, most = ModelService(sessions_at_once=2), 0, 0
+ANOTHER = ModelProvider(name="scripted", upstream=HttpUpstream("http://127.0.0.1:9"), key="of another account")
+
+
+async def test_no_more_sessions_than_allowed_ask_with_one_key_at_once_whichever_agent_they_are_of() -> None:
+    queue, inside, most = ServiceQueue(ModelService(sessions_at_once=2)), 0, 0
 
     async def take_part(meter: Meter) -> None:
         nonlocal inside, most
-        async with meter.admit("scripted"):
+        async with meter.queue.admit(meter.providers["openai-chat"]):
             inside += 1
             most = max(most, inside)
             for _ in range(5):
                 await anyio.lowlevel.checkpoint()
             inside -= 1
 
-    async with metered(service=service) as (_, meter, _, _), anyio.create_task_group() as group:
-        for _ in range(6):
+    async with (
+        metered(queue=queue) as (_, one, _, _),
+        metered(queue=queue) as (_, other, _, _),
+        anyio.create_task_group() as group,
+    ):
+        for meter in (one, other) * 3:
             group.start_soon(take_part, meter)
-        async with meter.admit("another"):
+        async with queue.admit(ANOTHER):
             pass
 
     assert (most, inside) == (2, 0)
@@ -395,23 +403,25 @@ async def test_no_more_sessions_than_allowed_ask_a_provider_at_once() -> None:
 
 async def test_after_a_minutes_calls_new_sessions_wait_and_open_ones_go_on() -> None:
     clock = StandingClock()
-    async with metered(service=ModelService(requests_per_minute=2), clock=clock) as (_, meter, _, client):
+    queue = ServiceQueue(ModelService(requests_per_minute=2), clock)
+    async with metered(queue=queue) as (_, meter, _, client):
+        provider = meter.providers["openai-chat"]
         waits: list[float] = []
         for moment in (0.0, 20.0, 30.0):
             clock.stands_at = moment
             assert (await client.ask(ask_for("openai-chat"))).status_code == 200
-            waits.append(meter.hold_s("scripted"))
+            waits.append(queue.hold_s(provider))
         clock.stands_at = 81.0
 
         # The last two calls were at 20 and 30 s.
         assert waits == [0.0, 40.0, 50.0]
-        assert (meter.hold_s("scripted"), meter.hold_s("another")) == (0.0, 0.0)
+        assert (queue.hold_s(provider), queue.hold_s(ANOTHER)) == (0.0, 0.0)
 
 
 async def test_a_provider_is_not_left_alone_for_a_day_because_it_says_so() -> None:
     async with metered(Script(faults=(Fault(status=429, retry_after="86400"),))) as (_, meter, _, client):
         await client.ask(ask_for("openai-chat"))
-        assert 590 < meter.hold_s("scripted") <= 600
+        assert 590 < meter.queue.hold_s(meter.providers["openai-chat"]) <= 600
 
 
 @pytest.mark.parametrize(
@@ -676,7 +686,7 @@ async def test_gemini_tells_in_the_body_when_to_try_again() -> None:
                 async with wire_client(session.base_url, session.key) as client:
                     await client.ask(ask_for("gemini"))
                 assert (session.calls[0].retry_after_s, session.calls[0].error) == (23.5, "quota")
-                assert 23 < meter.hold_s("gemini") <= 23.5
+                assert 23 < meter.queue.hold_s(provider) <= 23.5
 
 
 @pytest.mark.both_backends

@@ -15,6 +15,7 @@ from ghx_bench.agents.controls.replay import ReplayProvider
 from ghx_bench.agents.controls.solution import Solution, SolutionFile
 from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
 from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig, ModelTraffic
@@ -112,8 +113,9 @@ def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
+    queue = ServiceQueue(spec.config.model_service)
     for entry in agent_entries(spec.config):
-        provider = _make_agent(entry, spec, environ)
+        provider = _make_agent(entry, spec, environ, queue)
         name = entry.name or provider.name
         _check_name(name, entry)
         kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
@@ -125,14 +127,16 @@ def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str
     return made
 
 
-def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+def _make_agent(
+    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
+) -> SessionProvider:
     """Make one agent: one of ours, one with a recipe, or another, which gets a thread of its own."""
     if entry.id in AGENTS:
         return AGENTS[entry.id].make(spec, entry)
     if entry.id == LOOP:
-        return _make_loop(entry, spec, environ)
+        return _make_loop(entry, spec, environ, queue)
     if has_recipe(entry.id):
-        return _make_recipe_agent(entry, spec, environ)
+        return _make_recipe_agent(entry, spec, environ, queue)
     if is_reference(entry.id):
         return ThreadedProvider(agent_at(entry.id, entry.options))
     installed = installed_agents()
@@ -141,13 +145,13 @@ def _make_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, s
     raise UnknownNameError("agent", entry.id, known=[*AGENTS, LOOP, *recipe_names(), *installed])
 
 
-def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+def _make_recipe_agent(
+    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
+) -> SessionProvider:
     """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
     recipe, options = recipe_of(entry.id), read_options(entry, ModelOptions)
     if recipe.protocol == "acp":
         require_extra("agents", for_what=f"agent {recipe.name}")
-    # Imported here: the meter takes longer to load than all the rest of a plan.
-
     make, launch = recipe_provider_class(recipe), find_launch(recipe, spec.project / AGENTS_FOLDER)
     if recipe.wire is None:
         return make(recipe, launch)
@@ -158,7 +162,7 @@ def _make_recipe_agent(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping
         _find_model_provider(recipe.wire, options, spec, environ),
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         budgets=spec.config.budget,
-        service=spec.config.model_service,
+        queue=queue,
         records=spec.config.model_traffic.record,
     )
 
@@ -175,7 +179,9 @@ def recipe_provider_class(recipe: Recipe) -> "type[RecipeProvider]":
     return AcpProvider
 
 
-def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str]) -> SessionProvider:
+def _make_loop(
+    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
+) -> SessionProvider:
     """Make the plain agent, with a way to each model of the run."""
     require_extra("loop", for_what=f"agent {LOOP}")
     options = read_options(entry, LoopOptions)
@@ -189,7 +195,7 @@ def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, st
         {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
         budgets=spec.config.budget,
-        service=spec.config.model_service,
+        queue=queue,
         records=spec.config.model_traffic.record,
     )
 

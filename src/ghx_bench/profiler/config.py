@@ -230,16 +230,16 @@ class Budgets(Section):
 
 
 class ModelService(Section):
-    """How much at a time an agent asks of a model service; what is not given is not limited."""
+    """How much at a time the agents of a run ask of a model service with one key; what is not given is not limited."""
 
     sessions_at_once: AtLeastOne | None = Field(
         default=None,
-        description="Sessions of one agent that use a model service at the same time; others wait before they are "
+        description="Sessions that use a model service with one key at the same time; others wait before they are "
         "opened.",
     )
     requests_per_minute: AtLeastOne | None = Field(
         default=None,
-        description="Model calls of one agent in a minute; after as many, new sessions wait, and calls of those that "
+        description="Model calls with one key in a minute; after as many, new sessions wait, and calls of those that "
         "are open go on.",
     )
 
@@ -271,7 +271,7 @@ class ProfileConfig(Section):
     execution: Execution = Field(default=Execution(), description="How the cells are run.")
     budget: Budgets = Field(default=Budgets(), description="What may be spent on models.")
     model_service: ModelService = Field(
-        default=ModelService(), description="How much at a time an agent asks of a model service."
+        default=ModelService(), description="How much at a time the agents of a run ask of a model service."
     )
     output: Output = Field(default=Output(), description="Where results go.")
     limits: SessionLimits = Field(

@@ -39,11 +39,12 @@ from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
 from ghx_bench.agents.tools.toolset import Tool, ToolAnswer, ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError, TransientError
-from ghx_bench.profiler.config import Budgets, ModelService
+from ghx_bench.profiler.config import Budgets
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -83,12 +84,12 @@ class LoopProvider:
         *,
         limits: LoopLimits | None = None,
         budgets: Budgets | None = None,
-        service: ModelService | None = None,
+        queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
         self.version = version("ghx-bench")
         self._routes, self._limits = dict(routes), limits or LoopLimits()
-        self._meter = RunMeter(providers, budgets=budgets, service=service, records=records)
+        self._meter = RunMeter(providers, budgets=budgets, queue=queue, records=records)
         self.is_metered, self.is_paid = True, self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {

@@ -20,11 +20,12 @@ from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
 from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_wrong_setup, note_metered
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
 from ghx_bench.agents.tools.toolset import ToolSet
 from ghx_bench.profiler.causes import AgentError, EnvironmentFailure, MeasurementError
-from ghx_bench.profiler.config import Budgets, ModelService
+from ghx_bench.profiler.config import Budgets
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Answer
 from ghx_bench.profiler.model_calls import WireKind
@@ -69,7 +70,7 @@ class RecipeProvider(ABC):
         *,
         vendor: str | None = None,
         budgets: Budgets | None = None,
-        service: ModelService | None = None,
+        queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
         if recipe.wire is not None and model_provider is None:
@@ -82,7 +83,7 @@ class RecipeProvider(ABC):
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, budgets=budgets, service=service, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, queue=queue, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {

@@ -1,8 +1,7 @@
 """The meter: a reverse proxy on loopback between agents and the APIs of models, which counts and keeps the keys."""
 
-from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from secrets import token_urlsafe
 from typing import Self
@@ -17,15 +16,14 @@ from ghx_bench.agents.metering.loopback_server import LoopbackServer, read_body,
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import PriceOf, Spending, price_in_usd
 from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
-from ghx_bench.profiler.causes import LONGEST_PAUSE_S
-from ghx_bench.profiler.config import Budget, ModelService
+from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.runner.spend import Spend
 
 _MOST_BODY_BYTES = 64 * 2**20
-_MINUTE_S = 60.0
 
 
 class Meter:
@@ -33,7 +31,8 @@ class Meter:
 
     Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
     has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
-    passed on as it comes, and read afterwards. `spent` is what counts for the budget of the run already.
+    passed on as it comes, and read afterwards. `spent` is what counts for the budget of the run already;
+    `queue` is that of all meters of the run.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Meter:
         session_budget: Budget | None = None,
         run_budget: Budget | None = None,
         spent: Spend | None = None,
-        service: ModelService | None = None,
+        queue: ServiceQueue | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
     ) -> None:
@@ -56,11 +55,7 @@ class Meter:
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}
         self._exchanges: dict[str, set[Exchange]] = {}
-        # Of each provider, by its name: how long it is left alone, its last calls, and the places of sessions.
-        self._service = service or ModelService()
-        self._hold_until: dict[str, float] = {}
-        self._called_at: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=self._service.requests_per_minute))
-        self._places: dict[str, anyio.Semaphore] = {}
+        self.queue = queue or ServiceQueue(clock=self._clock)
         self._server = LoopbackServer(self._serve_request, name="ghx-meter", on_stop=self._close_upstreams)
 
     async def __aenter__(self) -> Self:
@@ -118,29 +113,6 @@ class Meter:
             held.callback(self._end_session, secret)
             yield session
 
-    @asynccontextmanager
-    async def admit(self, provider: str) -> AsyncGenerator[None]:
-        """Wait until one more session may ask a provider, and keep its place; to be entered before it is opened."""
-        places: anyio.Semaphore | None = None
-        if (limit := self._service.sessions_at_once) is not None:
-            places = self._places.setdefault(provider, anyio.Semaphore(limit))
-        async with places or nullcontext():
-            while (seconds := self.hold_s(provider)) > 0:  # noqa: ASYNC110 - meanwhile it may have asked for longer
-                await anyio.sleep(seconds)
-            yield
-
-    def hold_s(self, provider: str) -> float:
-        """Return for how long a provider is left alone: new sessions wait, calls of others go on."""
-        until, called_at = self._hold_until.get(provider, 0.0), self._called_at[provider]
-        if called_at and len(called_at) == self._service.requests_per_minute:
-            until = max(until, called_at[0] + _MINUTE_S)
-        return max(until - self._clock.monotonic(), 0.0)
-
-    def hold(self, provider: str, seconds: float) -> None:
-        """Note that a provider wants to be left alone."""
-        until = self._clock.monotonic() + min(seconds, LONGEST_PAUSE_S)
-        self._hold_until[provider] = max(until, self._hold_until.get(provider, 0.0))
-
     def _end_session(self, name: str) -> None:
         self._sessions.pop(name, None)
         for exchange in tuple(self._exchanges.pop(name, ())):
@@ -170,10 +142,10 @@ class Meter:
         if provider is None:
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
-        if route.is_model_call and self._service.requests_per_minute is not None:
-            self._called_at[provider.name].append(self._clock.monotonic())
+        if route.is_model_call:
+            self.queue.note_call(provider)
         request = write_upstream_request(session, provider, route, scope, body)
-        exchange = Exchange(session, provider, route, request, hold=self.hold)
+        exchange = Exchange(session, provider, route, request, hold=self.queue.hold)
         going_on = self._exchanges.get(name, set())
         going_on.add(exchange)
         try:

@@ -55,7 +55,7 @@ class Exchange:
         route: Route,
         request: UpstreamRequest,
         *,
-        hold: Callable[[str, float], None],
+        hold: Callable[[ModelProvider, float], None],
     ) -> None:
         self._session, self._provider, self._route, self._request = session, provider, route, request
         self._hold = hold
@@ -192,7 +192,7 @@ class Exchange:
         if call.retry_after_s is None:
             call.retry_after_s = read_retry_delay(bytes(body))
         if kind == "rate_limit" and call.retry_after_s is not None:
-            self._hold(self._provider.name, call.retry_after_s)
+            self._hold(self._provider, call.retry_after_s)
         self._note_end(call)
         await send({"type": "http.response.body", "body": bytes(body), "more_body": True})
 

@@ -10,10 +10,11 @@ from ghx_bench._base.problems import plural
 from ghx_bench.agents.metering.meter import Meter, ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_recording import record_traffic, recording_name
+from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.processes.sandbox import expose_port
 from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.profiler.causes import EnvironmentFailure, MeasurementError, TransientError
-from ghx_bench.profiler.config import Budgets, ModelService
+from ghx_bench.profiler.config import Budgets
 from ghx_bench.profiler.contracts import ControlKind, SessionRequest
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.recorder import TraceRecorder
@@ -36,11 +37,11 @@ class RunMeter:
         providers: Mapping[WireKind, ModelProvider],
         *,
         budgets: Budgets | None = None,
-        service: ModelService | None = None,
+        queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
         self.providers = dict(providers)
-        self._budgets, self._service = budgets or Budgets(), service
+        self._budgets, self._queue = budgets or Budgets(), queue
         self._records = records
         """Whether model traffic is written down, beside the traces of the run."""
         self._meter: Meter | None = None
@@ -75,7 +76,7 @@ class RunMeter:
             session_budget=self._budgets.session,
             run_budget=self._budgets.run,
             spent=_read_spend(RunDirectory(directory)) if self._budgets.run.is_limited else None,
-            service=self._service,
+            queue=self._queue,
         ) as meter:
             self._meter = meter
             try:
@@ -91,7 +92,7 @@ class RunMeter:
         async with AsyncExitStack() as held:
             # The time for opening a session is for opening it, and not for waiting until a service has room.
             with pause_deadline():
-                await held.enter_async_context(self._meter.admit(self.providers[wire].name))
+                await held.enter_async_context(self._meter.queue.admit(self.providers[wire]))
             # Where the session has a sandbox: the meter's is a port that its environment does not name.
             await held.enter_async_context(expose_port(self._meter.port))
             name = recording_name(request.cell)
