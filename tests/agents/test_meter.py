@@ -36,7 +36,7 @@ from ghx_bench.agents.wires.protocol import Route
 from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.model_calls import RequestedToolCall, WireKind
 from ghx_bench.twin.server.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
@@ -374,6 +374,19 @@ async def test_errors_are_passed_on_and_told_and_retries_counted(wire: WireKind)
 
 
 ANOTHER = ModelProvider(name="scripted", upstream=HttpUpstream("http://127.0.0.1:9"), key="of another account")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_result_that_a_failed_call_told_is_known_by_the_next_attempt(wire: WireKind) -> None:
+    async with metered(Script(solution=STEPS, faults=(Fault(status=529, times=1),))) as (_, _, session, client):
+        conversation = ask_for(wire)
+        conversation.take_result(RequestedToolCall(id="call_1", name="bash", arguments={"command": "one"}), "did one")
+        for _ in range(2):
+            await client.ask(conversation)
+        failed, again = session.calls
+
+    assert (failed.has_failed, again.has_failed) == (True, False)
+    assert [each.text for each in again.tool_results] == ["did one"]
 
 
 async def test_no_more_sessions_than_allowed_ask_with_one_key_at_once_whichever_agent_they_are_of() -> None:

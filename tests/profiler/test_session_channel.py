@@ -146,8 +146,9 @@ async def test_the_numbers_of_a_script_say_that_they_are(tmp_path: Path) -> None
 
 async def test_the_time_from_the_first_request_leaves_out_what_came_before(tmp_path: Path) -> None:
     async def works(notes: TraceRecorder) -> str:
+        notes.model_calls.append(call(1, side="other_model"))
         await anyio.sleep(0.3)
-        notes.model_calls.append(call(1))
+        notes.model_calls.append(call(2))
         return "3"
 
     row = await row_of(RecordingProvider(works), tmp_path)

@@ -60,6 +60,11 @@ class CallInProgress:
     has_answered: bool = False
     """Whether it is over and did not fail; noted where there is a budget."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is known that no answer comes of it which an agent can use."""
+        return self.error_kind not in {None, "abandoned"} or (self.reader is not None and self.reader.error is not None)
+
     def fail(self, kind: CallErrorKind, message: str) -> None:
         """Note what went wrong."""
         self.error_kind, self.error = kind, message
@@ -114,6 +119,7 @@ class _Asked:
 
     fields: dict[str, object]
     """Those of the record that come from the request."""
+    result_keys: frozenset[str]
     model: str | None
     tools: tuple[str, ...]
     likeness: tuple[object, ...]
@@ -149,7 +155,6 @@ class MeteredSession:
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
-    _seen: set[str] = field(default_factory=set[str])
     _refusal: MeasurementError | None = None
     _turns: int = 0
 
@@ -246,6 +251,9 @@ class MeteredSession:
         results = request.tool_results
         # Gemini's clients may leave ids out; there the position is what stays the same from call to call.
         keys = [result.id or f"{position} {result.name}" for position, result in enumerate(results)]
+        # Of a call that failed nothing was read: what it told is told again, and first known by the next attempt.
+        told = [each.asked.result_keys for each in self._calls if each.asked is not None and not each.has_failed]
+        seen = set[str]().union(*told)
         call.asked = asked = _Asked(
             fields={
                 "model_asked": request.model,
@@ -253,20 +261,20 @@ class MeteredSession:
                 "anatomy": request.anatomy,
                 "tools_offered": request.tools_offered,
                 "tool_result_count": len(results),
-                "tool_results": tuple(each for key, each in zip(keys, results, strict=True) if key not in self._seen),
+                "tool_results": tuple(each for key, each in zip(keys, results, strict=True) if key not in seen),
                 "settings": request.settings,
             },
+            result_keys=frozenset(keys),
             model=request.model,
             tools=request.tools_offered,
             likeness=(request.wire, request.model, len(request.pieces), len(results), request.tools_offered),
             mentions_prompt=not self._prompts or request.mentions(self._prompts),
             asks_after_answer=bool(self._prompts) and request.asks_after_answer(self._prompts),
         )
-        self._seen.update(keys)
         self.unfit_words = self.unfit_words or request.find_instruction(self.unfit_if)
         for earlier in reversed(self._calls[: call.number - 1]):
             if earlier.asked is not None and earlier.asked.likeness == asked.likeness:
-                if earlier.error_kind is not None:
+                if earlier.error_kind is not None or earlier.has_failed:
                     call.retry_of, call.attempt = earlier.retry_of or earlier.number, earlier.attempt + 1
                 break
 

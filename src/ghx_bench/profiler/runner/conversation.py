@@ -144,7 +144,8 @@ class Conversation(Generic[S]):
     def timing(self) -> Timing:
         """Return how long it took so far."""
         timing = Timing(wall_ms=self.wall_ms, segments=self.phases.segments)
-        calls = self.trace.model_calls if self.trace else ()
+        # Side calls do not count: one agent asks for a title before it waits for its servers.
+        calls = [each for each in self.trace.model_calls if each.side is None] if self.trace else []
         if not calls or self.prompted_at is None or self.wall_ms is None:
             return timing
         waited_s = (datetime.fromisoformat(calls[0].started_at) - self.prompted_at).total_seconds()
