@@ -8,6 +8,7 @@ from agent_rows import assert_all_passed
 from scripted_sessions import REAL_KEY
 
 from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
+from ghx_bench.agents.testing import Pace
 from ghx_bench.agents.tools.toolset import server_tool_of
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.reports import generate_report
@@ -55,6 +56,15 @@ async def test_what_a_command_says_of_its_tokens_is_what_the_meter_counts_withou
     assert own is not None
     for part in ("input", "cache_read", "total"):
         assert getattr(own, part) == getattr(row.tokens, part) - getattr(side, part), part
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+async def test_tokens_of_a_title_that_takes_its_time_are_counted(agent: str, agents: RealAgents) -> None:
+    ran = await agents.run_cases(agents.install(agent), {"slow": {"side_pace": Pace(before_first_s=1.5)}})
+
+    (row,) = ran.rows
+    assert row.success, row.error
+    assert row.tokens == ran.claimed(row)
 
 
 @pytest.mark.parametrize("agent", recipe_names())

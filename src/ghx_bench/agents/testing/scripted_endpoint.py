@@ -69,6 +69,8 @@ class Script:
     """A text that the user's messages hold."""
     faults: tuple[Fault, ...] = ()
     pace: Pace = Pace()
+    side_pace: Pace = Pace()
+    """That of side calls."""
 
     def fits(self, request: ModelRequest, session: str | None) -> bool:
         """Return whether the script is for a request."""
@@ -191,14 +193,16 @@ class ScriptedEndpoint:
     async def _answer(self, route: Route, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         request = read_request(route, body)
         asked = _describe_call(request, body, scope)
-        script = None if asked.is_side else self._find_script(request, asked.session)
+        found = self._find_script(request, asked.session)
+        script = None if asked.is_side else found
         fault = None if script is None else self._next_fault(script)
         if fault is not None:
             self.calls.append(replace(asked, status=fault.status))
             extra = [] if fault.retry_after is None else [(b"retry-after", fault.retry_after.encode())]
             await reply(send, fault.status, write_error(route.wire, fault.status, fault.message), extra)
             return
-        answer, decision, pace, model = _SIDE, None, Pace(), request.model or "scripted-1"
+        pace = Pace() if found is None else found.side_pace
+        answer, decision, model = _SIDE, None, request.model or "scripted-1"
         if script is not None:
             decision, pace = decide(script.solution, script.bindings, asked.results), script.pace
             answer = _make_answer(decision, len(asked.results), request.tools_offered)
