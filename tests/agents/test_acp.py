@@ -43,7 +43,7 @@ def provider(**changes: Any) -> AcpProvider:
 
 
 def metered(script: Script, **changes: Any) -> AbstractAsyncContextManager[tuple[AcpProvider, ScriptedEndpoint]]:
-    return with_model(AcpProvider, tiny(**TINY_MODEL, **changes), script)
+    return with_model(AcpProvider, tiny(**{**TINY_MODEL, **changes}), script)
 
 
 def mode(*, instructions: str | None = None, shell: bool = True, **servers: McpServer) -> Mode:
@@ -280,6 +280,13 @@ async def test_an_agent_whose_own_settings_keep_it_from_the_work_is_not_measured
 
     assert answer.text == "done"
     assert params_of(tmp_path, "session/cancel")
+
+
+async def test_an_agent_that_never_reaches_its_model_is_not_measured(tmp_path: Path) -> None:
+    """As goose does with models that it asks by another protocol than its recipe leads anywhere."""
+    async with metered(Script(), wire="anthropic") as (agent, _):
+        with pytest.raises(EnvironmentFailure, match=r"without asking its model .* but for POST /v1/chat/completions"):
+            await hold(agent, request(tmp_path), "Do it.")
 
 
 class TestAcpProviderKeepsTheContract(TinyAgentContract):

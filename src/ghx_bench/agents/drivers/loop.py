@@ -186,7 +186,7 @@ class LoopSession:
 
     def _blame(self) -> MeasurementError | None:
         # All its calls offer all tools: the first tells enough.
-        return find_blame(self.tap, tuple(self.belt.servers), agent=_NAME, has_answered=True)
+        return find_blame(self.tap, tuple(self.belt.servers), agent=_NAME, has_answered=self.tap.call_count > 0)
 
     def _tell(self, *parts: ModelRequestPart) -> None:
         self.history.append(ModelRequest(parts=parts, instructions=self.instructions))

@@ -272,7 +272,7 @@ class RecipeSession(ABC):
         while is_watched and self.tap is not None and not self.tap.offered_tools():  # noqa: ASYNC110 - see above
             await anyio.sleep(_LOOK_S)
         if self.tap is not None:
-            has_answered = bool(self.calls_at_answer)
+            has_answered = self.calls_at_answer is not None
             wrong = find_wrong_setup(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
             if wrong is not None:
                 raise wrong
@@ -280,5 +280,5 @@ class RecipeSession(ABC):
     def _blame(self) -> MeasurementError | None:
         if self.tap is None:
             return None
-        servers, has_answered = tuple(self.start.tools.mcp_servers), bool(self.calls_at_answer)
+        servers, has_answered = tuple(self.start.tools.mcp_servers), self.calls_at_answer is not None
         return find_blame(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)

@@ -140,6 +140,7 @@ class Meter:
             return
         provider = self._find_provider(route)
         if provider is None:
+            session.stray_request = session.stray_request or f"{scope['method']} /{path}"
             await reply(send, 404, write_error(route.wire, 404, f"meter: no model provider speaks {route.wire}"))
             return
         if route.is_model_call:

@@ -152,6 +152,8 @@ class MeteredSession:
     """Regular expressions for instructions of an agent that cannot work as it is set up."""
     unfit_words: str | None = None
     """What an instruction said that one of them matches."""
+    stray_request: str | None = None
+    """The first request that leads to no model: method and path."""
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])

@@ -109,7 +109,7 @@ def _read_spend(run: RunDirectory) -> Spend | None:
 def find_wrong_setup(
     session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
 ) -> EnvironmentFailure | None:
-    """Return that an agent is kept from the work by its own settings, or was not given the tools of a server.
+    """Return that an agent is kept from its model or from the work, or was not given the tools of a server.
 
     It would be measured in another mode than it is said to be.
     """
@@ -118,6 +118,9 @@ def find_wrong_setup(
             f"{agent}: its own settings keep it from the work: its instructions to the model say "
             f"{session.unfit_words!r}"
         )
+    if has_answered and not session.call_count:
+        asked = "" if session.stray_request is None else f", but for {session.stray_request}, where no model is"
+        return EnvironmentFailure(f"{agent}: it ended its turn without asking its model for anything{asked}")
     offered = session.offered_tools()
     # Before the answer, a call without any tool may be one for a title, and that of the conversation still to come.
     if offered is None or not (offered or has_answered):
