@@ -20,7 +20,13 @@ from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.agents.tools.toolset import ToolSet
-from ghx_bench.profiler.causes import AgentError, Cause, EnvironmentFailure, MeasurementError, TransientError
+from ghx_bench.profiler.causes import (
+    Cause,
+    EnvironmentFailure,
+    MeasurementError,
+    ModelProviderError,
+    TransientError,
+)
 from ghx_bench.profiler.config import Budget, Budgets, ModelService
 from ghx_bench.profiler.contracts import SessionRequest
 from ghx_bench.profiler.evidence import Mode
@@ -156,10 +162,10 @@ async def test_an_answer_that_is_cut_off_is_asked_for_again_and_leaves_the_token
     assert trace.cause.kind == Cause.MODEL_PROVIDER
 
 
-async def test_a_request_that_the_provider_refuses_is_the_agents_own(tmp_path: Path) -> None:
-    refused = Fault(status=400, message="the context is too long")
+async def test_a_first_request_that_the_provider_refuses_says_nothing_about_the_agent(tmp_path: Path) -> None:
+    refused = Fault(status=400, message="no such parameter")
     async with opened(tmp_path, Script(faults=(refused,))) as (session, endpoint):
-        with pytest.raises(AgentError, match="the context is too long"):
+        with pytest.raises(ModelProviderError, match="no such parameter"):
             await session.prompt("Do it.")
 
     assert len(endpoint.calls) == 1

@@ -462,11 +462,26 @@ async def test_an_outage_is_the_providers_fault(status: int, kind: type[Exceptio
         assert getattr(verdict, "retry_after_s", None) == (7 if status == 429 else None)
 
 
-async def test_a_request_that_the_provider_refuses_is_not_an_outage() -> None:
-    async with metered(Script(faults=(Fault(status=400),))) as (_, _, session, client):
-        await client.ask(ask_for("openai-chat"))
-        assert session.calls[0].error_kind == "request"
-        assert session.verdict() is None
+@pytest.mark.parametrize(
+    ("has_worked", "message", "is_outage"),
+    [
+        (True, "the context is too long", False),
+        (True, "Your credit balance is too low to access the API.", True),
+        (True, "API key not valid. Please pass a valid API key.", True),
+        (False, "Unsupported parameter: 'max_tokens'", True),
+    ],
+)
+async def test_a_request_that_is_refused_is_the_agents_fault_where_others_were_answered(
+    has_worked: bool, message: str, is_outage: bool
+) -> None:
+    refused = Script(prompt="More.", faults=(Fault(status=400, message=message),))
+    async with metered(Script(solution=STEPS), refused) as (_, _, session, client):
+        if has_worked:
+            await client.ask(ask_for("openai-chat"))
+        await client.ask(ask_for("openai-chat", "More."))
+
+        assert session.calls[-1].error_kind == "request"
+        assert isinstance(session.verdict(), ModelProviderError) is is_outage
 
 
 async def test_a_provider_that_cannot_be_reached_is_told() -> None:

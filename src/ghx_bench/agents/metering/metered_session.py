@@ -1,5 +1,6 @@
 """One session as the meter sees it: its model calls, what they used, and whose fault it is if they failed."""
 
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from ghx_bench.profiler.model_calls import (
 _POLL_S = 0.01
 _QUIET_S = 0.05
 _ERRORS_OF_REQUESTS = frozenset({400, 413, 422})
+# Gemini answers 400 to a wrong key, and Anthropic where nothing is left to pay with.
+_OF_ACCOUNTS = re.compile(r"api[ _]key|credit balance|billing", re.IGNORECASE)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,9 +229,13 @@ class MeteredSession:
             count = f"{len(diverged)} of {plural(len(replayed), 'model call')}"
             return ReplayDivergedError(f"{count} not in the recording; the first: {diverged[0]}")
         calls = [call for call in self.main_calls if call.error_kind != "abandoned" or call.response_bytes]
-        if not calls or not calls[-1].has_failed or calls[-1].status in _ERRORS_OF_REQUESTS:
+        if not calls or not calls[-1].has_failed:
             return None
         last = calls[-1]
+        # An agent whose requests were answered before has itself made one that cannot be.
+        has_worked = any(not call.has_failed for call in calls)
+        if last.status in _ERRORS_OF_REQUESTS and has_worked and not _OF_ACCOUNTS.search(last.error or ""):
+            return None
         status = "" if last.status is None else f" ({last.status})"
         tries = f" after {last.attempt} attempts" if last.attempt > 1 else ""
         message = f"the model's provider failed{tries}{status}: {last.error}"
