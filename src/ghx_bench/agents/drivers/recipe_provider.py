@@ -34,7 +34,6 @@ from ghx_bench.profiler.trace import SessionTrace
 
 _LONGEST_WORDS = 1000
 _LOOK_S = 0.02
-_PATIENCE_S = 0.3
 _LONGEST_LATE_CALL_S = 20.0
 
 
@@ -247,8 +246,10 @@ class RecipeSession(ABC):
         """Return what the agent told so far, and what the meter saw."""
         if self.tap is not None:
             await self._wait_for_late_call(self.tap)
-            # After the answer only side calls are going on, and cutting them would leave tokens unknown.
-            await self.tap.settle(_PATIENCE_S if self.calls_at_answer is None else _LONGEST_LATE_CALL_S)
+            if self.calls_at_answer is None:
+                await self.tap.settle()
+            else:  # only side calls are going on, and cutting them would leave tokens unknown
+                await self.tap.settle(_LONGEST_LATE_CALL_S)
             note_metered(self.recorder, self.tap, self._blame())
         return self.recorder.trace()
 

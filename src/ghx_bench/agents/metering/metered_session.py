@@ -60,13 +60,16 @@ class CallInProgress:
     error: str | None = None
     retry_after_s: float | None = None
     replayed: ReplayedCall | None = None
-    has_answered: bool = False
-    """Whether it is over and did not fail; noted where there is a budget."""
 
     @property
     def has_failed(self) -> bool:
         """Whether it is known that no answer comes of it which an agent can use."""
         return self.error_kind not in {None, "abandoned"} or (self.reader is not None and self.reader.error is not None)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether it is over, and the provider has answered it."""
+        return self.ended is not None and self.status is not None and not self.has_failed
 
     def fail(self, kind: CallErrorKind, message: str) -> None:
         """Note what went wrong."""
@@ -315,7 +318,6 @@ class MeteredSession:
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
                 spending.end_call(record, self.model)
-            call.has_answered = not record.has_failed
             self._count_turns()
 
     def _count_turns(self) -> None:
