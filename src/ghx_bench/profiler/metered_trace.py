@@ -34,6 +34,7 @@ from ghx_bench.profiler.trace import (
     SessionTrace,
     ToolCallEvent,
     TraceEvent,
+    TraceSummary,
     Turn,
     TurnBoundaryEvent,
 )
@@ -53,15 +54,17 @@ def fill_from_model_calls(trace: SessionTrace) -> SessionTrace:
     )
     turns = _turns_of(trace.events, calls) if calls else trace.turns
     events = tuple(event for turn in turns for event in _with_boundary(turn)) if calls else trace.events
-    metered = {
-        "total_tokens": usage_of(trace.model_calls),
-        "total_turns": len(calls),
-        "total_tool_calls": sum(isinstance(event, ToolCallEvent) for event in events),
-    }
+    metered = TraceSummary(
+        total_tokens=usage_of(trace.model_calls),
+        total_turns=len(calls),
+        total_tool_calls=sum(isinstance(event, ToolCallEvent) for event in events),
+        total_duration=told.total_duration,
+        # No cost: that of the agent is a guess, and stands among its own figures.
+    )
     changes = {
         "events": events,
         "turns": turns,
-        "summary": told.model_copy(update=metered),
+        "summary": metered,
         "sources": {**dict.fromkeys(_METERED, "meter"), **trace.sources},
         "reported": reported,
     }

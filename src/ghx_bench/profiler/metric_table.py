@@ -217,8 +217,9 @@ METRICS = MetricTable(
             name="cost_total_usd",
             label="cost",
             unit="USD",
-            definition="what the agent says that the session cost, or else its tokens at the prices of a table "
-            "(`cost.source` on the row says which); of the last attempt only",
+            definition="metered model calls at the prices of a table, unknown where one of them has no price; without "
+            "a meter what the agent says that the session cost, or else its tokens at these prices (`cost.source` on "
+            "the row says which); of the last attempt only",
             source="agent or prices",
             shown={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
         ),
