@@ -340,6 +340,14 @@ METRICS = MetricTable(
             source="meter",
         ),
         Metric(
+            name="refused_hosts",
+            label="refused hosts",
+            unit="hosts",
+            definition="hosts that programs of the session asked for and may not reach, each counted once; "
+            "`refusedHosts` on the row names them, with how often each was asked for",
+            source="bench",
+        ),
+        Metric(
             name="agent_turns",
             label="turns",
             unit="turns",
