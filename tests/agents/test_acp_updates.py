@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from acp.schema import Usage
 
+from ghx_bench._base.wire import JsonObject
+from ghx_bench.agents.drivers.acp import read_usage
 from ghx_bench.agents.drivers.recipe import built_in_recipe, recipe_names
 from ghx_bench.agents.drivers.session_log import UpdateLog
+from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
@@ -62,3 +66,35 @@ def test_turns_begin_with_what_follows_a_call(agent: str) -> None:
     _, trace = replay(agent, "ghx-mcp")
 
     assert len(trace.turns) == 5
+
+
+@pytest.mark.parametrize(("amounts", "told"), [([0.25, 0.5], 0.5), ([0], None), ([0.0, 0.0], None)])
+def test_a_cost_of_nothing_is_a_price_that_the_agent_does_not_know(amounts: list[float], told: float | None) -> None:
+    log = UpdateLog(TraceRecorder(), servers=[])
+
+    for amount in amounts:
+        cost: JsonObject = {"amount": amount, "currency": "USD"}
+        log.add({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost})
+
+    assert log.cost_usd == told
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "total"),
+    [
+        pytest.param(400, 39, 2546, id="each apart"),
+        pytest.param(400, 46, 2546, id="thoughts in the output"),
+        pytest.param(2500, 39, 2546, id="cached tokens in the input"),
+        pytest.param(2500, 46, 2546, id="both"),
+    ],
+)
+def test_tokens_are_counted_once_whichever_way_an_agent_tells_them(given: int, made: int, total: int) -> None:
+    used = Usage(input_tokens=given, output_tokens=made, thought_tokens=7, cached_read_tokens=2100, total_tokens=total)
+
+    assert read_usage(used) == TokenUsage.of(input=400, output=39, reasoning=7, cache_read=2100)
+
+
+def test_tokens_whose_total_fits_no_way_of_counting_are_taken_as_they_are_told() -> None:
+    used = Usage(input_tokens=400, output_tokens=46, thought_tokens=7, cached_read_tokens=2100, total_tokens=1)
+
+    assert read_usage(used) == TokenUsage.of(input=400, output=46, reasoning=7, cache_read=2100)

@@ -21,6 +21,7 @@ from ghx_bench.agents.metering.meter import Meter
 from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending, price_in_usd
 from ghx_bench.agents.metering.model_exchange import Exchange, write_upstream_request
+from ghx_bench.agents.metering.model_recording import ModelRecorder
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider, UpstreamRequest
 from ghx_bench.agents.testing import (
@@ -605,6 +606,47 @@ class OneAnswer:
 
     def close(self) -> None:
         self.times_closed += 1
+
+
+ECHOES = {
+    "an error": (401, "application/json", json.dumps({"error": {"message": f"no such key: {REAL_KEY}"}})),
+    "an error in a stream": (200, "text/event-stream", f'data: {{"error": {{"message": "key {REAL_KEY}"}}}}\n\n'),
+    "an answer to what is no model call": (200, "application/json", json.dumps({"data": [{"id": REAL_KEY}]})),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+async def test_a_key_that_the_provider_repeats_reaches_no_agent_no_trace_and_no_recording(
+    echo: str, tmp_path: Path
+) -> None:
+    status, kind, body = ECHOES[echo]
+    head = f"HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\nx-key: Bearer {REAL_KEY}\r\ncontent-length: {len(body)}"
+    middle = body.index(REAL_KEY) + 4
+
+    async def repeat_key(connection: Any) -> None:
+        async with connection:
+            await connection.receive()
+            await connection.send(f"{head}\r\n\r\n{body[:middle]}".encode())
+            await anyio.sleep(0.05)  # so that the key comes in two pieces
+            await connection.send(body[middle:].encode())
+
+    async with served(repeat_key) as url:
+        upstream = ModelRecorder(tmp_path).wrap(HttpUpstream(f"{url}/v1"))
+        async with Meter({"openai-chat": ModelProvider(name="loud", upstream=upstream, key=REAL_KEY)}) as meter:
+            with meter.session("loud") as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    if "no model call" in echo:
+                        headers = {"authorization": f"Bearer {session.key}"}
+                        response = await client.http.get(f"{session.base_url}/v1/models", headers=headers)
+                    else:
+                        response = await client.ask(ask_for("openai-chat"))
+                told = [response.text, str(response.headers), *map(repr, session.calls), repr(session.verdict())]
+
+    assert response.text == body.replace(REAL_KEY, "*" * len(REAL_KEY))
+    assert response.headers["x-key"].startswith("Bearer ***")
+    told += [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(told) > 3
+    assert not [each for each in told if REAL_KEY in each]
 
 
 class OneUpstream(HttpUpstream):

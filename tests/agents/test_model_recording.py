@@ -177,6 +177,38 @@ async def test_each_blind_spot_is_needed_for_what_it_is_for(name: str, one: str,
     assert str(calls[0].replayed) == f"equal but for {name}"
 
 
+SYSTEM = "You are a careful engineer in /tmp/ghx-tmp-a1/work, on 2026-11-15."
+SURROUNDINGS: tuple[tuple[dict[str, object], str], ...] = (
+    ({}, "exact"),
+    ({"tools": ("python", "bash")}, "exact"),  # in another order
+    ({"tools": ("bash",)}, "equal but for tool set"),
+    ({"tools": ("bash", "python", "read")}, "equal but for tool set"),
+    ({"description": "Run a command of the shell."}, "equal but for tool schemas"),
+    ({"system": SYSTEM.replace("careful", "quick")}, "equal but for instructions"),
+    ({"system": SYSTEM.replace("a1", "zz").replace("15", "16")}, "equal but for temporary paths, dates"),
+    ({"temperature": 1}, "equal but for settings"),
+    ({"system": "Hurry.", "description": "Runs."}, "equal but for instructions, tool schemas"),
+    ({"tools": ("python",)}, "the recording has 'a call of the tool bash', the agent asked '(without that tool)'"),
+)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_what_surrounds_the_news_of_a_call_is_compared_too(wire: WireKind, tmp_path: Path) -> None:
+    before: dict[str, object] = {"system": SYSTEM, "tools": ("bash", "python")}
+    async with recorded(tmp_path) as client:
+        await client.ask(ask_for(wire, **before))
+
+    told: list[str] = []
+    async with Meter({wire: ModelProvider(name="replay", upstream=ReplayUpstream(tmp_path))}) as meter:
+        for changes, _ in SURROUNDINGS:
+            with meter.session(NAME) as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    await client.ask(ask_for(wire, **before | changes))
+                told.append(str(session.calls[0].replayed))
+
+    assert told == [expected for _, expected in SURROUNDINGS]
+
+
 async def test_a_prompt_that_has_changed_is_a_divergence(tmp_path: Path) -> None:
     async with recorded(tmp_path) as client:
         await client.work(ask_for("anthropic"), tell("x"))

@@ -106,7 +106,7 @@ def test_settings_are_read_where_a_wire_has_them() -> None:
     assert settings["openai-chat"].seed == 7
     assert settings["openai-responses"].effort == "low"
     assert (settings["anthropic"].temperature, settings["anthropic"].max_output_tokens) == (0.5, 1000)
-    assert settings["gemini"].temperature is None
+    assert (settings["gemini"].temperature, settings["gemini"].seed) == (0.5, None)
 
 
 def test_settings_below_zero_are_settings_too() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from bench_command import fork_ghx_bench, rows_of, run_in, write_files
 from eval_stage import LIBRARY, handles_of, lifecycle_for, scenario, staged
 
 from ghx_bench.agents.tools.toolserver import connect
@@ -69,4 +70,59 @@ async def test_a_host_that_is_refused_is_in_the_journal_and_is_no_call_to_github
         assert "example.com:443 cannot be reached from here, only GitHub can" in said
         assert [entry.path for entry in world.journal if entry.surface == "proxy"] == ["example.com:443"]
         assert numbers["api_calls"] == 0
+        assert stage.refused_hosts() == {"example.com": 1}
         assert stage.environment["NO_PROXY"].endswith(",api.example.com")
+
+
+ASKING = """
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+from ghx_bench.profiler import Answer, TraceRecorder
+
+PROGRAM = '''
+import urllib.request
+for url in ("https://example.com/a", "http://example.com/b", "http://stats.example.org:8080/?q=1"):
+    try:
+        urllib.request.urlopen(url)
+    except OSError:
+        pass
+'''
+
+
+class Agent:
+    name = "asking"
+
+    @asynccontextmanager
+    async def session(self, request):
+        self.environment = dict(request.environment)
+        yield self
+
+    async def prompt(self, text):
+        subprocess.run([sys.executable, "-c", PROGRAM], env=self.environment, check=True)
+        return Answer(text="There is no web here.")
+
+    async def trace(self):
+        return TraceRecorder().trace()
+"""
+
+
+def test_hosts_that_a_session_was_refused_are_on_its_row_and_wherever_that_is_shown(tmp_path: Path) -> None:
+    write_files(tmp_path, {"asking.py": ASKING})
+    words = ("--mode", "baseline", "--scenario", "issue-triage-001", "--repetitions", "1", "--skip-warmup")
+
+    fork_ghx_bench(tmp_path, "run", "--agent", "asking.py", *words)
+
+    directory = run_in(tmp_path)
+    [row] = rows_of(directory)
+    assert row.refused_hosts == {"example.com": 2, "stats.example.org:8080": 1}
+    assert row.known_metrics["refused_hosts"] == 2
+    assert (row.known_metrics["api_calls"], row.success) == (0, False)
+    shown = fork_ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
+    assert "  refused hosts: example.com (2), stats.example.org:8080 (1)\n" in shown
+    [page] = directory.glob("report/sessions/**/0.html")
+    assert '<th scope="row">refused hosts</th><td>example.com (2), stats.example.org:8080 (1)</td>' in page.read_text()
+    report = (directory / "report" / "index.html").read_text()
+    assert "Sessions asked for hosts that they may not reach" in report
+    assert "example.com, stats.example.org:8080 1/1" in report

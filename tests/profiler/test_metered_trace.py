@@ -1,6 +1,9 @@
 """What the agent tells of a session, filled in from the model calls that a meter saw."""
 
+import shlex
 from typing import Any
+
+import pytest
 
 from ghx_bench.profiler.metered_trace import fill_from_model_calls
 from ghx_bench.profiler.metrics import TokenUsage
@@ -103,6 +106,68 @@ def test_calls_that_the_agent_does_not_tell_of_are_there_and_those_of_its_own_st
     assert shapes(trace) == [["todo", "rm", "rm"], ["bash"], ["Done."]]
     assert [each.success for each in trace.tool_calls] == [None, False, None, True]
     assert (trace.summary.total_turns, trace.summary.total_tool_calls) == (3, 4)
+
+
+def test_a_command_in_the_agents_own_shell_is_the_one_that_the_model_asked_for() -> None:
+    notes = TraceRecorder()
+    for number, command in ((1, "gh issue list"), (3, "gh issue edit 1 --title 'It works'")):
+        notes.begin_tool_call(f"item_{number}", "bash", {"command": f"/bin/bash -lc {shlex.quote(command)}"})
+        notes.end_tool_call(f"item_{number}", "ok", success=number == 1)
+
+    trace = metered(
+        notes,
+        call(1, tool_calls=(asks("update_plan", "c0", plan=[{"step": "look", "status": "pending"}]),)),
+        call(2, tool_calls=(asks("exec_command", "c1", cmd="gh issue list", workdir="/w"),)),
+        call(3, tool_calls=(asks("exec_command", "c2", cmd="gh  issue edit 1 --title 'It works'", timeout_ms=1),)),
+        call(4, tool_results=(saw("Plan updated", "c0"), saw("#1", "c1"), saw("no", "c2"))),
+    )
+
+    assert [(each.name, each.output, each.success) for each in trace.tool_calls] == [
+        ("update_plan", "Plan updated", None),
+        ("exec_command", "#1", True),
+        ("exec_command", "no", False),
+    ]
+    assert trace.summary.total_tool_calls == 3
+
+
+@pytest.mark.parametrize("told", [4, 3])
+def test_calls_of_which_an_agent_tells_neither_id_nor_input_are_not_counted_twice(told: int) -> None:
+    notes = TraceRecorder()
+    for number in range(told):
+        notes.begin_tool_call(f"own_{number}", "bash")
+        notes.end_tool_call(f"own_{number}", success=True)
+
+    tools = ("run_shell_command", "no_such_tool", *["run_shell_command"] * 3)
+    trace = metered(notes, *(call(at, tool_calls=(asks(name, n=at),)) for at, name in enumerate(tools, start=1)))
+
+    assert [each.name for each in trace.tool_calls] == list(tools)
+    if told == 4:
+        assert [each.success for each in trace.tool_calls] == [True, None, True, True, True]
+
+
+def test_calls_with_the_same_input_are_the_same_before_those_with_the_same_tool() -> None:
+    notes = TraceRecorder()
+    notes.tool_call("bash", {"command": "ls"}, success=True)
+    notes.tool_call("bash", {"command": "pwd"}, success=False)
+
+    trace = metered(notes, call(1, tool_calls=(asks("bash", "c1", command="pwd"), asks("bash", "c2", command="ls"))))
+
+    assert [(each.input, each.success) for each in trace.tool_calls] == [
+        ({"command": "ls"}, True),
+        ({"command": "pwd"}, False),
+    ]
+
+
+def test_a_call_that_the_model_did_not_ask_for_is_not_taken_for_one_elsewhere() -> None:
+    notes = TraceRecorder()
+    notes.tool_call("bash", {"command": "ls"}, success=True)
+    notes.tool_call("web_search", {"query": "labels"}, success=True)
+
+    trace = metered(
+        notes, call(1, tool_calls=(asks("update_plan"), asks("update_plan"))), call(2, tool_calls=(asks("sh", c="ls"),))
+    )
+
+    assert [each.name for each in trace.tool_calls] == ["update_plan", "update_plan", "sh", "web_search"]
 
 
 def test_a_call_whose_result_the_model_never_saw_is_unfinished() -> None:

@@ -11,7 +11,10 @@ from genai_prices import Usage, calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghx_bench.profiler.metered_trace import fill_from_model_calls
 from ghx_bench.profiler.metrics import Cost, TokenUsage
+from ghx_bench.profiler.model_calls import ModelCall
+from ghx_bench.profiler.recorder import TraceRecorder
 from ghx_bench.profiler.runner.pricing import cost_of, price_of
 from ghx_bench.profiler.trace import SessionTrace, TraceSummary
 
@@ -40,6 +43,35 @@ def test_a_cost_that_the_agent_reports_wins_and_says_so() -> None:
 
 def test_a_reported_cost_of_nothing_is_a_cost() -> None:
     assert cost_of(trace(TokenUsage.of(input=1_000, output=100), total_cost_usd=0), "openai/gpt-5").total_usd == 0
+
+
+def metered(model: str, **fields: Any) -> SessionTrace:
+    usage = TokenUsage.of(input=1_000, output=100)
+    call = ModelCall(number=1, wire="openai-chat", model_asked=model, started_at="2026-03-03T00:00:00Z", usage=usage)
+    recorder = TraceRecorder()
+    recorder.cost(0.5)
+    recorder.model_calls.append(call.model_copy(update=fields))
+    return fill_from_model_calls(recorder.trace())
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [("no-such-model", {}), ("gpt-5", {"cut": True, "usage": TokenUsage()})],
+    ids=["price", "tokens"],
+)
+def test_what_metered_calls_cost_is_not_known_rather_than_the_agents_guess(model: str, fields: dict[str, Any]) -> None:
+    trace = metered(model, **fields)
+
+    assert cost_of(trace, f"openai/{model}", at=AT) == Cost()
+    assert trace.reported is not None
+    assert trace.reported.cost_usd == 0.5
+    assert trace.summary.total_cost_usd is None
+
+
+def test_metered_calls_cost_what_the_table_says_whatever_the_agent_reports() -> None:
+    cost = cost_of(metered("gpt-5"), "openai/gpt-5", at=AT)
+
+    assert (cost.total_usd, cost.source) == (pytest.approx(0.00225), "computed")
 
 
 @pytest.mark.parametrize("nonsense", [float("nan"), float("inf"), -1])

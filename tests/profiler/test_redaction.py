@@ -4,6 +4,7 @@ import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from ghx_bench.profiler.contracts import NoLifecycle
 from ghx_bench.profiler.errors import CanaryError
 from ghx_bench.profiler.events import Event
 from ghx_bench.profiler.runner.instruments import Backoff, Instruments
-from ghx_bench.profiler.runner.redaction import SHORTEST, STAND_IN, Redaction
+from ghx_bench.profiler.runner.redaction import SHORTEST, STAND_IN, Redaction, StreamRedaction
 from ghx_bench.profiler.score import CheckpointDetail
 from ghx_bench.profiler.trace import SessionTrace, ToolCallEvent
 
@@ -28,6 +29,38 @@ OF_THE_MODE, OF_THE_STAGE = 'key-of-the-mode/"1"', "token-of-the-stage"
 SECRETS = (OF_THE_MODE, OF_THE_STAGE)
 
 secrets = st.text(min_size=SHORTEST).filter(lambda each: STAND_IN not in each)
+
+
+@given(
+    before=st.binary(max_size=20), after=st.text("sk-real", max_size=20), cuts=st.lists(st.integers(0, 60), max_size=6)
+)
+def test_a_secret_is_gone_from_bytes_wherever_they_are_cut(before: bytes, after: str, cuts: list[int]) -> None:
+    secret = "sk-real-sk-real"
+    redaction = StreamRedaction.of(secret)
+    whole = before + b" " + secret.encode() + b" " + after.encode()
+    places = [0, *sorted(cuts), len(whole)]
+
+    passed, held = b"", b""
+    for start, end in pairwise(places):
+        ready, held = redaction.split(held + whole[start:end])
+        passed += ready
+
+    assert passed + held == whole.replace(secret.encode(), b"*" * len(secret))
+
+
+def test_no_byte_is_held_back_that_cannot_belong_to_a_secret() -> None:
+    redaction = StreamRedaction.of("sk-real-and-secret")
+
+    assert redaction.split(b"data: {}\n\n") == (b"data: {}\n\n", b"")
+    assert redaction.split(b"the key sk-re") == (b"the key ", b"sk-re")
+    assert StreamRedaction.of("short").split(b"a short one") == (b"a short one", b"")
+
+
+@given(secret=secrets)
+def test_however_a_secret_is_spelled_it_is_gone_from_bytes(secret: str) -> None:
+    for each in (secret, quote(secret, safe="", errors="replace"), json.dumps(secret)[1:-1]):
+        spelled = each.encode(errors="replace")
+        assert StreamRedaction.of(secret).hide(b"<" + spelled + b">") == b"<" + b"*" * len(spelled) + b">"
 
 
 @given(secret=secrets, before=st.text(), after=st.text())

@@ -31,6 +31,8 @@ class Conversation:
     wire: WireKind
     system: str = "You are a careful engineer."
     tools: tuple[str, ...] = ("bash",)
+    description: str = "Run."
+    temperature: float = 0.5
     model: str = MODEL
     stream: bool = True
     items: list[dict[str, Any]] = field(default_factory=list)
@@ -82,25 +84,27 @@ class Conversation:
                 ]
 
     def body(self) -> dict[str, Any]:
-        tool = {"description": "Run.", "parameters": SCHEMA}
+        tool, temperature = {"description": self.description, "parameters": SCHEMA}, {"temperature": self.temperature}
         match self.wire:
             case "openai-chat":
                 messages = [{"role": "system", "content": self.system}, *self.items]
                 tools = [{"type": "function", "function": {"name": name, **tool}} for name in self.tools]
                 body = {"model": self.model, "messages": messages, "tools": tools, "stream": self.stream, "seed": 7}
-                return body | ({"stream_options": {"include_usage": True}} if self.stream else {})
+                return body | temperature | ({"stream_options": {"include_usage": True}} if self.stream else {})
             case "openai-responses":
                 tools = [{"type": "function", "name": name, **tool} for name in self.tools]
                 body = {"model": self.model, "instructions": self.system, "input": self.items, "tools": tools}
-                return body | {"stream": self.stream, "reasoning": {"effort": "low"}}
+                return body | temperature | {"stream": self.stream, "reasoning": {"effort": "low"}}
             case "anthropic":
-                tools = [{"name": name, "description": "Run.", "input_schema": SCHEMA} for name in self.tools]
+                told = {"description": self.description, "input_schema": SCHEMA}
+                tools = [{"name": name, **told} for name in self.tools]
                 body = {"model": self.model, "system": self.system, "messages": self.items, "tools": tools}
-                return body | {"stream": self.stream, "max_tokens": 1000, "temperature": 0.5}
+                return body | temperature | {"stream": self.stream, "max_tokens": 1000}
             case "gemini":
                 tools = [{"functionDeclarations": [{"name": name, **tool} for name in self.tools]}]
                 system = {"parts": [{"text": self.system}]}
-                return {"contents": self.items, "systemInstruction": system, "tools": tools if self.tools else []}
+                body = {"contents": self.items, "systemInstruction": system, "generationConfig": temperature}
+                return body | {"tools": tools if self.tools else []}
 
     @property
     def path(self) -> str:

@@ -27,7 +27,12 @@ from ghx_bench.eval.scoring.expectation_analyzer import ExpectationAnalyzer
 from ghx_bench.eval.scoring.github_collectors import eval_collectors
 from ghx_bench.eval.scoring.tool_categories import GitHubToolClassifier, resolve_github_command
 from ghx_bench.eval.stages.sandbox_stage import Sandboxes, SandboxPlan
-from ghx_bench.profiler.analyzers import MeteringAnalyzer, ModelReplayAnalyzer, inline_analyzers
+from ghx_bench.profiler.analyzers import (
+    MeteringAnalyzer,
+    ModelReplayAnalyzer,
+    RefusedHostsAnalyzer,
+    inline_analyzers,
+)
 from ghx_bench.profiler.contracts import Analyzer, Executor, Lifecycle, SessionProvider
 from ghx_bench.profiler.errors import NotPicklableError
 from ghx_bench.profiler.events import Observer
@@ -169,7 +174,7 @@ def _choose_analyzers(config: EvalConfig, agents: Mapping[str, SessionProvider])
     """Return what looks at the sessions of a run, with what is found out about some agents alone."""
     replaying = () if config.model_traffic.replay is None else (ModelReplayAnalyzer(),)
     prying = (ProbeAnalyzer(),) if any(isinstance(each, PryingProvider) for each in agents.values()) else ()
-    always = (*inline_analyzers(resolve_github_command), MeteringAnalyzer())
+    always = (*inline_analyzers(resolve_github_command), MeteringAnalyzer(), RefusedHostsAnalyzer())
     return *always, *replaying, ExpectationAnalyzer(), *prying
 
 

@@ -1,6 +1,6 @@
 """Everything known of one session: the sole input of scorers, collectors and analyzers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal
@@ -46,6 +46,9 @@ class Stage(Generic[S_co]):
     """Values that must not leave the session, such as its token: they are taken out of traces, rows and errors."""
     handles: object = None
     """Live objects of the lifecycle's own that its scorers need; never written anywhere."""
+    refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
+    """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
+    when the session is over, and written on the row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +81,5 @@ class Evidence(Generic[S_co]):
     score: Score | None = None
     facts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """What the agent and its session say of themselves: versions and the like."""
+    refused_hosts: Mapping[str, int] | None = None
+    """How often the session asked for each host that it may not reach; `None` where that was not seen."""

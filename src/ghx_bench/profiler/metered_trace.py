@@ -2,16 +2,30 @@
 
 One rule for all agents. The model calls are right about what the model saw: the turns, the tokens, and the name, the
 input and the result of each tool call. The agent is right about what only it sees: how long a call took, whether it
-succeeded, what was said and thought between calls. A tool call of the one and a tool call of the other are the same if
-they have the same id; of those left over, in their order, if they have the same tool; of those still left over, if
-there are as many on both sides, in their order. What only one side knows of stays.
+succeeded, what was said and thought between calls.
+
+A tool call of the one and a tool call of the other are the same, each in its order and of those left over, if they have
+
+1. the same id;
+2. the same tool and the same input: agents leave parts of an input out, and put a shell around a command;
+3. the same input, where the tools go by names that the other side does not know;
+4. the same tool;
+5. nothing in common, because the agent has names and ids of its own and tells no input: then a tool of the one is that
+   tool of the other which has as many calls, or else the next call in the same place, between calls that were found.
+   An agent that knows the ids of the model tells calls of its own apart by them, and is asked no further than 4.
+
+What only one side knows of stays. None of this depends on which agent it is.
 """
 
 import re
+import shlex
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+
+from pydantic import JsonValue
 
 from ghx_bench.profiler.model_call_summary import main_calls
 from ghx_bench.profiler.model_calls import ModelCall, RequestedToolCall, SeenToolResult, usage_of
@@ -20,6 +34,7 @@ from ghx_bench.profiler.trace import (
     SessionTrace,
     ToolCallEvent,
     TraceEvent,
+    TraceSummary,
     Turn,
     TurnBoundaryEvent,
 )
@@ -39,15 +54,17 @@ def fill_from_model_calls(trace: SessionTrace) -> SessionTrace:
     )
     turns = _turns_of(trace.events, calls) if calls else trace.turns
     events = tuple(event for turn in turns for event in _with_boundary(turn)) if calls else trace.events
-    metered = {
-        "total_tokens": usage_of(trace.model_calls),
-        "total_turns": len(calls),
-        "total_tool_calls": sum(isinstance(event, ToolCallEvent) for event in events),
-    }
+    metered = TraceSummary(
+        total_tokens=usage_of(trace.model_calls),
+        total_turns=len(calls),
+        total_tool_calls=sum(isinstance(event, ToolCallEvent) for event in events),
+        total_duration=told.total_duration,
+        # No cost: that of the agent is a guess, and stands among its own figures.
+    )
     changes = {
         "events": events,
         "turns": turns,
-        "summary": told.model_copy(update=metered),
+        "summary": metered,
         "sources": {**dict.fromkeys(_METERED, "meter"), **trace.sources},
         "reported": reported,
     }
@@ -113,7 +130,7 @@ def _turn_of(number: int, call: ModelCall, end: str | None, events: tuple[TraceE
 def _place_events(events: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> Iterator[tuple[TraceEvent, int | None]]:
     """Yield what happened in order, each with its turn where that is known; calls that only the wire has among them."""
     happened = [event for event in events if not isinstance(event, TurnBoundaryEvent)]
-    pairs = _pair_up(happened, wire)
+    pairs = _Pairing(happened, wire).find()
     missing = deque(index for index in range(len(wire)) if index not in pairs.values())
 
     def take_missing(before: int) -> Iterator[tuple[TraceEvent, int | None]]:
@@ -134,29 +151,117 @@ def _place_events(events: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> It
     yield from ((event, None) for event in happened[tail:])
 
 
-def _pair_up(happened: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> Mapping[int, int]:
-    """Return which recorded call is which call on the wire, by their places; the rule is that of this module."""
-    recorded = {place: event for place, event in enumerate(happened) if isinstance(event, ToolCallEvent)}
-    pairs: dict[int, int] = {}
-    left = list(range(len(wire)))
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A tool call as one of the two tells it."""
 
-    def pair(place: int, index: int | None) -> None:
-        if index is not None:
-            pairs[place] = index
-            left.remove(index)
-
-    for place, event in recorded.items():
-        if event.call_id is not None:
-            pair(place, next((index for index in left if wire[index].request.id == event.call_id), None))
-    for place, event in recorded.items():
-        if place not in pairs:
-            pair(place, next((index for index in left if _is_same_tool(event.name, wire[index].request.name)), None))
-    unpaired = [place for place in recorded if place not in pairs]
-    if len(unpaired) == len(left):
-        pairs |= dict(zip(unpaired, left, strict=True))
-    return pairs
+    id: str | None
+    name: str
+    values: frozenset[str]
+    """The words and numbers of its input."""
 
 
+class _Pairing:
+    """Finds which recorded call is which call on the wire, by their places; the rule is that of this module."""
+
+    def __init__(self, happened: Sequence[TraceEvent], wire: Sequence[_WireCall]) -> None:
+        recorded = ((place, each) for place, each in enumerate(happened) if isinstance(each, ToolCallEvent))
+        self._recorded = {place: _Side(each.call_id, each.name, _values_in(each.input)) for place, each in recorded}
+        asked = (each.request for each in wire)
+        self._wire = {index: _Side(each.id, each.name, _values_in(each.arguments)) for index, each in enumerate(asked)}
+        self._pairs: dict[int, int] = {}
+
+    def find(self) -> Mapping[int, int]:
+        """Return the place on the wire of each recorded call that is there."""
+        self._pair(lambda one, other: one.id is not None and one.id == other.id)
+        has_ids_of_the_model = bool(self._pairs)
+        self._pair(lambda one, other: _is_same_tool(one.name, other.name) and _is_same_input(one, other))
+        told, asked = ({each.name for each in side.values()} for side in (self._recorded, self._wire))
+        own = {name for name in told if not any(_is_same_tool(name, each) for each in asked)}
+        foreign = {name for name in asked if not any(_is_same_tool(name, each) for each in told)}
+        self._pair(lambda one, other: one.name in own and other.name in foreign and _is_same_input(one, other))
+        self._pair(lambda one, other: _is_same_tool(one.name, other.name))
+        if not has_ids_of_the_model:
+            self._pair_tools()
+            self._pair_places()
+        return self._pairs
+
+    def _pair(self, is_same: Callable[[_Side, _Side], bool]) -> None:
+        left = self._left_on_wire()
+        for place in self._left_recorded():
+            index = next((each for each in left if is_same(self._recorded[place], self._wire[each])), None)
+            if index is not None:
+                self._pairs[place] = index
+                left.remove(index)
+
+    def _pair_tools(self) -> None:
+        """Pair the calls of tools that have another name on each side, and as many calls."""
+        told = _places_by_tool(self._recorded, self._left_recorded())
+        asked = _places_by_tool(self._wire, self._left_on_wire())
+        for places in told:
+            alike = next((each for each in asked if len(each) == len(places)), None)
+            if alike is not None:
+                asked.remove(alike)
+                self._pairs |= dict(zip(places, alike, strict=True))
+
+    def _pair_places(self) -> None:
+        """Pair calls that stand between the same two pairs."""
+        left = self._left_on_wire()
+        for place in self._left_recorded():
+            after = max((index for each, index in self._pairs.items() if each < place), default=-1)
+            before = min((index for each, index in self._pairs.items() if each > place), default=len(self._wire))
+            index = next((each for each in left if after < each < before), None)
+            if index is not None:
+                self._pairs[place] = index
+                left.remove(index)
+
+    def _left_recorded(self) -> list[int]:
+        return [place for place in self._recorded if place not in self._pairs]
+
+    def _left_on_wire(self) -> list[int]:
+        taken = set(self._pairs.values())
+        return [index for index in self._wire if index not in taken]
+
+
+def _places_by_tool(side: Mapping[int, _Side], places: Sequence[int]) -> list[list[int]]:
+    """Return the places of each tool's calls, the tool with most calls first."""
+    by_name: dict[str, list[int]] = {}
+    for place in places:
+        by_name.setdefault(side[place].name, []).append(place)
+    return sorted(by_name.values(), key=len, reverse=True)
+
+
+def _is_same_input(one: _Side, other: _Side) -> bool:
+    """Return whether one input holds the other, whatever its keys; an empty one shows nothing."""
+    few, many = sorted((one.values, other.values), key=len)
+    return bool(few) and few <= many
+
+
+_SHELL_WORDS = 3
+
+
+def _values_in(value: JsonValue) -> frozenset[str]:
+    """Return the words and numbers of an input; of a command in a shell of the agent's own, the command."""
+    match value:
+        case dict():
+            return frozenset[str]().union(*map(_values_in, value.values()))
+        case list():
+            return frozenset[str]().union(*map(_values_in, value))
+        case str():
+            try:
+                words = shlex.split(value) if " -c " in value or " -lc " in value else []
+            except ValueError:  # a quotation without an end
+                words = []
+            is_wrapped = len(words) == _SHELL_WORDS and words[1] in ("-c", "-lc")
+            text = " ".join((words[2] if is_wrapped else value).split())
+            return frozenset({text} if text else ())
+        case None:
+            return frozenset()
+        case _:
+            return frozenset({str(value)})
+
+
+@lru_cache(maxsize=4096)  # asked of each two calls, of which a session may have a thousand
 def _is_same_tool(one: str, other: str) -> bool:
     """Return whether two names mean one tool: agents put the server, or the word `mcp`, before its name."""
     short, long = sorted((re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in (one, other)), key=len)

@@ -217,8 +217,9 @@ METRICS = MetricTable(
             name="cost_total_usd",
             label="cost",
             unit="USD",
-            definition="what the agent says that the session cost, or else its tokens at the prices of a table "
-            "(`cost.source` on the row says which); of the last attempt only",
+            definition="metered model calls at the prices of a table, unknown where one of them has no price; without "
+            "a meter what the agent says that the session cost, or else its tokens at these prices (`cost.source` on "
+            "the row says which); of the last attempt only",
             source="agent or prices",
             shown={"plan": 4, "glance": 5, "session": 3, "terminal": 9},
         ),
@@ -337,6 +338,14 @@ METRICS = MetricTable(
             definition="the share of a part (`instructions`, `tool_schemas`, `conversation`, `tool_results`) in the "
             "bytes of all requests of the conversation",
             source="meter",
+        ),
+        Metric(
+            name="refused_hosts",
+            label="refused hosts",
+            unit="hosts",
+            definition="hosts that programs of the session asked for and may not reach, each counted once; "
+            "`refusedHosts` on the row names them, with how often each was asked for",
+            source="bench",
         ),
         Metric(
             name="agent_turns",

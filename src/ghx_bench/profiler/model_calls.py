@@ -68,7 +68,7 @@ class ReplayedCall(ForeignModel):
 
     verdict: Literal["exact", "blind_spot", "divergence"]
     blind_spots: tuple[str, ...] = ()
-    """The names of those without which it would be a divergence."""
+    """The names of what is different in it and does not count."""
     recorded: Annotated[str | None, OMITTABLE] = None
     asked: Annotated[str | None, OMITTABLE] = None
     """In a divergence, both texts around the first place where they differ."""

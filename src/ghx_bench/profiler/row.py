@@ -9,7 +9,7 @@ from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel, Number
 from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.evidence import CompletionReason
-from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
+from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.model_call_summary import ModelCallSummary, anatomy_metrics
 from ghx_bench.profiler.model_calls import RequestAnatomy
 from ghx_bench.profiler.score import CheckpointDetail
@@ -103,6 +103,8 @@ class ProfileRow(ForeignModel):
     """The calls of a model, where a meter saw them."""
     reported: Annotated[ReportedFigures | None, OMITTABLE] = None
     """The agent's own figures, where those of the row are the meter's."""
+    refused_hosts: Annotated[dict[str, Count] | None, OMITTABLE] = None
+    """How often the session asked for each host that it may not reach, where the bench sees that."""
     start_order: Annotated[Count | None, OMITTABLE] = None
     version: Annotated[Count | None, OMITTABLE] = None
 
@@ -196,6 +198,8 @@ def _derived_metrics(row: ProfileRow) -> dict[str, Number | None]:
         derived += row.model_calls.metrics()
     if row.token_anatomy is not None:
         derived += anatomy_metrics(row.token_anatomy)
+    if row.refused_hosts is not None:
+        derived.append(CustomMetric("refused_hosts", len(row.refused_hosts), "hosts"))
     return {**{metric.name: metric.value for metric in derived}, "agent_turns": row.agent_turns}
 
 

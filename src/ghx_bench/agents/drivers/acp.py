@@ -29,6 +29,7 @@ from acp.schema import (
     PromptResponse,
     SseMcpServer,
     ToolCallUpdate,
+    Usage,
 )
 from anyio.abc import Process
 from pydantic import JsonValue, ValidationError
@@ -138,6 +139,25 @@ class PermissionDesk:
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id))
+
+
+def read_usage(used: Usage) -> TokenUsage:
+    """Return the tokens that an agent tells, each counted once.
+
+    The protocol leaves open whether the output holds the thoughts, and the input what came from a cache or went into
+    one; agents do either. The total, which is told as well, shows which: it is less than all parts by what is held.
+    """
+    thought, cached = used.thought_tokens or 0, (used.cached_read_tokens or 0) + (used.cached_write_tokens or 0)
+    counted_twice = used.input_tokens + used.output_tokens + thought + cached - used.total_tokens
+    holds_thoughts = counted_twice in (thought, thought + cached)
+    holds_cached = counted_twice == cached + (thought if holds_thoughts else 0)
+    return TokenUsage.of(
+        input=max(used.input_tokens - (cached if holds_cached else 0), 0),
+        output=max(used.output_tokens - (thought if holds_thoughts else 0), 0),
+        reasoning=used.thought_tokens,
+        cache_read=used.cached_read_tokens,
+        cache_write=used.cached_write_tokens,
+    )
 
 
 _CLIENT = Implementation(name="ghx-bench", version="1")
@@ -266,16 +286,7 @@ class AcpSession(RecipeSession):
     def _note_own_figures(self, response: PromptResponse) -> None:
         """Take down what the agent says that it used; with a meter, it stands beside what that has counted."""
         if response.usage is not None and self.recipe.tells_usage:
-            used = response.usage
-            self.recorder.add_usage(
-                TokenUsage.of(
-                    input=used.input_tokens,
-                    output=used.output_tokens,
-                    reasoning=used.thought_tokens,
-                    cache_read=used.cached_read_tokens,
-                    cache_write=used.cached_write_tokens,
-                )
-            )
+            self.recorder.add_usage(read_usage(response.usage))
         if self.log.cost_usd is not None:
             self.recorder.cost(self.log.cost_usd)
 

@@ -111,7 +111,8 @@ class UpdateLog(SessionLog):
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(id_)}:
                 self._add_to_call(id_, update)
             case {"sessionUpdate": "usage_update", "cost": {"amount": int() | float() as amount, "currency": "USD"}}:
-                self.cost_usd = float(amount)
+                # Nothing is what agents say that do not know the price of their model.
+                self.cost_usd = float(amount) if amount > 0 else self.cost_usd
             case _:
                 pass
 

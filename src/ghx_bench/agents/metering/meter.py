@@ -107,7 +107,8 @@ class Meter:
         hidden = (*secrets, session.key)
         with ExitStack() as held:
             for provider in self.providers.values():
-                held.enter_context(provider.upstream.session(session.name, secrets=hidden))
+                key = () if provider.key is None else (provider.key,)  # an error of the provider may repeat it
+                held.enter_context(provider.upstream.session(session.name, secrets=(*hidden, *key)))
             self._exchanges[secret] = set()
             self._sessions[secret] = session
             held.callback(self._end_session, secret)

@@ -29,6 +29,7 @@ from ghx_bench.agents.wires.protocol import (
     read_retry_delay,
     write_error,
 )
+from ghx_bench.profiler.runner.redaction import StreamRedaction
 
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split()
@@ -147,9 +148,12 @@ class Exchange:
             self._sending = None
 
     async def _forward(self, call: CallInProgress | None, send: Send) -> None:
-        self._answer = answer = await self._send()
+        answer = await self._send()
         if call is not None and isinstance(answer, ReplayedAnswer):
             call.replayed = answer.call
+        if self._provider.key is not None:
+            answer = _KeylessAnswer(answer, self._provider.key)
+        self._answer = answer
         headers = [(name.lower(), value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if call is None:
@@ -195,6 +199,27 @@ class Exchange:
             self._hold(self._provider, call.retry_after_s)
         self._note_end(call)
         await send({"type": "http.response.body", "body": bytes(body), "more_body": True})
+
+
+class _KeylessAnswer:
+    """An answer without the real key, which providers repeat in errors: neither agent nor trace is to hold it."""
+
+    def __init__(self, answer: UpstreamAnswer, key: str) -> None:
+        self._answer, self._redaction = answer, StreamRedaction.of(key)
+        self.status = answer.status
+        self.headers: Headers = [(name, self._redaction.hide(value)) for name, value in answer.headers]
+        self._held = b""
+
+    async def read(self) -> bytes:
+        while content := await self._answer.read():
+            ready, self._held = self._redaction.split(self._held + content)
+            if ready:
+                return ready
+        rest, self._held = self._held, b""
+        return rest
+
+    def close(self) -> None:
+        self._answer.close()
 
 
 def write_upstream_request(

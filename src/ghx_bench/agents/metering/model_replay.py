@@ -1,10 +1,12 @@
 """Recorded answers instead of a model: the same decisions again, or the first difference in words."""
 
+import json
 import re
 import threading
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from ghx_bench._base.errors import InputError
@@ -16,16 +18,24 @@ from ghx_bench.agents.metering.upstream import (
     UpstreamLostError,
     UpstreamRequest,
 )
+from ghx_bench.agents.wires.answer_reader import AnswerReader
+from ghx_bench.agents.wires.loose_json import as_object, as_objects, parse_object
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import find_route, make_reader, read_request, write_error
 from ghx_bench.profiler.causes import EnvironmentFailure
-from ghx_bench.profiler.model_calls import ReplayedCall
+from ghx_bench.profiler.model_calls import ModelSettings, ReplayedCall
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.record import read_record
 
-SECRETS = "secrets"
-"""The blind spot that every recording has: what was taken out of it."""
+SECRETS, INSTRUCTIONS, TOOL_SET, TOOL_SCHEMAS, SETTINGS = (
+    "secrets",
+    "instructions",
+    "tool set",
+    "tool schemas",
+    "settings",
+)
+"""The blind spots that every recording has: what was taken out of it, and what surrounds the news of a call."""
 
 _REFUSED = 400
 _AROUND = 60
@@ -35,9 +45,14 @@ class ReplayUpstream:
     """Answers as the recordings in a folder have it, for any number of sessions; needs no key, and costs nothing.
 
     A call is found by its wire, its model, whether it offers tools, how many tool results it holds, and what is new in
-    it: the results, or what the user said, since the model last spoke. Everything else in a request differs from run to
-    run. A call that is not in the recording is refused, and never answered by guessing. Recorded calls that failed or
-    were cut are left out, since their agent tried again.
+    it: the results, or what the user said, since the model last spoke. A call that is not in the recording is refused,
+    and never answered by guessing. Recorded calls that failed or were cut are left out, since their agent tried again.
+
+    What surrounds the news does not decide, since a decision can be tried again with other instructions or tools, which
+    is what a replay is for; but a call is exact only if it is the same too. Where the instructions, the schema of a
+    tool, the tools on offer or the settings are others, that is a blind spot of this name, and where the instructions
+    or a schema differ only in blind spots of the recording, as in the path of a folder, these are named. Where a tool
+    is gone that the recorded answer calls, the call is a divergence. Ids and metadata beside all that are not compared.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,8 +67,9 @@ class ReplayUpstream:
             head, exchanges = load_recording(self._folder, name)
         except InputError as error:
             raise EnvironmentFailure(f"cannot be replayed: {error}") from error
-        recorded = [each for exchange in exchanges if (each := _Recorded.of(exchange)) is not None]
-        others = {exchange.path: exchange for exchange in exchanges if _read_exchange(exchange) is None}
+        read = [(each, _Call.read(each.method, each.path, each.body())) for each in exchanges]
+        recorded = [_Recorded(each, call, _read_answer(each)) for each, call in read if call is not None]
+        others = {each.path: each for each, call in read if call is None}
         with self._lock:
             self._sessions[name] = _Session(head.blind_spots, recorded, others, Redaction.of(secrets))
         yield
@@ -83,22 +99,43 @@ def replay_traffic(run: Path) -> ModelProvider:
     return ModelProvider(name="recording", upstream=ReplayUpstream(run), replayed_run=read_record(record).run_id)
 
 
-@dataclass(slots=True)
-class _Recorded:
-    exchange: RecordedExchange
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is compared of a model call."""
+
     outline: tuple[object, ...]
     """What must be equal."""
     news: str
-    is_answer: bool
-    is_used: bool = False
+    instructions: str
+    tools: frozenset[str]
+    schemas: Mapping[str, str]
+    settings: ModelSettings
 
     @classmethod
-    def of(cls, exchange: RecordedExchange) -> "_Recorded | None":
-        """Return a recorded model call; `None` for other requests."""
-        request = _read_exchange(exchange)
-        if request is None:
+    def read(cls, method: str, path: str, body: bytes) -> "_Call | None":
+        """Return a model call; `None` for other requests."""
+        route = find_route(method, path)
+        if route is None or not route.is_model_call:
             return None
-        return cls(exchange, _outline(request), _news(request), is_answer=_is_answer(exchange))
+        request = read_request(route, body)
+        offered, results = frozenset(request.tools_offered), len(request.tool_results)
+        return cls(
+            outline=(request.wire, request.model, bool(offered), results, request.is_streamed),
+            news=_news(request),
+            instructions="\n".join(each.text for each in request.pieces if each.kind == "instructions"),
+            tools=offered,
+            schemas=_schemas(body),
+            settings=request.settings,
+        )
+
+
+@dataclass(slots=True)
+class _Recorded:
+    exchange: RecordedExchange
+    call: _Call
+    answer: AnswerReader | None
+    """What was answered; `None` if that failed or was cut."""
+    is_used: bool = False
 
 
 @dataclass(slots=True)
@@ -108,35 +145,63 @@ class _Session:
     others: Mapping[str, RecordedExchange]
     """What is no model call, such as counting tokens or listing models, by its path."""
     redaction: Redaction
+    compared: dict[tuple[str, str], tuple[str, ...] | None] = field(
+        default_factory=dict[tuple[str, str], tuple[str, ...] | None]
+    )
+    """What texts differ in: instructions and tools are long, and the same with every call."""
 
     def find(self, request: UpstreamRequest) -> tuple[RecordedExchange | None, ReplayedCall | None]:
         """Return the exchange that answers a request, if there is one, and how the two compare if it is a call."""
-        read = _read(request.method, request.path, request.body)
-        if read is None:
-            return self.others.get(request.path), None
-        asked, outline = _news(read), _outline(read)
         # As it was recorded, since secrets are not the same in another run.
-        news = self.redaction.text(asked)
-        hidden = () if news == asked else (SECRETS,)
-        alike = [each for each in self.recorded if each.outline == outline]
+        body = self.redaction.text(request.body.decode(errors="replace")).encode()
+        asked, plain = (_Call.read(request.method, request.path, each) for each in (body, request.body))
+        if asked is None:
+            return self.others.get(request.path), None
+        alike = [each for each in self.recorded if each.call.outline == asked.outline]
         # Those not used yet come first: an agent may ask the same twice, and was answered twice.
-        fitting = sorted((each for each in alike if each.is_answer), key=lambda each: each.is_used)
-        for each in fitting:
-            if each.news == news:
-                each.is_used = True
-                verdict = "blind_spot" if hidden else "exact"
-                return each.exchange, ReplayedCall(verdict=verdict, blind_spots=hidden).with_all_keys()
-        for each in fitting:
-            if self._normalise(each.news) == self._normalise(news):
-                each.is_used = True
-                needed = tuple(spot.name for spot in self.blind_spots if self._needs(spot, each.news, news))
-                return each.exchange, ReplayedCall(verdict="blind_spot", blind_spots=(*needed, *hidden)).with_all_keys()
-        return None, self._diverge(news, fitting, alike)
+        fitting = sorted((each for each in alike if each.answer is not None), key=lambda each: each.is_used)
+        exact = (each for each in fitting if each.call.news == asked.news)
+        near = (each for each in fitting if self._compare(each.call.news, asked.news) is not None)
+        found = next(chain(exact, near), None)
+        if found is None or found.answer is None:
+            return None, self._diverge(asked.news, fitting, alike)
+        called = {each.name for each in found.answer.tool_calls} & found.call.tools
+        if lost := called - asked.tools:
+            told = f"a call of the tool {min(lost)}"
+            return None, ReplayedCall(verdict="divergence", asked="(without that tool)", recorded=told).with_all_keys()
+        found.is_used = True
+        hidden = () if plain == asked else (SECRETS,)
+        spots = tuple(dict.fromkeys((*self._find_changes(found.call, asked), *hidden)))
+        verdict = "blind_spot" if spots else "exact"
+        return found.exchange, ReplayedCall(verdict=verdict, blind_spots=spots).with_all_keys()
+
+    def _find_changes(self, recorded: _Call, asked: _Call) -> Iterator[str]:
+        """Yield the blind spots in which a call differs from the recorded one; the rule is that of `ReplayUpstream`."""
+        yield from self._compare(recorded.news, asked.news) or ()
+        instructions = self._compare(recorded.instructions, asked.instructions)
+        yield from (INSTRUCTIONS,) if instructions is None else instructions
+        if recorded.tools != asked.tools:
+            yield TOOL_SET
+        for name in sorted(recorded.schemas.keys() & asked.schemas.keys()):
+            schema = self._compare(recorded.schemas[name], asked.schemas[name])
+            yield from (TOOL_SCHEMAS,) if schema is None else schema
+        if recorded.settings != asked.settings:
+            yield SETTINGS
+
+    def _compare(self, one: str, other: str) -> tuple[str, ...] | None:
+        """Return the blind spots of the recording in which two texts differ; `None` if they differ in more."""
+        if one == other:
+            return ()
+        if (one, other) not in self.compared:
+            is_near = self._normalise(one) == self._normalise(other)
+            needed = (spot.name for spot in self.blind_spots if is_near and self._needs(spot, one, other))
+            self.compared[one, other] = tuple(needed) if is_near else None
+        return self.compared[one, other]
 
     def _diverge(self, news: str, fitting: Sequence[_Recorded], alike: Sequence[_Recorded]) -> ReplayedCall:
         if fitting:
             unused = next((each for each in fitting if not each.is_used), fitting[0])
-            asked, recorded = _around_difference(self._normalise(news), self._normalise(unused.news))
+            asked, recorded = _around_difference(self._normalise(news), self._normalise(unused.call.news))
         else:
             asked = news[: _AROUND * 2]
             recorded = "no call like this one: model, tools, tool results"
@@ -153,29 +218,26 @@ class _Session:
         return _normalise(one, others) != _normalise(other, others)
 
 
-def _read(method: str, path: str, body: bytes) -> ModelRequest | None:
-    route = find_route(method, path)
-    return None if route is None or not route.is_model_call else read_request(route, body)
-
-
-def _read_exchange(exchange: RecordedExchange) -> ModelRequest | None:
-    return _read(exchange.method, exchange.path, exchange.body())
-
-
-def _is_answer(exchange: RecordedExchange) -> bool:
+def _read_answer(exchange: RecordedExchange) -> AnswerReader | None:
+    """Return what was answered; `None` if that failed or was cut."""
     if exchange.status is None or exchange.status >= _REFUSED:
-        return False
+        return None
     # What the answer itself says counts: some agents close the connection on its last event.
     is_stream = any(name == "content-type" and "event-stream" in value for name, value in exchange.response_headers)
     reader = make_reader(exchange.wire, is_stream=is_stream)
     for piece in exchange.response_pieces():
         reader.feed(piece)
     reader.end()
-    return reader.has_ended and reader.error is None
+    return reader if reader.has_ended and reader.error is None else None
 
 
-def _outline(request: ModelRequest) -> tuple[object, ...]:
-    return request.wire, request.model, bool(request.tools_offered), len(request.tool_results), request.is_streamed
+def _schemas(body: bytes) -> Mapping[str, str]:
+    """Return what a request says of each tool, by its name or, of those that a provider brings, by its kind."""
+    offered = as_objects(parse_object(body).get("tools"))
+    # On all wires they are under this key; Gemini's clients put them into groups.
+    tools = [each for tool in offered for each in as_objects(tool.get("functionDeclarations")) or [tool]]
+    named = ((as_object(each.get("function") or each.get("custom")) or each, each) for each in tools)
+    return {str(inner.get("name") or tool.get("type")): json.dumps(tool, sort_keys=True) for inner, tool in named}
 
 
 def _news(request: ModelRequest) -> str:

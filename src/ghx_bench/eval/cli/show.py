@@ -179,6 +179,9 @@ def _describe(title: str, row: ProfileRow, trace: SessionTrace | None, findings:
         yield f"  error: {_shorten(row.error)}"
     if row.traceback:
         yield "\n".join(f"    {one_line(line)}" for line in row.traceback.splitlines())
+    if row.refused_hosts:
+        hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
+        yield f"  refused hosts: {_shorten(hosts)}"
     for problem in row.problems:
         yield f"  problem ({problem.where}): {_shorten(problem.message)}"
     for each in row.checkpoint_details or ():

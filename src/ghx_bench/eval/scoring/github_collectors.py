@@ -58,8 +58,9 @@ class JournalCollector:
         handles = evidence.stage.handles
         entries: list[Entry] | None = None
         if isinstance(handles, JournalHolder) and (journal := handles.journal) is not None:
-            # Not what the proxy refused, which was asked of somebody else. Without an actor are requests without a
-            # token, as git and curl make them for what is public: they are the agent's as well.
+            # Not what the proxy refused, which was asked of others, and stands on the row as `refusedHosts`. Without an
+            # actor are requests without a token, as git and curl make them for what is public: they are the agent's as
+            # well.
             asked = (entry for entry in journal if entry.actor in (handles.agent, None))
             entries = [entry for entry in asked if entry.surface in SURFACES]
         yield from _count("api", entries)

@@ -1,6 +1,7 @@
 """What every stage has, on the twin or on github.com: handles for scorers, a private folder, the mode's path."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -34,6 +35,25 @@ class StageHandles:
         """All requests to the world; None where no journal is kept."""
         # Without its beginning it would give numbers that are too small, and no number is better than a wrong one.
         return None if self.world is None or self.world.journal.dropped else tuple(self.world.journal)
+
+    def count_refused_hosts(self) -> Mapping[str, int] | None:
+        """Return how often the agent asked for each host that its proxy does not lead to; None without a journal."""
+        if (journal := self.journal) is None:
+            return None
+        asked = (each.path for each in journal if each.surface == "proxy" and each.actor == self.agent)
+        counts = Counter(_name_host(each) for each in asked)
+        return dict(counts.most_common(MOST_HOSTS))
+
+
+MOST_HOSTS = 100
+"""Hosts that a row names, those asked for most; there is no end to names that an agent can make up."""
+
+_LONGEST_HOST = 260
+
+
+def _name_host(place: str) -> str:
+    """Return a host, with its port where that is not the usual one."""
+    return place.removeprefix("http://").removesuffix(":443").removesuffix(":80")[:_LONGEST_HOST]
 
 
 def keep_path(home: Path, mode: Mode) -> None:

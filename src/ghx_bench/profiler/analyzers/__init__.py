@@ -12,6 +12,7 @@ from ghx_bench.profiler.analyzers.metering import MeteringAnalyzer
 from ghx_bench.profiler.analyzers.model_replay_findings import ModelReplayAnalyzer
 from ghx_bench.profiler.analyzers.reasoning import ReasoningAnalyzer
 from ghx_bench.profiler.analyzers.recovery import Recovery
+from ghx_bench.profiler.analyzers.refused_hosts import RefusedHostsAnalyzer
 from ghx_bench.profiler.analyzers.strategy import StrategyAnalyzer
 from ghx_bench.profiler.analyzers.tool_pattern import ToolPatternAnalyzer
 
@@ -24,6 +25,7 @@ __all__ = [
     "ModelReplayAnalyzer",
     "ReasoningAnalyzer",
     "Recovery",
+    "RefusedHostsAnalyzer",
     "StrategyAnalyzer",
     "ToolPatternAnalyzer",
     "inline_analyzers",

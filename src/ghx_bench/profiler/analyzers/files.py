@@ -332,6 +332,7 @@ def _told_by_row(row: ProfileRow) -> dict[str, Any]:
         "tool_calls": row.tool_calls,
         "cost": row.cost,
         "score": score,
+        "refused_hosts": row.refused_hosts,
     }
 
 

@@ -139,6 +139,7 @@ class Conversation(Generic[S]):
             tool_calls=self._tool_calls(),
             facts=self._facts(),
             cost=cost_of(trace, self.cell.model) if trace else Cost(),
+            refused_hosts=self._refused_hosts(),
         )
 
     def timing(self) -> Timing:
@@ -225,6 +226,13 @@ class Conversation(Generic[S]):
         own = getattr(self.instruments.providers[self.cell.agent], "facts", None)
         facts = dict(cast("Mapping[str, JsonValue]", own)) if isinstance(own, Mapping) else {}
         return {**facts, **(self.trace.facts if self.trace else {})}
+
+    def _refused_hosts(self) -> Mapping[str, int] | None:
+        try:
+            return self.stage.refused_hosts()
+        except Exception as error:  # noqa: BLE001 - plugin call: the lifecycle's
+            self.problems.append(("refused hosts", error))
+            return None
 
     def _completion_reason(self) -> CompletionReason:
         if self.timed_out:

@@ -1,4 +1,4 @@
-"""What a session cost: as the agent reports it, else from its tokens and a price table."""
+"""What a session cost: its model calls at the prices of a table, or where no meter saw any, what the agent reports."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,11 +12,16 @@ from ghx_bench.profiler.trace import SessionTrace
 
 
 def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> Cost:
-    """Return the cost of the metered calls, else the one the agent reports, else that of its tokens, else none."""
+    """Return what a session cost; not known, rather than nothing or a guess, where a price is not known.
+
+    Where a meter saw model calls, these at the prices of a table are the cost, the same for all agents. The figure of
+    the agent itself stands beside it on the row: agents price their models by tables of their own, or at nothing.
+    Without a meter it is what the agent reports, else its tokens at the prices of the table.
+    """
     if any(call.replayed is not None for call in trace.model_calls):
         return Cost(total_usd=0.0, source="computed", prices="replayed: no model was asked")
-    if trace.model_calls and (metered := _price_of_calls(trace.model_calls, model, at)) is not None:
-        return metered
+    if trace.model_calls:
+        return _price_of_calls(trace.model_calls, model, at) or Cost()
     reported = trace.summary.total_cost_usd
     if reported is not None and math.isfinite(reported) and reported >= 0:
         return Cost(total_usd=reported, source="reported")

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -81,6 +82,44 @@ class Redaction:
                 told += STAND_IN
             clean[told] = self.value(each)
         return clean
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRedaction:
+    """Replaces one secret in bytes that come piece by piece, in all spellings of `Redaction`.
+
+    As many asterisks as it had bytes stand in its place, so that a length which was announced stays right.
+    """
+
+    _spellings: tuple[bytes, ...]
+    _secrets: re.Pattern[bytes] | None
+    _beginnings: re.Pattern[bytes] | None
+
+    @classmethod
+    @lru_cache(maxsize=64)  # one for each key of a run, asked for with every model call
+    def of(cls, secret: str) -> "StreamRedaction":
+        """Return what takes a secret out; one that is too short to be any is left in."""
+        told = set(_spellings(secret)) if len(secret) >= SHORTEST else set[str]()
+        spellings = sorted((each.encode(errors="replace") for each in told if len(each) >= SHORTEST), key=len)[::-1]
+        if not spellings:
+            return cls((), None, None)
+        firsts = {re.escape(each[:1]) for each in spellings}
+        return cls(tuple(spellings), re.compile(b"|".join(map(re.escape, spellings))), re.compile(b"|".join(firsts)))
+
+    def hide(self, content: bytes) -> bytes:
+        """Return the bytes without the secret."""
+        return content if self._secrets is None else self._secrets.sub(lambda found: b"*" * len(found[0]), content)
+
+    def split(self, content: bytes) -> tuple[bytes, bytes]:
+        """Return what can be passed on, without the secret, and the end that may be the beginning of one."""
+        content = self.hide(content)
+        if self._beginnings is None:
+            return content, b""
+        for found in self._beginnings.finditer(content, max(len(content) - len(self._spellings[0]) + 1, 0)):
+            rest = content[found.start() :]
+            if any(each.startswith(rest) for each in self._spellings):
+                return content[: found.start()], rest
+        return content, b""
 
 
 def _put_back(clean: JsonValue, fields: JsonValue, place: tuple[int | str, ...]) -> None:

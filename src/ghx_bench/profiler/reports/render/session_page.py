@@ -165,7 +165,11 @@ def _header(row: ProfileRow, title: str) -> Iterator[str]:
     known = row.known_metrics
     shown = METRICS.shown_in("session")
     numbers = ((each.label, amount(known.get(each.name), METRICS.unit(each.name))) for each in shown)
-    yield from _table("What it spent", ("metric", "value"), (*numbers, ("ended by", row.completion_reason)))
+    facts = [("ended by", str(row.completion_reason))]
+    if row.refused_hosts is not None:
+        hosts = ", ".join(f"{host} ({count})" for host, count in row.refused_hosts.items())
+        facts.append(("refused hosts", hosts or "none"))
+    yield from _table("What it spent", ("metric", "value"), (*numbers, *facts))
 
 
 def _briefing(briefing: Briefing) -> Iterator[str]:

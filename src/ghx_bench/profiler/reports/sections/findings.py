@@ -1,7 +1,11 @@
 """Findings where modes differ: what analyzers found in sessions."""
 
+from collections.abc import Sequence
+
 from ghx_bench._base.problems import plural
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.report_document import Element, Note, Paragraph, Section, Table
 
 
@@ -22,8 +26,19 @@ def section(material: Material) -> Section:
             "modes differ by a tenth or more. They describe these sessions; no test was made."
         )
     elements: list[Element] = [Paragraph(text)]
-    elements += (Note(text) for text in (found.gap, found.origin) if sessions and text)
+    elements += (
+        Note(text) for text in (found.gap, found.origin, _tell_refused_hosts(found, arms)) if sessions and text
+    )
     if lines:
         headers = ("finding", *map(str, arms))
         elements.append(Table(caption="Findings, the largest difference first", headers=headers, rows=lines))
     return Section(id="findings", title="Findings where modes differ", elements=tuple(elements))
+
+
+def _tell_refused_hosts(found: Findings, arms: Sequence[Arm]) -> str:
+    """Return which hosts sessions asked for that they may not reach, also where the modes do not differ in it."""
+    tallies = found.tallies.get(("refused_hosts", "hosts"), {})
+    told = [f"{arm}: {tallies[arm]}" for arm in arms if arm in tallies and set(tallies[arm].words) - {"none"}]
+    return (
+        f"Sessions asked for hosts that they may not reach, by mode and in how many: {'; '.join(told)}." if told else ""
+    )
