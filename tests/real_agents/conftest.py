@@ -15,6 +15,7 @@ from ghx_bench.agents.drivers.loop import LoopProvider
 from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.drivers.recipe import Recipe, built_in_recipe, recipe_names
 from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.profiler.config import Budget, Budgets
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.row import ProfileRow
 
@@ -75,11 +76,12 @@ def agents(tmp_path: Path, record_property: Callable[[str, object], None]) -> Re
     return RealAgents(tmp_path, lambda line: record_property(NOTE, line))
 
 
-def make_loop(wire: WireKind) -> MakeAgent:
+def make_loop(wire: WireKind, session_budget: Budget | None = None) -> MakeAgent:
     """Return what makes the agent `loop`, with the model of the script."""
+    budgets = Budgets(session=session_budget or Budget())
 
     def make(providers: Mapping[WireKind, ModelProvider]) -> LoopProvider:
-        return LoopProvider({MODEL: ModelRoute(wire=wire, model=MODEL)}, {wire: providers[wire]})
+        return LoopProvider({MODEL: ModelRoute(wire=wire, model=MODEL)}, {wire: providers[wire]}, budgets=budgets)
 
     return make
 
