@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from bench_command import fork_ghx_bench, printed, rows_of, run_in, write_files
+from traffic_project import REAL_KEY, calls_in, record_run
 
 from ghx_bench._base.errors import InputError
 from ghx_bench.eval.cli.main import run
 from ghx_bench.eval.project import user_agents as own_agents
 from ghx_bench.eval.project.config_file import load_eval_config
-from ghx_bench.eval.project.user_agents import agent_at, installed_agent
+from ghx_bench.eval.project.user_agents import AgentFunction, agent_at, installed_agent
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
 IDLE = """
@@ -61,6 +62,21 @@ def nothing():
 
 ready = Agent("ready")
 number = 7
+
+async def answer(given, mood="calm"):
+    return mood
+
+def wait(task):
+    return "done"
+
+async def without():
+    return "done"
+
+async def several(task):
+    yield "done"
+
+def unclear(given):
+    return "done"
 """
 
 
@@ -105,9 +121,24 @@ def test_an_agent_may_be_made_already() -> None:
     [
         ("other.py:Agent", "other.py:Agent: no such file"),
         ("no_such_module:Agent", "no_such_module:Agent: cannot be imported (ModuleNotFoundError: "),
-        ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it"),
+        ("mine.py:Agnt", "mine.py:Agnt: there is nothing called 'Agnt' in it; did you mean 'Agent'?"),
         ("mine.py:number", "mine.py:number: is an int, neither an agent nor a class of one"),
-        ("mine.py:nothing", "mine.py:nothing: a NoneType is no agent: it has no method `session`"),
+        (
+            "mine.py:nothing",
+            "mine.py:nothing: a NoneType is no agent: it has no method `session`; a function that is an agent itself "
+            "is `async`, or calls its first parameter `task`",
+        ),
+        (
+            "mine.py:unclear",
+            "mine.py:unclear: cannot be made without options (TypeError: unclear() missing 1 required positional "
+            "argument: 'given'); a function that is an agent itself is `async`, or calls its first parameter `task`",
+        ),
+        (
+            "mine.py:without",
+            "mine.py:without: cannot be called with its task and no options (too many positional arguments); an agent "
+            "takes its task first, then its options",
+        ),
+        ("mine.py:several", "mine.py:several: is a generator, which has many answers; return the one text"),
         ("mine.py:Nameless", "mine.py:Nameless: a Nameless is no agent: give it a `name`"),
         (
             "mine.py:Angry",
@@ -166,6 +197,44 @@ def test_an_agent_of_ones_own_is_listed_as_a_control_if_it_says_so(
 def test_options_that_an_agent_does_not_take_are_named() -> None:
     with pytest.raises(InputError, match=r"^mine\.py: cannot be made with options 'moood' \(TypeError: .*moood"):
         agent_at("mine.py", {"moood": "glad"})
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_function_gets_the_options_that_are_not_about_its_model() -> None:
+    made = agent_at("mine.py:answer", {"mood": "glad", "base_url": "http://127.0.0.1:8000/v1"})
+
+    assert isinstance(made, AgentFunction)
+    assert made.arguments == {"mood": "glad"}
+    assert isinstance(agent_at("mine.py:wait", {}), AgentFunction)
+    with pytest.raises(InputError, match=r"task and options 'moood' \(got an unexpected keyword argument 'moood'\)"):
+        agent_at("mine.py:answer", {"moood": "glad"})
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "says"),
+    [
+        ("{key_env: NO_SUCH_KEY}", "openai/gpt-5", "model provider 'openai': the variable NO_SUCH_KEY is not set"),
+        ("{wire: soap}", "gpt-5", "agent ./mine.py:wait: options.wire: "),
+        ("{wire: gemini}", "none", "agent ./mine.py:wait: needs a model; name it with --model"),
+    ],
+)
+def test_the_way_of_a_function_to_its_model_is_checked_before_anything_runs(
+    options: str, model: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents = f"[{{id: ./mine.py:wait, name: ./mine.py:wait, options: {options}}}]"
+    (folder / "eval.config.yaml").write_text(f"modes: [baseline]\nmodels: [{model}]\nagents: {agents}\n")
+
+    assert run(["run", "--dry-run"]) == 2
+
+    assert says in capsys.readouterr().err
+
+
+def test_a_function_is_listed_as_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "eval.config.yaml").write_text("modes: [baseline]\nprovider: {id: ./mine.py:wait}\n")
+
+    assert run(["list", "agents"]) == 0
+
+    assert re.search(r"^mine\.py:wait +python +yes +a function of your own$", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("folder")
@@ -251,6 +320,28 @@ def test_the_rows_of_an_agent_are_compared_and_are_no_control(triaged: Path) -> 
     assert summary["control"] is False
     assert {(each["a"], each["b"]) for each in summary["comparisons"]} == {("ghx-mcp", "baseline")}
     assert "Control run: " not in (run_in(triaged) / "report" / "index.html").read_text()
+
+
+def test_the_function_of_the_page_asks_its_model_through_the_meter(tmp_path: Path) -> None:
+    write_files(tmp_path, {"my_agent.py": python_of("import httpx2\n")})
+
+    def choose(url: str) -> list[object]:
+        return [{"id": "./my_agent.py:agent", "options": {"base_url": f"{url}/v1", "key_env": "MY_KEY"}}]
+
+    record_run(tmp_path, agents=choose, execution={"repetitions": 1, "warmup": False, "retries": 0})
+
+    recorded = tmp_path / "recorded"
+    [row] = rows_of(recorded)
+    assert (row.agent, row.success, row.tool_calls.by_category) == ("agent", True, {"gh_cli": 2}), row.error
+    assert (row.sources["tokens"], row.extensions["agent"]["protocol"]) == ("meter", "python")
+    assert row.model_calls is not None
+    assert row.model_calls.total == 3
+    made_with = json.loads((recorded / "run.json").read_text())["provenance"][0]["ingredients"]
+    assert [each for each in made_with if "my_agent.py" in each]
+    assert not [each for each in recorded.rglob("*") if each.is_file() and REAL_KEY.encode() in each.read_bytes()]
+    again = fork_ghx_bench(tmp_path, "run", "--replay-model", "recorded", "--no-report")
+    assert again.returncode == 0, again.stderr
+    assert calls_in(run_in(tmp_path)) == calls_in(recorded)
 
 
 class ModelHandler(BaseHTTPRequestHandler):

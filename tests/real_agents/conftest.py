@@ -1,4 +1,4 @@
-"""What tests of real agents share: agents in the cache of the repository, cases as modes, and the times of sessions."""
+"""What tests of real agents share: agents in the cache of the repository, cases as modes, and what sessions took."""
 
 import fcntl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from ghx_bench.agents.drivers.loop import LoopProvider
 from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.drivers.recipe import Recipe, built_in_recipe, recipe_names
 from ghx_bench.agents.metering.meter import ModelProvider
+from ghx_bench.profiler.config import Budget, Budgets
 from ghx_bench.profiler.model_calls import WireKind
 from ghx_bench.profiler.row import ProfileRow
 
@@ -26,7 +27,7 @@ NOTE = "session of an agent"
 
 
 class RealAgents:
-    """Installs agents, and runs them with a scripted model; `note` is told how long their sessions took."""
+    """Installs agents, and runs them with a scripted model; `note` is told of each of their sessions."""
 
     def __init__(self, results: Path, note: Callable[[str], None]) -> None:
         self.results = results
@@ -46,9 +47,9 @@ class RealAgents:
         return make_loop("openai-chat") if name == "loop" else self.install(name)
 
     async def run(self, *agents: Recipe | MakeAgent, modes: Sequence[str], **settings: Any) -> Ran:
-        """Run agents, and take down how long their sessions took."""
+        """Run agents, and take down how long their sessions took and what they sent."""
         ran = await run_scripted(agents, self.results, agents_folder=AGENTS, modes=modes, **settings)
-        for line in _times_of(ran.rows):
+        for line in _describe_sessions(ran.rows):
             self._note(line)
         return ran
 
@@ -75,11 +76,12 @@ def agents(tmp_path: Path, record_property: Callable[[str, object], None]) -> Re
     return RealAgents(tmp_path, lambda line: record_property(NOTE, line))
 
 
-def make_loop(wire: WireKind) -> MakeAgent:
+def make_loop(wire: WireKind, session_budget: Budget | None = None) -> MakeAgent:
     """Return what makes the agent `loop`, with the model of the script."""
+    budgets = Budgets(session=session_budget or Budget())
 
     def make(providers: Mapping[WireKind, ModelProvider]) -> LoopProvider:
-        return LoopProvider({MODEL: ModelRoute(wire=wire, model=MODEL)}, {wire: providers[wire]})
+        return LoopProvider({MODEL: ModelRoute(wire=wire, model=MODEL)}, {wire: providers[wire]}, budgets=budgets)
 
     return make
 
@@ -100,17 +102,21 @@ def _has_mark(process: psutil.Process, mark: str) -> bool:
     return False
 
 
-def _times_of(rows: Iterable[ProfileRow]) -> Iterator[str]:
+def _describe_sessions(rows: Iterable[ProfileRow]) -> Iterator[str]:
+    """Yield how long each session took, and how much its conversation sent to the model, call by call added up."""
     for row in rows:
         took = {each.label: each.duration_ms / 1000 for each in row.timing.segments}
         parts = "  ".join(f"{label} {took.get(label, 0):5.1f} s" for label in ("session", "prompt", "close"))
-        yield f"{row.agent:13} {row.mode:18} {row.scenario_id:24}{parts}"
+        sent = 0 if row.token_anatomy is None else sum(row.token_anatomy.model_dump().values())
+        calls = 0 if row.model_calls is None else row.model_calls.total - row.model_calls.side
+        asked = f"{calls:3} calls {sent / 1000:6.0f} KB"
+        yield f"{row.agent:13} {row.mode:18} {row.scenario_id:24}{parts}  {asked}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [each for kind in ("passed", "failed") for each in terminalreporter.stats.get(kind, [])]
     lines = [line for each in reports if each.when == "call" for name, line in each.user_properties if name == NOTE]
     if lines:
-        terminalreporter.section("times of agents")
+        terminalreporter.section("sessions of agents")
         for line in sorted(lines):
             terminalreporter.write_line(line)

@@ -17,7 +17,7 @@ from ghx_bench.profiler.causes import Cause
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.row import ProfileRow
 
-from .conftest import ALL_AGENTS, RealAgents, find_processes
+from .conftest import ALL_AGENTS, RealAgents, find_processes, make_loop
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
@@ -132,13 +132,41 @@ async def test_an_agent_that_is_killed_is_to_blame_and_nothing_of_it_is_left(age
     assert not find_processes(agents.mark())
 
 
-@pytest.mark.parametrize("agent", recipe_names())
+async def kill_command(mark: str) -> None:
+    """Wait until an agent with a mark runs a command, and kill the shell of that."""
+    waiting = None
+    while waiting is None:
+        await anyio.sleep(0.1)
+        waiting = next((each for each in find_processes(mark) if each.name() == "tail"), None)
+    shell = waiting.parent()
+    assert shell is not None
+    assert shell.name() == "bash"
+    shell.kill()
+
+
+async def test_loop_which_has_no_program_tells_its_model_of_a_command_that_is_killed(agents: RealAgents) -> None:
+    async with anyio.create_task_group() as beside:
+        beside.start_soon(kill_command, agents.mark("killed"))
+        ran = await agents.run_cases(agents.find("loop"), {"killed": {"solution": solve(WAITING)}}, timeout_ms=60_000)
+        beside.cancel_scope.cancel()
+
+    (row,) = ran.rows
+    assert (row.success, row.cause, row.completion_reason) == (False, None, "stop"), row.error
+    (call,) = row.tool_calls.records
+    assert (call.success, call.unfinished) == (False, False)
+    assert "(exit code -9)" in ran.endpoint.calls[-1].results[-1]
+    assert row.tokens == ran.claimed(row)
+    assert not find_processes(agents.mark())
+
+
+@pytest.mark.parametrize("agent", ALL_AGENTS)
 async def test_a_budget_that_is_used_up_ends_the_session_and_counts_against_the_agent(
     agent: str, agents: RealAgents
 ) -> None:
     budget = Budget(max_turns=2)
+    spender = make_loop("openai-chat", budget) if agent == "loop" else agents.install(agent)
 
-    ran = await agents.run_cases(agents.install(agent), {"spent": {}}, session_budget=budget, timeout_ms=60_000)
+    ran = await agents.run_cases(spender, {"spent": {}}, session_budget=budget, timeout_ms=60_000)
 
     (row,) = ran.rows
     assert (row.success, row.cause) == (False, Cause.AGENT_SPEND), row.error

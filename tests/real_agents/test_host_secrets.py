@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from bubblewrap import needs_bubblewrap
 from real_agent_project import REAL_KEY, RealAgentProject
 
 from ghx_bench.agents.controls.solution import Solution
+from ghx_bench.agents.drivers.recipe import recipe_names
 
 from .conftest import RealAgents
 
@@ -26,6 +28,15 @@ pytestmark = [
 PREFIX = "canary-"
 LARGEST = 5_000_000
 
+VARIABLES = (
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "MY_WORD",
+)
 LOOKS = (
     "env; set",
     "git config --list --show-origin; git var GIT_AUTHOR_IDENT; git var GIT_COMMITTER_IDENT",
@@ -72,13 +83,15 @@ def find_waiting(bench: psutil.Process) -> Path:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("ring", ["plain", pytest.param("bwrap", marks=needs_bubblewrap)])
+@pytest.mark.parametrize(
+    ("agent", "ring"),
+    [*((each, "plain") for each in recipe_names()), pytest.param("goose", "bwrap", marks=needs_bubblewrap)],
+)
 def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the_run(
-    ring: str, agents: RealAgents, tmp_path: Path
+    agent: str, ring: str, agents: RealAgents, tmp_path: Path
 ) -> None:
-    agents.install("goose")
-    variables = ("GH_TOKEN", "GITHUB_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_WORD")
-    environment = {name: make_canary() for name in variables}
+    agents.install(agent)
+    environment = {name: make_canary() for name in VARIABLES}
     environment |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": make_canary()}
     files = {
         ".gitconfig": f"[user]\n\temail = {make_canary()}\n[http]\n\textraHeader = X-Key: {make_canary()}\n",
@@ -86,6 +99,15 @@ def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the
         ".npmrc": f"//npm.example.com/:_authToken={make_canary()}\n",
         ".config/gh/hosts.yml": f"github.com:\n    oauth_token: {make_canary()}\n",
         ".config/goose/config.yaml": f"OPENAI_ORGANIZATION: {make_canary()}\n",
+        ".claude/settings.json": json.dumps({"env": {"MY_NOTE": make_canary()}}, indent=1),
+        ".claude/CLAUDE.md": f"My word is {make_canary()}\n",
+        ".codex/auth.json": json.dumps({"OPENAI_API_KEY": make_canary()}, indent=1),
+        ".codex/AGENTS.md": f"My word is {make_canary()}\n",
+        ".gemini/.env": f"MY_NOTE={make_canary()}\n",
+        ".gemini/GEMINI.md": f"My word is {make_canary()}\n",
+        ".qwen/QWEN.md": f"My word is {make_canary()}\n",
+        ".config/opencode/AGENTS.md": f"My word is {make_canary()}\n",
+        ".local/share/opencode/auth.json": json.dumps({"openai": {"type": "api", "key": make_canary()}}, indent=1),
         ".ssh/id_ed25519": f"{make_canary()}\n",
         ".aws/credentials": f"[default]\naws_secret_access_key = {make_canary()}\n",
     }
@@ -94,10 +116,12 @@ def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the
     home = tmp_path / "home"
     looks = (*LOOKS, *(each.format(home=home) for each in LOOKS_BEYOND if ring == "bwrap"), WAIT)
     solution = Solution.model_validate({"steps": [{"shell": each} for each in looks], "answer": "looked"})
-    with RealAgentProject("goose", home) as project:
+    with RealAgentProject(agent, home) as project:
         project.write(files)
         project.configure(modes=[mode], sandbox=ring)
-        started = project.start(solution, {**environment, "GIVEN_KEY": given})
+        # Outside of the home: some agents read settings in every folder above the one they work in.
+        (tmp_path / "tmp").mkdir()
+        started = project.start(solution, {**environment, "GIVEN_KEY": given, "TMPDIR": str(tmp_path / "tmp")})
         bench = psutil.Process(started.pid)
         folder = find_waiting(bench)
         seen = [value for process in bench.children(recursive=True) for value in find_values(process)]
@@ -107,15 +131,16 @@ def test_no_secret_of_the_person_reaches_an_agent_its_processes_or_a_file_of_the
         told = json.dumps([call.body for call in project.endpoint.calls])
         assert {key for call in project.endpoint.calls for key in call.keys} == {REAL_KEY}
 
-    texts = [*environment.values(), *files.values()]
-    canaries = {word for text in texts for word in text.split() if PREFIX in word}
-    canaries = {each[each.index(PREFIX) :] for each in canaries}
-    assert len(canaries) == 15
+    held = {**environment, **files}
+    canaries = {word: place for place, text in held.items() for word in re.findall(rf"{PREFIX}\w+", text)}
+    assert len(canaries) == len(held) - 1  # one file has two, and two variables of git have none
+    canaries[REAL_KEY] = "the key of the model"
     # That it is noticed where one does get through.
     assert given in told
     assert any(given.encode() in value for value in seen)
-    assert not [each for each in (*canaries, REAL_KEY) if each in told]
-    assert not [each for each in (*canaries, REAL_KEY) for value in seen if each.encode() in value]
+    assert not [place for each, place in canaries.items() if each in told]
+    assert not [place for each, place in canaries.items() for value in seen if each.encode() in value]
     for file in run_in(home).rglob("*"):
         content = file.read_bytes() if file.is_file() else b""
-        assert not [each for each in (*canaries, given, REAL_KEY) if each.encode() in content], file
+        assert not [place for each, place in canaries.items() if each.encode() in content], file
+        assert given.encode() not in content, file

@@ -1,4 +1,4 @@
-"""What recipes are for: without the setting, tools or skills of the mode are missing; of tools that is said by name."""
+"""What recipes are for: without the setting, tools, skills or the model are out of reach, and that is said by name."""
 
 import sys
 from collections.abc import Callable
@@ -56,6 +56,12 @@ def without_word(word: str) -> Callable[[Recipe], Recipe]:
         return recipe.model_copy(update={"command": tuple(each for each in recipe.command if each != word)})
 
     return change
+
+
+def without_provider(recipe: Recipe) -> Recipe:
+    content = cast("dict[str, Any]", recipe.environment["OPENCODE_CONFIG_CONTENT"])
+    kept = {key: value for key, value in content.items() if key != "provider"}
+    return recipe.model_copy(update={"environment": {**recipe.environment, "OPENCODE_CONFIG_CONTENT": kept}})
 
 
 def without_servers(recipe: Recipe) -> Recipe:
@@ -121,6 +127,29 @@ async def test_an_agent_in_a_sandbox_of_its_own_is_not_measured_as_one_that_fail
     for row in ran.rows:
         assert (row.success, row.cause) == (None, Cause.ENVIRONMENT), row.mode
         assert f"{agent}: its own settings keep it from the work" in (row.error or ""), row.mode
+
+
+@pytest.mark.parametrize(
+    ("agent", "change", "says"),
+    [
+        ("goose", without_variable("GOOSE_PROVIDER"), "goose: it refused session/new: "),
+        ("goose", without_variable("OPENAI_HOST"), "goose: it ended its turn without asking its model for anything"),
+        (
+            "opencode",
+            without_provider,
+            "opencode: it refused session/prompt (and asked its model for nothing): Internal error",
+        ),
+    ],
+    ids=["goose-provider", "goose-host", "opencode-provider"],
+)
+async def test_an_agent_without_a_way_to_its_model_is_not_measured(
+    agent: str, change: Callable[[Recipe], Recipe], says: str, agents: RealAgents
+) -> None:
+    ran = await agents.run(change(agents.install(agent)), modes=["baseline"])
+
+    (row,) = ran.rows
+    assert (row.success, row.cause) == (None, Cause.ENVIRONMENT), row.error
+    assert says in (row.error or "")
 
 
 @pytest.mark.parametrize("agent", ["codex", "qwen"])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
         Step,
         load_solution_file,
     )
+    from ghx_bench.agents.drivers.python_function import AgentTask, BlockingToolBelt, ModelEndpoint
     from ghx_bench.agents.metering.meter import Meter
     from ghx_bench.agents.metering.metered_session import MeteredSession
     from ghx_bench.agents.metering.model_budget import Budget, BudgetExhaustedError
@@ -30,13 +31,16 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `__getattr__` do
     from ghx_bench.agents.tools.toolset import McpServer, Tool, ToolAnswer, ToolSet
 
 __all__ = [
+    "AgentTask",
     "BlindSpot",
+    "BlockingToolBelt",
     "Budget",
     "BudgetExhaustedError",
     "McpCall",
     "McpServer",
     "Meter",
     "MeteredSession",
+    "ModelEndpoint",
     "ModelProvider",
     "ModelRecorder",
     "NopProvider",
@@ -63,6 +67,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "drivers.python_function": "AgentTask BlockingToolBelt ModelEndpoint",
         "metering.meter": "Meter",
         "metering.metered_session": "MeteredSession",
         "metering.model_budget": "Budget BudgetExhaustedError",

@@ -35,7 +35,10 @@ _LONG_BLOCK_S = 1.0
 _PATIENCE_S = 2.0
 """How long an agent that was cancelled may keep its event loop from hearing of it before it is left to itself."""
 _GRACE_S = 2.0
-_REMEDY = "call what blocks with anyio.to_thread.run_sync, or give the agent `blocking = True`"
+_REMEDY = (
+    "call what blocks with anyio.to_thread.run_sync, or give the agent `blocking = True`; write a function with `def` "
+    "instead of `async def`"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
 from ghx_bench.eval.project.config import EvalConfig, ModelTraffic
-from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, route_models
+from ghx_bench.eval.project.loop_agent import LOOP, LoopOptions, RouteOptions, route_model, route_models
 from ghx_bench.eval.project.object_references import is_reference
 from ghx_bench.eval.project.recipe_agents import (
     VENDORS,
@@ -30,6 +30,7 @@ from ghx_bench.eval.project.recipe_agents import (
     recipe_of,
 )
 from ghx_bench.eval.project.user_agents import (
+    AgentFunction,
     BadAgentError,
     agent_at,
     installed_agent,
@@ -104,6 +105,9 @@ AGENTS: Mapping[str, Agent] = {
 """The agents by name that come with the package."""
 
 
+_OPENAI: frozenset[WireKind] = frozenset({"openai-chat", "openai-responses"})
+
+
 def agent_entries(config: EvalConfig) -> list[AgentEntry]:
     """Return the agents of a run, in the order in which they are made."""
     return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
@@ -138,11 +142,43 @@ def _make_agent(
     if has_recipe(entry.id):
         return _make_recipe_agent(entry, spec, environ, queue)
     if is_reference(entry.id):
-        return ThreadedProvider(agent_at(entry.id, entry.options))
+        return _make_own_agent(agent_at(entry.id, entry.options), entry, spec, environ, queue)
     installed = installed_agents()
     if entry.id in installed:
-        return ThreadedProvider(installed_agent(installed[entry.id], entry.options))
+        return _make_own_agent(installed_agent(installed[entry.id], entry.options), entry, spec, environ, queue)
     raise UnknownNameError("agent", entry.id, known=[*AGENTS, LOOP, *recipe_names(), *installed])
+
+
+def _make_own_agent(
+    found: SessionProvider | AgentFunction,
+    entry: AgentEntry,
+    spec: EvaluationSpec,
+    environ: Mapping[str, str],
+    queue: ServiceQueue,
+) -> SessionProvider:
+    """Give an agent of the user's a thread of its own and, if it is a function, the ways to its models."""
+    if not isinstance(found, AgentFunction):
+        return ThreadedProvider(found)
+    given = {name: value for name, value in entry.options.items() if name in RouteOptions.model_fields}
+    options = read_options(entry.model_copy(update={"options": given}), RouteOptions)
+    if given:
+        _require_model(entry.name or entry.id, spec)
+    models = [each for each in spec.config.model_ids if each != NO_MODEL]
+    routes = {model: route for model in models if (route := route_model(model, options)) is not None}
+    wires = {route.wire for route in routes.values()}
+    if options.wire is None and wires & _OPENAI:  # clients of OpenAI's models choose between two APIs
+        wires |= _OPENAI
+    from ghx_bench.agents.drivers.python_function import FunctionProvider  # noqa: PLC0415 - it loads the meter
+
+    return FunctionProvider(
+        found.function,
+        arguments=found.arguments,
+        routes=routes,
+        providers={wire: _find_model_provider(wire, options, spec, environ) for wire in VENDORS if wire in wires},
+        budgets=spec.config.budget,
+        queue=queue,
+        records=spec.config.model_traffic.record,
+    )
 
 
 def _make_recipe_agent(

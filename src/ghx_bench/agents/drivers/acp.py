@@ -267,6 +267,9 @@ class AcpSession(RecipeSession):
         try:
             response = await self.connection.prompt(session_id=self.agents_id, prompt=[acp.text_block(words)])
         except _BROKEN as error:
+            if self.is_unused:
+                told = await self._explain("session/prompt (and asked its model for nothing)", error)
+                raise EnvironmentFailure(told) from error
             raise AgentError(await self._explain("session/prompt", error)) from error
         except BaseException:
             with anyio.CancelScope(shield=True):

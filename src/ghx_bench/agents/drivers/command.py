@@ -319,8 +319,7 @@ class CommandSession(RecipeSession):
                 raise EnvironmentFailure(self.explain(reason, last_words))
             return Answer(text=self.log.answer, reason=self.log.reason)
         reason = f"it ended with exit code {code}" + (f" ({self.log.error})" if self.log.error else "")
-        if self.tap is not None and not self.tap.main_calls:
-            # It has not come to its work: what it was started with is wrong.
+        if self.is_unused:
             raise EnvironmentFailure(self.explain(f"{reason} before it asked its model for anything", last_words))
         raise AgentError(self.explain(reason, last_words))
 

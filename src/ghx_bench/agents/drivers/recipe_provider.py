@@ -215,6 +215,11 @@ class RecipeSession(ABC):
         """What the meter sees of the session."""
         return self.start.tap
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether its model was not asked yet: an agent that breaks down before that was started wrongly."""
+        return self.tap is not None and not self.tap.main_calls
+
     async def prompt(self, text: str) -> Answer:
         """Send the prompt and wait until the agent ends its turn.
 

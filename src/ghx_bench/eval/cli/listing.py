@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,10 +126,10 @@ def list_agents(*, listing: Listing = _HERE) -> int:
     chosen = [agent.id for agent in project_config(listing.config).chosen_agents]
     known = {name: (agent.description, hasattr(agent.provider, "control_kind")) for name, agent in AGENTS.items()}
     others = {name: (f"{entry.value}, of an installed package", False) for name, entry in installed_agents().items()}
-    own = {each: ("an agent of your own", _is_own_control(each)) for each in chosen if is_reference(each)}
-    entries: list[Entry] = [
+    entries: list[Entry] = [_own_agent(each) for each in chosen if is_reference(each)]
+    entries += [
         {"name": name, "description": description, "control": is_control, "chosen": name in chosen, **_NO_RECIPE}
-        for name, (description, is_control) in {**own, **others, **known}.items()
+        for name, (description, is_control) in {**others, **known}.items()
     ]
     entries.append(_loop(chosen))
     entries += [_recipe_agent(each, chosen) for each in (*filter(is_recipe_file, chosen), *recipe_names())]
@@ -196,16 +196,24 @@ def _loop(chosen: Sequence[str]) -> Entry:
     }
 
 
-def _is_own_control(reference: str) -> bool:
-    """Return whether a class of the user's own has a `control_kind`; one that cannot be imported is listed as well."""
+def _own_agent(reference: str) -> Entry:
+    """Return an agent of the user's own, a control if it says so; one that cannot be imported is listed as well."""
     from ghx_bench.eval.project.object_references import DEFAULT_AGENT, BadReferenceError, load_object
+    from ghx_bench.eval.project.user_agents import is_agent_function
 
-    try:
-        # What the user's own code prints must not get between the lines of --json.
-        with redirect_stdout(sys.stderr):
-            return getattr(load_object(reference, default=DEFAULT_AGENT), "control_kind", None) is not None
-    except BadReferenceError:
-        return False
+    found: object = None
+    # What the user's own code prints must not get between the lines of --json.
+    with suppress(BadReferenceError), redirect_stdout(sys.stderr):
+        found = load_object(reference, default=DEFAULT_AGENT)
+    is_function = is_agent_function(found)
+    return {
+        "name": reference,
+        "description": "a function of your own" if is_function else "an agent of your own",
+        "control": getattr(found, "control_kind", None) is not None,
+        "chosen": True,
+        **_NO_RECIPE,
+        "protocol": "python" if is_function else None,
+    }
 
 
 def list_fixtures(*, listing: Listing = _HERE) -> int:

@@ -1,4 +1,4 @@
-"""The agent `loop` in an evaluation: its options, and the ways to the models of a run."""
+"""The agent `loop` in an evaluation: its options; and the ways to the models of a run, for it and for functions."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,8 +15,8 @@ _WIRES: Mapping[str, WireKind] = {"openai": "openai-chat", "anthropic": "anthrop
 """The model API of each vendor."""
 
 
-class LoopOptions(ModelOptions, LoopLimits):
-    """The options of the agent `loop`."""
+class RouteOptions(ModelOptions):
+    """The options of an agent that leaves it to the bench how its models are reached."""
 
     wire: WireKind | None = Field(
         default=None,
@@ -24,22 +24,29 @@ class LoopOptions(ModelOptions, LoopLimits):
     )
 
 
+class LoopOptions(RouteOptions, LoopLimits):
+    """The options of the agent `loop`."""
+
+
 def route_models(models: Iterable[str], options: LoopOptions) -> dict[str, ModelRoute]:
     """Return how each model is asked; raise `InputError` for one whose vendor is not known."""
-    return {model: _route_model(model, options) for model in models}
+    routes = {model: route_model(model, options) for model in models}
+    for model, route in routes.items():
+        if route is None:
+            known = ", ".join(f"{each}/" for each in _WIRES)
+            raise InputError(
+                f"agent {LOOP}: model {model!r} does not say whose it is: begin its id with one of {known}, or set the "
+                "option `wire` or `base_url`"
+            )
+    return {model: route for model, route in routes.items() if route is not None}
 
 
-def _route_model(model: str, options: LoopOptions) -> ModelRoute:
+def route_model(model: str, options: RouteOptions) -> ModelRoute | None:
+    """Return how a model is asked; `None` for one whose vendor is not known."""
     if options.base_url is not None:
         return ModelRoute(wire=options.wire or "openai-chat", model=model)
     if options.wire is not None:
         return ModelRoute(wire=options.wire, model=model.removeprefix(f"{VENDORS[options.wire].name}/"))
     vendor, _, name = model.partition("/")
     wire = _WIRES.get(vendor)
-    if wire is None or not name:
-        known = ", ".join(f"{each}/" for each in _WIRES)
-        raise InputError(
-            f"agent {LOOP}: model {model!r} does not say whose it is: begin its id with one of {known}, or set the "
-            "option `wire` or `base_url`"
-        )
-    return ModelRoute(wire=wire, model=name)
+    return None if wire is None or not name else ModelRoute(wire=wire, model=name)

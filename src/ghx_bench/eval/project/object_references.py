@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from ghx_bench._base.errors import InputError
-from ghx_bench._base.problems import one_line
+from ghx_bench._base.problems import nearest, one_line
 from ghx_bench.eval.project.folders import SUFFIXES
 
 T = TypeVar("T")
@@ -48,9 +48,13 @@ def load_reference(reference: str, kind: type[T], *, default: str) -> T:
 def load_object(reference: str, *, default: str) -> object:
     """Import what `reference` names and return the object in it, whatever it is."""
     place, name = _split(reference)
-    found: object = getattr(_module_of(place, reference), name or default, None)
+    module = _module_of(place, reference)
+    found: object = getattr(module, name or default, None)
     if found is None:
-        raise BadReferenceError(one_line(f"{reference}: there is nothing called {name or default!r} in it"))
+        known = [each for each in vars(module) if not each.startswith("_")]
+        meant = nearest(name or default, known)
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        raise BadReferenceError(one_line(f"{reference}: there is nothing called {name or default!r} in it{hint}"))
     return found
 
 

@@ -1,8 +1,9 @@
 """Agents of others: those of installed packages, and those in a Python file of the user's own."""
 
+import inspect
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import JsonValue
 from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import did_you_mean, listed, one_line
 from ghx_bench.agents.controls.replay import ReplayProvider
+from ghx_bench.eval.project.loop_agent import RouteOptions
 from ghx_bench.eval.project.object_references import DEFAULT_AGENT, explain_import, load_object
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.config import AgentEntry
@@ -26,10 +28,22 @@ ENTRY_POINTS = "ghx_bench.agents"
 """The group under which packages register agents: `name = "module:Class"`."""
 
 
+_TASK = "task"
+_HINT = f"; a function that is an agent itself is `async`, or calls its first parameter `{_TASK}`"
+
+
 class BadAgentError(InputError):
     """An agent cannot be imported or made, or is none."""
 
     code: ClassVar[str] = "BAD_AGENT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFunction:
+    """A function that is an agent itself, and the options that the bench does not keep for itself."""
+
+    function: Callable[..., object]
+    arguments: Mapping[str, JsonValue]
 
 
 @cache
@@ -38,12 +52,12 @@ def installed_agents() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+def agent_at(reference: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Import the agent that a reference leads to, and make it with its options."""
     return _make_agent(load_object(reference, default=DEFAULT_AGENT), reference, options)
 
 
-def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider:
+def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Import an agent of an installed package, and make it with its options."""
     place = f"agent {entry.name!r} ({entry.value})"
     try:
@@ -54,16 +68,47 @@ def installed_agent(entry: EntryPoint, options: Mapping[str, JsonValue]) -> Sess
     return _make_agent(found, place, options)
 
 
-def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider:
+def is_agent_function(found: object) -> bool:
+    """Return whether an object is a function that gets tasks, and not one that makes agents: by its first parameter.
+
+    Of functions that are `async`, the name of that is left to the user.
+    """
+    if not inspect.isfunction(found):
+        return False
+    is_async = inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)
+    return is_async or next(iter(inspect.signature(found).parameters), None) == _TASK
+
+
+def _make_agent(found: object, place: str, options: Mapping[str, JsonValue]) -> SessionProvider | AgentFunction:
     """Call a class or a function with the options; an agent that is there already takes none."""
+    if callable(found) and is_agent_function(found):
+        return _take_function(found, place, options)
     if isinstance(found, type) or not hasattr(found, "session"):
         if not callable(found):
             raise BadAgentError(f"{place}: is {_name_with_article(found)}, neither an agent nor a class of one")
-        found = _construct(found, place, options)
-    elif options:
+        made = _construct(found, place, options)
+        return _require_agent(made, place, hint=_HINT if inspect.isfunction(found) else "")
+    if options:
         reason = "is made already and takes no options; name its class, or leave them out"
         raise BadAgentError(f"{place}: {reason} (given: {listed(options)})")
     return _require_agent(found, place)
+
+
+def _take_function(function: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> AgentFunction:
+    """Return a function that is an agent; raise `BadAgentError` if it cannot be called with a task and its options."""
+    arguments = {name: value for name, value in options.items() if name not in RouteOptions.model_fields}
+    given = f"its task and options {listed(arguments)}" if arguments else "its task and no options"
+    try:
+        inspect.signature(function).bind(None, **arguments)
+    except TypeError as error:
+        raise BadAgentError(
+            one_line(
+                f"{place}: cannot be called with {given} ({error}); an agent takes its task first, then its options"
+            )
+        ) from None
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise BadAgentError(f"{place}: is a generator, which has many answers; return the one text")
+    return AgentFunction(function=function, arguments=arguments)
 
 
 def _construct(make: Callable[..., object], place: str, options: Mapping[str, JsonValue]) -> object:
@@ -75,12 +120,15 @@ def _construct(make: Callable[..., object], place: str, options: Mapping[str, Js
         # The first frame is this call: an error without another was raised by the call itself, not in the user's code.
         _ours, *theirs = traceback.extract_tb(error.__traceback__)
         where = f", {Path(theirs[-1].filename).name} line {theirs[-1].lineno}" if theirs else ""
-        raise BadAgentError(one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where})")) from error
+        hint = _HINT if inspect.isfunction(make) and not theirs else ""
+        raise BadAgentError(
+            one_line(f"{place}: cannot be made{given} ({explain_import(error)}{where}){hint}")
+        ) from error
 
 
-def _require_agent(found: object, place: str) -> SessionProvider:
+def _require_agent(found: object, place: str, hint: str = "") -> SessionProvider:
     if not callable(getattr(found, "session", None)):
-        raise BadAgentError(f"{place}: {_name_with_article(found)} is no agent: it has no method `session`")
+        raise BadAgentError(f"{place}: {_name_with_article(found)} is no agent: it has no method `session`{hint}")
     name = cast("object", getattr(found, "name", None))
     if not isinstance(name, str) or not name.strip():
         raise BadAgentError(

@@ -69,18 +69,19 @@ def code_of(made: object, project: Path | None = None) -> Iterator[tuple[str, st
     """Yield the code that an object is made of, and its version or digest.
 
     That is the package of its class, or the class's file with what it imports from its folder and from the project's,
-    and with every module that was loaded from its folder. Our own code is told by the version of the run. What wraps
-    another (`__wrapped__`, as of functions) is made of its code.
+    and with every module that was loaded from its folder; of a function, its own package or file. Our own code is told
+    by the version of the run. What wraps another (`__wrapped__`, as of functions) is made of its code.
     """
     made = getattr(made, "__wrapped__", made)
+    code = made if inspect.isfunction(made) else type(made)
     try:
-        file = Path(inspect.getfile(type(made))).resolve()
+        file = Path(inspect.getfile(code)).resolve()
     except (TypeError, OSError):
         return  # of an interpreter's prompt, or built in
     if file.is_relative_to(_OURS):
         return
     if _INSTALLED in file.parts:
-        package = type(made).__module__.partition(".")[0]
+        package = code.__module__.partition(".")[0]
         try:
             yield f"package {package}", version(package)
         except PackageNotFoundError:
