@@ -109,7 +109,9 @@ class Material:
     def ask(self, metric: str) -> tuple[OverallComparison, ...]:
         """Return each later run against the first on any metric, asked alone: `tier` and `tier_alone` are the same."""
         runs = [source.label for source in self.sources]
-        return compare_overall(self.paired, metric, self.plan, runs=runs, pairs=self.pairs, seed=self.seed)
+        return compare_overall(
+            self.paired, metric, self.plan, runs=runs, pairs=self.pairs, metrics=self.metrics, seed=self.seed
+        )
 
     @property
     def observations(self) -> Observations:
@@ -175,7 +177,7 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         # Pairing within a model would leave nothing: the rows are taken as if of one.
         paired = replace(observations, model=factor(["each run's own"] * len(observations)))
     if split:
-        compared = compare_runs(paired, plan, runs=runs, pairs=pairs, seed=seed)
+        compared = compare_runs(paired, plan, runs=runs, pairs=pairs, metrics=metrics, seed=seed)
     else:
         compared = ComparedRuns(runs=(), arms=compare_all_modes(paired, plan, pairs=pairs, seed=seed))
     summaries = summarize_modes(observations, plan, seed=seed)
