@@ -18,8 +18,8 @@ from ghx_bench.agents.drivers.installation import Launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
-from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_wrong_setup, note_metered
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.run_meter import RunMeter, find_wrong_setup, note_metered
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
@@ -71,6 +71,7 @@ class RecipeProvider(ABC):
         *,
         vendor: str | None = None,
         budgets: Budgets | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
@@ -84,7 +85,7 @@ class RecipeProvider(ABC):
         wired: dict[WireKind, ModelProvider] = {}
         if recipe.wire is not None and model_provider is not None:
             wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, budgets=budgets, queue=queue, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, run_spending=run_spending, queue=queue, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -197,6 +198,8 @@ class RecipeSession(ABC):
     start: SessionStart
     calls_at_answer: int | None = None
     """How many model calls there were when the agent ended its turn; `None` until then."""
+    was_stopped: bool = False
+    """Whether it was cancelled while it was asked."""
 
     @abstractmethod
     async def ask(self, words: str) -> Answer:
@@ -236,6 +239,9 @@ class RecipeSession(ABC):
             self.calls_at_answer = None if self.tap is None else self.tap.call_count
         except AgentError as error:
             failure = error
+        except anyio.get_cancelled_exc_class():
+            self.was_stopped = True
+            raise
         # Some agents end their turn with the error of the model's provider as their answer.
         blame = self._blame() or failure
         if blame is not None and not isinstance(blame, BudgetExhaustedError):
@@ -279,7 +285,9 @@ class RecipeSession(ABC):
                 raise wrong
 
     def _blame(self) -> MeasurementError | None:
+        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         if self.tap is None:
             return None
         servers, has_answered = tuple(self.start.tools.mcp_servers), self.calls_at_answer is not None
-        return find_blame(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
+        wrong = find_wrong_setup(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
+        return wrong or self.tap.verdict(self.calls_at_answer, was_stopped=self.was_stopped)
