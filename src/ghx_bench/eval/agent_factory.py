@@ -171,7 +171,7 @@ def _make_recipe_agent(
     return make(
         recipe,
         launch,
-        _find_model_provider(recipe.wire, options, spec, environ),
+        {wire: _find_model_provider(wire, options, spec, environ) for wire in recipe.wires},
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         budgets=spec.config.budget,
         run_spending=shared.run_spending,
