@@ -1,10 +1,7 @@
 """The meter between an agent and its model, over real HTTP on loopback."""
 
 import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +9,8 @@ import anyio
 import httpx2
 import pytest
 from anyio.streams.tls import TLSListener
-from wire_clients import WIRES, Conversation, WireClient, wait_until, wire_client
+from metered_conversations import PROMPT, REAL_KEY, STEPS, StandingClock, ask_for, metered, served
+from wire_clients import WIRES, WireClient, wait_until, wire_client
 
 from ghx_bench._base.clock import SystemClock
 from ghx_bench._base.errors import InputError
@@ -29,52 +27,17 @@ from ghx_bench.agents.testing import (
     Pace,
     Script,
     ScriptedAnswer,
-    ScriptedEndpoint,
     ScriptedTokens,
     write_stream,
 )
 from ghx_bench.agents.wires.protocol import Route
-from ghx_bench.profiler.causes import Cause, ModelProviderError, RunBudgetError, TransientError
+from ghx_bench.profiler.causes import Cause, EnvironmentFailure, ModelProviderError, RunBudgetError, TransientError
 from ghx_bench.profiler.config import Budget, ModelService
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import RequestedToolCall, WireKind
 from ghx_bench.twin.server.authority import make_certificates
 
 pytestmark = pytest.mark.anyio
-
-REAL_KEY = "sk-real-and-secret"
-STEPS = Solution.model_validate({"steps": [{"shell": "one"}, {"shell": "two"}], "answer": "Finished with everything."})
-PROMPT = "Triage issue 7."
-
-
-@asynccontextmanager
-async def metered(
-    *scripts: Script, **settings: Any
-) -> AsyncIterator[tuple[ScriptedEndpoint, Meter, MeteredSession, WireClient]]:
-    scripts = scripts or (Script(solution=STEPS),)
-    async with (
-        ScriptedEndpoint.open(*scripts) as endpoint,
-        Meter(endpoint.providers(key=REAL_KEY), **settings) as meter,
-    ):
-        with meter.session() as session:
-            async with wire_client(session.base_url, session.key) as client:
-                yield endpoint, meter, session, client
-
-
-@asynccontextmanager
-async def served(serve: Callable[[Any], Awaitable[None]]) -> AsyncIterator[str]:
-    """Hold a server that does with each connection what a function says, and yield its address."""
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, serve)
-        yield f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
-        group.cancel_scope.cancel()
-
-
-def ask_for(wire: WireKind, prompt: str = PROMPT, **settings: Any) -> Conversation:
-    conversation = Conversation(wire, **settings)
-    conversation.say(prompt)
-    return conversation
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -124,7 +87,8 @@ async def test_the_agent_holds_a_key_that_is_worth_nothing_and_the_provider_sees
         assert "key" in refused.json()["error"]["message"]
         assert len(endpoint.calls) == 1
         verdict = session.verdict()
-        assert isinstance(verdict, ModelProviderError)
+        assert isinstance(verdict, EnvironmentFailure)
+        assert "another key" in str(verdict)
 
 
 async def test_a_key_in_the_query_is_replaced_too() -> None:
@@ -282,18 +246,6 @@ async def test_a_call_that_waits_for_its_first_token_is_ended_with_its_session()
 async def _ask_in_vain(client: WireClient) -> None:
     with pytest.raises(httpx2.TransportError):
         await client.ask(ask_for("anthropic"))
-
-
-class StandingClock:
-    """No time passes until it is told to: a busy machine is not late by it."""
-
-    goes, stands_at = False, 0.0
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return time.monotonic() if self.goes else self.stands_at
 
 
 async def test_a_session_settles_with_calls_that_began_a_moment_later() -> None:
@@ -542,7 +494,12 @@ async def test_a_side_call_before_the_first_turn_is_none() -> None:
 
 
 async def test_the_budget_of_a_run_holds_for_all_its_sessions_and_blames_no_agent() -> None:
-    async with metered(run_budget=Budget(max_model_calls=1)) as (_, meter, session, client):
+    async with metered(run_spending=Spending(budget=Budget(max_model_calls=1), scope="run")) as (
+        _,
+        meter,
+        session,
+        client,
+    ):
         assert (await client.ask(ask_for("anthropic"))).status_code == 200
         assert session.verdict() is None
         with meter.session() as other:

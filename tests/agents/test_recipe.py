@@ -167,6 +167,39 @@ def test_servers_may_be_put_into_a_variable() -> None:
     assert json.loads(filled.environment["CONFIG"]) == {"a": 1, "mcp": {}}
 
 
+def test_some_models_get_other_settings_and_are_asked_by_another_api() -> None:
+    recipe = Recipe.model_validate(
+        {
+            **PLAIN,
+            "wire": "openai-chat",
+            "environment": {"CONFIG": {"api": "chat", "kept": 1}},
+            "for_models": [
+                {"models": "^new-", "wire": "openai-responses", "environment": {"CONFIG": {"api": "responses"}}},
+                {"models": "new", "files": {"a.json": {}}},
+            ],
+        }
+    )
+
+    assert recipe.wires == ("openai-chat", "openai-responses")
+    assert recipe.with_model("old-1") is recipe
+    first, second = recipe.with_model("new-1"), recipe.with_model("rather-new")
+    assert (first.wire, first.environment) == ("openai-responses", {"CONFIG": {"api": "responses", "kept": 1}})
+    assert (second.wire, second.environment, second.files) == ("openai-chat", recipe.environment, {"a.json": {}})
+
+
+@pytest.mark.parametrize("name", ["goose", "opencode", "opencode-run", "qwen"])
+def test_models_of_openai_that_refuse_max_tokens_are_asked_by_the_responses_api(name: str) -> None:
+    recipe = built_in_recipe(name)
+
+    newer = ("gpt-5", "gpt-5.5-mini", "openai/gpt-5", "gpt-6", "gpt-5.2-codex", "o4-mini")
+    others = ("gpt-4.1", "gpt-4o", "gpt-oss-120b", "scripted-1", "qwen3-coder", "deepseek/o-model")
+    assert {recipe.with_model(each).wire for each in newer} == {"openai-responses"}
+    assert {recipe.with_model(each).wire for each in others} == {"openai-chat"}
+    settings = recipe.with_model("gpt-5").settings_for(shell=False, web=False)
+    assert settings is not None
+    assert "${" not in settings.fill(VALUES).model_dump_json()
+
+
 def test_an_agent_that_cannot_do_without_its_shell_has_no_settings_for_that() -> None:
     assert Recipe.model_validate(PLAIN).settings_for(shell=False, web=False) is None
 
@@ -196,6 +229,8 @@ def test_null_is_left_out_of_toml_which_has_none() -> None:
         ({"files": {"x.ini": {"a": 1}}}, "only files that end in .json, .toml or .yaml are written from values"),
         ({"strip": ["("]}, "is no regular expression"),
         ({"wire": "openai"}, "'openai-chat'"),
+        ({"for_models": [{"models": "^gpt-5", "wire": "openai-responses"}]}, "and nothing says it for the others"),
+        ({"for_models": [{"models": "("}]}, "is no regular expression"),
         ({"comand": ["x"]}, "unknown key"),
         ({"install": {"package": "x", "version": "^1.0.0"}}, "/install/version"),
         ({"permissions": ["allow_once", "allow_once"]}, "given twice"),

@@ -11,7 +11,7 @@ from bench_command import ghx_bench, rows_of, run_in, run_in_process, write_file
 
 from ghx_bench.agents.controls.solution import Solution
 from ghx_bench.agents.drivers.recipe import recipe_names
-from ghx_bench.agents.testing import Fault, Script, ScriptedEndpoint
+from ghx_bench.agents.testing import Fault, Pace, Script, ScriptedEndpoint
 from ghx_bench.profiler.causes import Cause
 
 TINY = Path(__file__).parents[1] / "support" / "tiny_acp_agent.py"
@@ -149,6 +149,22 @@ def test_a_run_that_has_spent_its_budget_leaves_the_cell_to_be_measured_on_resum
     assert rest.returncode == 0, rest.stderr
     (row,) = rows_of(run_in(tmp_path))
     assert (row.cause, row.agent_turns) == (None, 2)
+
+
+@pytest.mark.process
+def test_agents_that_run_beside_each_other_spend_from_one_budget(tmp_path: Path, endpoint: ScriptedEndpoint) -> None:
+    endpoint.add(Script(solution=SOLUTION, pace=Pace(before_first_s=0.5)))
+    options = {"base_url": f"{endpoint.url}/v1", "key_env": "MY_KEY"}
+    agents = [{"id": "agents/tiny.yaml", "name": name, "options": options} for name in ("one", "other")]
+    execution = {"repetitions": 1, "warmup": False, "retries": 0, "max_concurrency": 2}
+    write_project(tmp_path, url=endpoint.url, agents=agents, execution=execution)
+
+    stopped = ghx_bench(tmp_path, "run", "--yes", "--max-model-calls", "3", extra={"MY_KEY": "sk"})
+
+    assert stopped.returncode == 3, stopped.stderr
+    assert "max_model_calls of the run is used up (3 of 3)" in stopped.stdout
+    assert len(endpoint.calls) == 3  # two of one agent, and one of the other
+    assert [row.cause for row in rows_of(run_in(tmp_path))] == [None]
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ async def run_scripted(
                 provider: MeteredAgent = recipe_provider_class(recipe)(
                     recipe,
                     launch,
-                    wired[recipe.wire or "openai-chat"],
+                    wired,
                     budgets=Budgets(session=session_budget or Budget()),
                 )
             else:

@@ -15,6 +15,7 @@ from ghx_bench.agents.controls.replay import ReplayProvider
 from ghx_bench.agents.controls.solution import Solution, SolutionFile
 from ghx_bench.agents.drivers.installation import AGENTS_FOLDER, find_launch
 from ghx_bench.agents.drivers.recipe import Recipe, recipe_names
+from ghx_bench.agents.metering.model_budget import Spending
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.eval.fixtures.library import FixtureLibrary
 from ghx_bench.eval.modes.definitions import Definitions, ModeDefinition
@@ -108,6 +109,14 @@ AGENTS: Mapping[str, Agent] = {
 _OPENAI: frozenset[WireKind] = frozenset({"openai-chat", "openai-responses"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What the metered agents of a run have in common, since they spend from one budget, and may share a key."""
+
+    run_spending: Spending
+    queue: ServiceQueue
+
+
 def agent_entries(config: EvalConfig) -> list[AgentEntry]:
     """Return the agents of a run, in the order in which they are made."""
     return [each for chosen in config.chosen_agents for each in split_replay(chosen)]
@@ -117,9 +126,12 @@ def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str
     """Make the agents that the configuration names, by the names that their rows have."""
     made: dict[str, SessionProvider] = {}
     places: dict[str, str] = {}
-    queue = ServiceQueue(spec.config.model_service)
+    shared = _Shared(
+        run_spending=Spending(budget=spec.config.budget.run, scope="run"),
+        queue=ServiceQueue(spec.config.model_service),
+    )
     for entry in agent_entries(spec.config):
-        provider = _make_agent(entry, spec, environ, queue)
+        provider = _make_agent(entry, spec, environ, shared)
         name = entry.name or provider.name
         _check_name(name, entry)
         kind = control_kind_of(name, provider)  # now, so that a plan is refused for what its run would be
@@ -132,20 +144,20 @@ def make_agents(spec: EvaluationSpec, environ: Mapping[str, str]) -> Mapping[str
 
 
 def _make_agent(
-    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
+    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], shared: _Shared
 ) -> SessionProvider:
     """Make one agent: one of ours, one with a recipe, or another, which gets a thread of its own."""
     if entry.id in AGENTS:
         return AGENTS[entry.id].make(spec, entry)
     if entry.id == LOOP:
-        return _make_loop(entry, spec, environ, queue)
+        return _make_loop(entry, spec, environ, shared)
     if has_recipe(entry.id):
-        return _make_recipe_agent(entry, spec, environ, queue)
+        return _make_recipe_agent(entry, spec, environ, shared)
     if is_reference(entry.id):
-        return _make_own_agent(agent_at(entry.id, entry.options), entry, spec, environ, queue)
+        return _make_own_agent(agent_at(entry.id, entry.options), entry, spec, environ, shared)
     installed = installed_agents()
     if entry.id in installed:
-        return _make_own_agent(installed_agent(installed[entry.id], entry.options), entry, spec, environ, queue)
+        return _make_own_agent(installed_agent(installed[entry.id], entry.options), entry, spec, environ, shared)
     raise UnknownNameError("agent", entry.id, known=[*AGENTS, LOOP, *recipe_names(), *installed])
 
 
@@ -154,7 +166,7 @@ def _make_own_agent(
     entry: AgentEntry,
     spec: EvaluationSpec,
     environ: Mapping[str, str],
-    queue: ServiceQueue,
+    shared: _Shared,
 ) -> SessionProvider:
     """Give an agent of the user's a thread of its own and, if it is a function, the ways to its models."""
     if not isinstance(found, AgentFunction):
@@ -176,13 +188,14 @@ def _make_own_agent(
         routes=routes,
         providers={wire: _find_model_provider(wire, options, spec, environ) for wire in VENDORS if wire in wires},
         budgets=spec.config.budget,
-        queue=queue,
+        run_spending=shared.run_spending,
+        queue=shared.queue,
         records=spec.config.model_traffic.record,
     )
 
 
 def _make_recipe_agent(
-    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
+    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], shared: _Shared
 ) -> SessionProvider:
     """Make an agent as its recipe says: the program that is installed here, and the way to its model."""
     recipe, options = recipe_of(entry.id), read_options(entry, ModelOptions)
@@ -195,10 +208,11 @@ def _make_recipe_agent(
     return make(
         recipe,
         launch,
-        _find_model_provider(recipe.wire, options, spec, environ),
+        {wire: _find_model_provider(wire, options, spec, environ) for wire in recipe.wires},
         vendor=VENDORS[recipe.wire].name if options.base_url is None else None,
         budgets=spec.config.budget,
-        queue=queue,
+        run_spending=shared.run_spending,
+        queue=shared.queue,
         records=spec.config.model_traffic.record,
     )
 
@@ -215,9 +229,7 @@ def recipe_provider_class(recipe: Recipe) -> "type[RecipeProvider]":
     return AcpProvider
 
 
-def _make_loop(
-    entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], queue: ServiceQueue
-) -> SessionProvider:
+def _make_loop(entry: AgentEntry, spec: EvaluationSpec, environ: Mapping[str, str], shared: _Shared) -> SessionProvider:
     """Make the plain agent, with a way to each model of the run."""
     require_extra("loop", for_what=f"agent {LOOP}")
     options = read_options(entry, LoopOptions)
@@ -231,7 +243,8 @@ def _make_loop(
         {route.wire: _find_model_provider(route.wire, options, spec, environ) for route in routes.values()},
         limits=options,
         budgets=spec.config.budget,
-        queue=queue,
+        run_spending=shared.run_spending,
+        queue=shared.queue,
         records=spec.config.model_traffic.record,
     )
 

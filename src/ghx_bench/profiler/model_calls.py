@@ -19,7 +19,8 @@ CallErrorKind = Literal[
 ]
 """What went wrong with a call.
 
-`connection` is a provider that could not be reached or hung up, `stream` an error inside an answer that had begun,
+`connection` is a provider that could not be reached or hung up, `stream` an error inside an answer that had begun
+(but `request` where that says that the request cannot be answered),
 `abandoned` an agent that stopped listening, and `budget` a call that was never let through.
 """
 
@@ -116,6 +117,8 @@ class ModelCall(ForeignModel):
     stop_reason: str | None = None
     usage: TokenUsage = TokenUsage()
     usage_at_least: Annotated[TokenUsage | None, OMITTABLE] = None
+    usage_estimated: Annotated[TokenUsage | None, OMITTABLE] = None
+    """Where the provider did not tell its tokens, or not all: by the size of the request and of the answer."""
     request_bytes: Count = 0
     response_bytes: Count = 0
     anatomy: RequestAnatomy = RequestAnatomy()
@@ -156,4 +159,10 @@ def add_usage(usages: Iterable[TokenUsage]) -> TokenUsage:
 def usage_at_least(calls: Iterable[ModelCall]) -> TokenUsage:
     """Return the tokens that calls used for certain: of one that was cut, what was told until then."""
     usages = [call.usage_at_least or TokenUsage() if call.cut else call.usage for call in calls]
+    return TokenUsage(**{part: sum(getattr(usage, part) or 0 for usage in usages) for part in TokenUsage.model_fields})
+
+
+def usage_estimated(calls: Iterable[ModelCall]) -> TokenUsage:
+    """Return the tokens that calls used, for a budget: of one that did not tell them, the estimate."""
+    usages = [call.usage_estimated or call.usage for call in calls]
     return TokenUsage(**{part: sum(getattr(usage, part) or 0 for usage in usages) for part in TokenUsage.model_fields})

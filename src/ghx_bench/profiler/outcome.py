@@ -16,9 +16,9 @@ from ghx_bench.profiler.evidence import Evidence
 from ghx_bench.profiler.metric_table import METRICS
 from ghx_bench.profiler.metrics import Cost, CustomMetric, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.model_call_summary import anatomy_of, main_calls, summarise_model_calls
-from ghx_bench.profiler.model_calls import usage_at_least
+from ghx_bench.profiler.model_calls import usage_at_least, usage_estimated
 from ghx_bench.profiler.row import ROW_VERSION, Attempt, Incident, ProfileRow
-from ghx_bench.profiler.runner.pricing import cost_at_least_usd
+from ghx_bench.profiler.runner.pricing import cost_at_least_usd, cost_estimated_usd
 from ghx_bench.profiler.runner.redaction import Redaction
 from ghx_bench.profiler.score import PartialScoreError, Score
 from ghx_bench.profiler.trace import SessionTrace
@@ -109,6 +109,9 @@ def _spend_of(evidence: Evidence[Any] | None) -> Mapping[str, Any]:
     if evidence is not None and any(call.cut for call in calls):
         metered["tokens_at_least"] = usage_at_least(calls)
         metered["cost_at_least_usd"] = cost_at_least_usd(calls, evidence.cell.model)
+    if evidence is not None and any(call.usage_estimated is not None for call in calls):
+        metered["tokens_estimated"] = usage_estimated(calls)
+        metered["cost_estimated_usd"] = cost_estimated_usd(calls, evidence.cell.model)
     return {
         **metered,
         "wall_ms": evidence.timing.wall_ms if evidence else None,

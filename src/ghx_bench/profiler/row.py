@@ -32,6 +32,10 @@ class Attempt(ForeignModel):
     """Where the tokens are not known, what was used for certain."""
     cost_at_least_usd: Annotated[Number | None, OMITTABLE] = None
     """What these cost."""
+    tokens_estimated: Annotated[TokenUsage | None, OMITTABLE] = None
+    """Where model calls did not tell their tokens: all tokens, those estimated by size; for budgets only."""
+    cost_estimated_usd: Annotated[Number | None, OMITTABLE] = None
+    """What these cost."""
     model_calls: Annotated[Count | None, OMITTABLE] = None
     turns: Annotated[Count | None, OMITTABLE] = None
     """Calls of the conversation, where a meter saw them."""

@@ -37,8 +37,8 @@ from pydantic_ai.tools import ToolDefinition
 from ghx_bench.agents.drivers.loop_limits import LoopLimits, ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
-from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, note_metered
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.run_meter import RunMeter, find_wrong_setup, note_metered
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.tools.file_tools import FileTools
 from ghx_bench.agents.tools.toolbelt import ToolBelt, tool_belt
@@ -84,12 +84,13 @@ class LoopProvider:
         *,
         limits: LoopLimits | None = None,
         budgets: Budgets | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
         self.version = version("ghx-bench")
         self._routes, self._limits = dict(routes), limits or LoopLimits()
-        self._meter = RunMeter(providers, budgets=budgets, queue=queue, records=records)
+        self._meter = RunMeter(providers, budgets=budgets, run_spending=run_spending, queue=queue, records=records)
         self.is_metered, self.is_paid = True, self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -154,10 +155,18 @@ class LoopSession:
     files: FileTools
     recorder: TraceRecorder
     tap: MeteredSession
+    was_stopped: bool = False
     history: list[ModelMessage] = field(default_factory=list[ModelMessage])
 
     async def prompt(self, text: str) -> Answer:
         """Ask the model and make its tool calls, turn by turn, until it makes none."""
+        try:
+            return await self._converse(text)
+        except anyio.get_cancelled_exc_class():
+            self.was_stopped = True
+            raise
+
+    async def _converse(self, text: str) -> Answer:
         self.tap.expect_prompt(text)
         self._tell(UserPromptPart(text))
         said = ""
@@ -185,8 +194,11 @@ class LoopSession:
         return self.recorder.trace()
 
     def _blame(self) -> MeasurementError | None:
+        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
+        servers, has_asked = tuple(self.belt.servers), self.tap.call_count > 0
         # All its calls offer all tools: the first tells enough.
-        return find_blame(self.tap, tuple(self.belt.servers), agent=_NAME, has_answered=self.tap.call_count > 0)
+        wrong = find_wrong_setup(self.tap, servers, agent=_NAME, has_answered=has_asked)
+        return wrong or self.tap.verdict(was_stopped=self.was_stopped)
 
     def _tell(self, *parts: ModelRequestPart) -> None:
         self.history.append(ModelRequest(parts=parts, instructions=self.instructions))

@@ -17,7 +17,7 @@ from ghx_bench.agents.agent_threads import ThreadedProvider, ThreadedSession
 from ghx_bench.agents.drivers.loop_limits import ModelRoute
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
 from ghx_bench.agents.metering.run_meter import RunMeter, note_metered
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.tools.toolbelt import Server, ToolBelt, tool_belt
@@ -123,6 +123,7 @@ class FunctionProvider:
         routes: Mapping[str, ModelRoute] | None = None,
         providers: Mapping[WireKind, ModelProvider] | None = None,
         budgets: Budgets | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
@@ -130,7 +131,9 @@ class FunctionProvider:
         self.__wrapped__ = function
         """Whose code the agent is made of."""
         self._routes = dict(routes or {})
-        self._meter = RunMeter(providers or {}, budgets=budgets, queue=queue, records=records)
+        self._meter = RunMeter(
+            providers or {}, budgets=budgets, run_spending=run_spending, queue=queue, records=records
+        )
         self.is_metered, self.is_paid = bool(providers), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {"protocol": PROTOCOL, **self._meter.facts}

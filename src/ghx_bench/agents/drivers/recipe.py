@@ -77,6 +77,16 @@ class NpmPackage(Section):
         return fill_variables(self.package, {"PLATFORM": platform_name()})
 
 
+class ModelVariant(Settings):
+    """What is different with some models: the model API, and what is put over `environment` and `files`."""
+
+    models: Expression = Field(
+        description="A regular expression that is looked for in the id of a model; the first that is found counts.",
+        examples=["^gpt-5"],
+    )
+    wire: WireKind | None = Field(default=None, description="The model API that the agent speaks with these models.")
+
+
 class Recipe(Settings):
     """An agent: how it is installed and started, how it reaches its model, and what it is asked for.
 
@@ -119,6 +129,9 @@ class Recipe(Settings):
         description="The model API that it speaks, so that its calls can be metered; without one, only what it tells "
         "itself is known.",
         examples=["openai-chat"],
+    )
+    for_models: tuple[ModelVariant, ...] = Field(
+        default=(), description="What is different with some models, such as those that want another API."
     )
     authentication: Text | None = Field(
         default=None, description="The method to authenticate with, where it asks for that."
@@ -193,6 +206,31 @@ class Recipe(Settings):
                 remedy = f"leave it out, or write `protocol: {other}`"
                 raise RefusedError(f"means nothing with `protocol: {self.protocol}`", at=(name,), suggestion=remedy)
         return self
+
+    @model_validator(mode="after")
+    def _has_an_api_for_other_models(self) -> Self:
+        if self.wire is None and any(each.wire is not None for each in self.for_models):
+            raise RefusedError(
+                "says which API some models are asked by, and nothing says it for the others",
+                at=("for_models",),
+                suggestion="add `wire`",
+            )
+        return self
+
+    @property
+    def wires(self) -> tuple[WireKind, ...]:
+        """The model APIs that it speaks: first the one that counts for most models."""
+        named = (self.wire, *(each.wire for each in self.for_models))
+        return tuple(dict.fromkeys(each for each in named if each is not None))
+
+    def with_model(self, model: str) -> "Recipe":
+        """Return this recipe as it is for one model."""
+        variant = next((each for each in self.for_models if re.search(each.models, model)), None)
+        if variant is None:
+            return self
+        settings = Settings(environment=self.environment, files=self.files).with_change(variant)
+        changes = {"environment": settings.environment, "files": settings.files, "wire": variant.wire or self.wire}
+        return self.model_copy(update=changes)
 
     def resolve_paths(self, folder: Path) -> "Recipe":
         """Return this recipe with what its command names by a path taken from a folder: that of its file."""

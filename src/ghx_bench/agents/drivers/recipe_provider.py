@@ -18,8 +18,8 @@ from ghx_bench.agents.drivers.installation import Launch
 from ghx_bench.agents.drivers.recipe import Recipe
 from ghx_bench.agents.metering.meter import ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
-from ghx_bench.agents.metering.model_budget import BudgetExhaustedError
-from ghx_bench.agents.metering.run_meter import RunMeter, find_blame, find_wrong_setup, note_metered
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.run_meter import RunMeter, find_wrong_setup, note_metered
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.processes.process import program
 from ghx_bench.agents.tools.server_identity import LastWords
@@ -67,24 +67,23 @@ class RecipeProvider(ABC):
         self,
         recipe: Recipe,
         launch: Launch,
-        model_provider: ModelProvider | None = None,
+        model_providers: Mapping[WireKind, ModelProvider] | None = None,
         *,
         vendor: str | None = None,
         budgets: Budgets | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
-        if recipe.wire is not None and model_provider is None:
-            raise ValueError(f"the recipe of {recipe.name} has a wire, and no provider of models is given for it")
+        wired = {wire: each for wire, each in (model_providers or {}).items() if wire in recipe.wires}
+        if missing := [wire for wire in recipe.wires if wire not in wired]:
+            raise ValueError(f"the recipe of {recipe.name} has the wire {missing[0]}, and no provider is given for it")
         self.name = recipe.name
         self.version = None if recipe.install is None else recipe.install.version
         self.recipe, self.launch = recipe, launch
         self._vendor = vendor
         """What ids of models may begin with that this provider's own API does not know: `openai/gpt-5`."""
-        wired: dict[WireKind, ModelProvider] = {}
-        if recipe.wire is not None and model_provider is not None:
-            wired[recipe.wire] = model_provider
-        self._meter = RunMeter(wired, budgets=budgets, queue=queue, records=records)
+        self._meter = RunMeter(wired, budgets=budgets, run_spending=run_spending, queue=queue, records=records)
         self.is_metered, self.is_paid = bool(wired), self._meter.is_paid
         self.control_kind = self._meter.control_kind
         self.facts: Mapping[str, JsonValue] = {
@@ -106,19 +105,19 @@ class RecipeProvider(ABC):
     @asynccontextmanager
     async def session(self, request: SessionRequest) -> AsyncGenerator["RecipeSession"]:
         """Open a session with the tools of the mode."""
-        wire = self.recipe.wire
+        recipe = self.recipe.with_model(request.model.removeprefix(f"{self._vendor}/"))
         async with (
-            nullcontext() if wire is None else self._meter.session(wire, request) as tap,
-            self.open_session(self._prepare(request, tap)) as session,
+            nullcontext() if recipe.wire is None else self._meter.session(recipe.wire, request) as tap,
+            self.open_session(self._prepare(recipe, request, tap)) as session,
         ):
             yield session
 
-    def _prepare(self, request: SessionRequest, tap: MeteredSession | None) -> SessionStart:
+    def _prepare(self, recipe: Recipe, request: SessionRequest, tap: MeteredSession | None) -> SessionStart:
         """Write the files of the session's home, and return what its program is started with."""
         if request.directory is None or "HOME" not in request.environment:
             raise EnvironmentFailure(f"{self.name} needs a folder to work in and a home, and the stage has none")
         tools = ToolSet.of(request.mode)
-        settings = self.recipe.settings_for(shell=tools.shell, web=tools.web)
+        settings = recipe.settings_for(shell=tools.shell, web=tools.web)
         if settings is None:
             raise EnvironmentFailure(
                 f"mode {request.mode.name!r} has no shell, and the recipe of {self.name} does not say how to take "
@@ -197,6 +196,8 @@ class RecipeSession(ABC):
     start: SessionStart
     calls_at_answer: int | None = None
     """How many model calls there were when the agent ended its turn; `None` until then."""
+    was_stopped: bool = False
+    """Whether it was cancelled while it was asked."""
 
     @abstractmethod
     async def ask(self, words: str) -> Answer:
@@ -241,6 +242,9 @@ class RecipeSession(ABC):
             self.calls_at_answer = None if self.tap is None else self.tap.call_count
         except AgentError as error:
             failure = error
+        except anyio.get_cancelled_exc_class():
+            self.was_stopped = True
+            raise
         # Some agents end their turn with the error of the model's provider as their answer.
         blame = self._blame() or failure
         if blame is not None and not isinstance(blame, BudgetExhaustedError):
@@ -284,7 +288,9 @@ class RecipeSession(ABC):
                 raise wrong
 
     def _blame(self) -> MeasurementError | None:
+        """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
         if self.tap is None:
             return None
         servers, has_answered = tuple(self.start.tools.mcp_servers), self.calls_at_answer is not None
-        return find_blame(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
+        wrong = find_wrong_setup(self.tap, servers, agent=self.recipe.name, has_answered=has_answered)
+        return wrong or self.tap.verdict(self.calls_at_answer, was_stopped=self.was_stopped)

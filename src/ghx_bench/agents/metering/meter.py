@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from secrets import token_urlsafe
 from typing import Self
 
@@ -21,7 +20,6 @@ from ghx_bench.agents.metering.upstream import ModelProvider
 from ghx_bench.agents.wires.protocol import Route, find_route, write_error
 from ghx_bench.profiler.config import Budget
 from ghx_bench.profiler.model_calls import WireKind
-from ghx_bench.profiler.runner.spend import Spend
 
 _MOST_BODY_BYTES = 64 * 2**20
 
@@ -31,8 +29,7 @@ class Meter:
 
     Serves in a thread of its own, so that a busy event loop of the bench does not slow the agents down. Each session
     has a path and a key of its own. What an agent sends is passed on as it is, but for the key; what comes back is
-    passed on as it comes, and read afterwards. `spent` is what counts for the budget of the run already;
-    `queue` is that of all meters of the run.
+    passed on as it comes, and read afterwards. `run_spending` and `queue` are those of all meters of the run.
     """
 
     def __init__(
@@ -40,8 +37,7 @@ class Meter:
         providers: Mapping[WireKind, ModelProvider],
         *,
         session_budget: Budget | None = None,
-        run_budget: Budget | None = None,
-        spent: Spend | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         price: PriceOf = price_in_usd,
         clock: Clock | None = None,
@@ -49,8 +45,7 @@ class Meter:
         if not providers:
             raise InputError("the meter has no model provider; name at least one")
         self.providers = dict(providers)
-        before = {each.name: getattr(spent, each.name) for each in fields(Spend)} if spent is not None else {}
-        self.run_spending = Spending(**before, budget=run_budget or Budget(), scope="run", price=price)
+        self.run_spending = run_spending or Spending(budget=Budget(), scope="run")
         self._session_budget, self._price = session_budget or Budget(), price
         self._clock = clock or SystemClock()
         self._sessions: dict[str, MeteredSession] = {}

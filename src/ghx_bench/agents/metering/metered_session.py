@@ -9,12 +9,13 @@ import anyio
 
 from ghx_bench._base.clock import Clock, timestamp
 from ghx_bench._base.problems import plural
+from ghx_bench.agents.metering.call_in_progress import AskedRequest, CallInProgress, find_sides
 from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
-from ghx_bench.agents.wires.answer_reader import AnswerReader
 from ghx_bench.agents.wires.model_request import ModelRequest
 from ghx_bench.agents.wires.protocol import Route
 from ghx_bench.profiler.causes import (
     Cause,
+    EnvironmentFailure,
     MeasurementError,
     ModelProviderError,
     ReplayDivergedError,
@@ -22,120 +23,14 @@ from ghx_bench.profiler.causes import (
     TransientError,
 )
 from ghx_bench.profiler.metrics import TokenUsage
-from ghx_bench.profiler.model_calls import (
-    CallErrorKind,
-    ModelCall,
-    ReplayedCall,
-    SideReason,
-    usage_at_least,
-    usage_of,
-)
+from ghx_bench.profiler.model_calls import ModelCall, usage_at_least, usage_of
 
 _POLL_S = 0.01
 _QUIET_S = 0.05
-_ERRORS_OF_REQUESTS = frozenset({400, 413, 422})
+_STATUSES_OF_REQUESTS = frozenset({200, 400, 413, 422})  # 200: told inside an answer that had begun
+_OUTAGES = frozenset({"rate_limit", "overloaded", "server", "connection", "stream"})
 # Gemini answers 400 to a wrong key, and Anthropic where nothing is left to pay with.
 _OF_ACCOUNTS = re.compile(r"api[ _]key|credit balance|billing", re.IGNORECASE)
-
-
-@dataclass(slots=True, kw_only=True)
-class CallInProgress:
-    """A model call while it is going on; `record` says what is known of it at any moment."""
-
-    number: int
-    route: Route
-    started_at: str
-    began: float
-    request_bytes: int
-    asked: "_Asked | None" = None
-    """What the request holds; `None` until it was read."""
-    retry_of: int | None = None
-    attempt: int = 1
-    first_token: float | None = None
-    ended: float | None = None
-    status: int | None = None
-    reader: AnswerReader | None = None
-    response_bytes: int = 0
-    error_kind: CallErrorKind | None = None
-    error: str | None = None
-    retry_after_s: float | None = None
-    replayed: ReplayedCall | None = None
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether it is known that no answer comes of it which an agent can use."""
-        return self.error_kind not in {None, "abandoned"} or (self.reader is not None and self.reader.error is not None)
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether it is over, and the provider has answered it."""
-        return self.ended is not None and self.status is not None and not self.has_failed
-
-    def fail(self, kind: CallErrorKind, message: str) -> None:
-        """Note what went wrong."""
-        self.error_kind, self.error = kind, message
-
-    def record(self, now: float, *, side: SideReason | None) -> ModelCall:
-        """Return the call as a record; one that is still going on counts as given up at this moment."""
-        fields: dict[str, object] = {
-            "number": self.number,
-            "wire": self.route.wire,
-            "side": side,
-            "started_at": self.started_at,
-            "time_to_first_token_ms": _ms(self.began, self.first_token),
-            "duration_ms": _ms(self.began, now if self.ended is None else self.ended),
-            "status": self.status,
-            "attempt": self.attempt,
-            "request_bytes": self.request_bytes,
-            "response_bytes": self.response_bytes,
-        }
-        if self.retry_of is not None:
-            fields["retry_of"] = self.retry_of
-        if self.retry_after_s is not None:
-            fields["retry_after_s"] = self.retry_after_s
-        if self.replayed is not None:
-            fields["replayed"] = self.replayed
-        if self.asked is not None:
-            fields |= self.asked.fields
-        return ModelCall.model_validate(fields | self._tell_answer()).with_all_keys()
-
-    def _tell_answer(self) -> dict[str, object]:
-        reader, kind, error = self.reader, self.error_kind, self.error
-        has_ended = reader is not None and reader.has_ended
-        if kind is None and reader is not None and reader.error is not None:
-            kind, error = "stream", reader.error
-        if kind is None and self.ended is None and not has_ended:
-            kind, error = "abandoned", "still going on when the session was over"
-        # Without any answer an agent's giving up is a cut, too: the provider may well have worked for it.
-        is_cut = not has_ended and (reader is not None or kind == "abandoned")
-        usage = None if reader is None else reader.usage
-        told: dict[str, object] = {"error_kind": kind, "error": error, "cut": is_cut}
-        if is_cut:
-            told["usage_at_least"] = usage or TokenUsage.of(input=0, output=0, cache_read=0)
-        elif usage is not None:
-            told["usage"] = usage
-        if reader is not None:
-            told |= {"model_answered": reader.model, "stop_reason": reader.stop_reason, "tool_calls": reader.tool_calls}
-        return told
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is kept of a request, without its texts."""
-
-    fields: dict[str, object]
-    """Those of the record that come from the request."""
-    result_keys: frozenset[str]
-    model: str | None
-    tools: tuple[str, ...]
-    likeness: tuple[object, ...]
-    """What two attempts at the same call have in common."""
-    mentions_prompt: bool
-    asks_after_answer: bool
-
-
-def _ms(began: float, ended: float | None) -> float | None:
-    return None if ended is None else round((ended - began) * 1000, 3)
 
 
 @dataclass(slots=True)
@@ -163,12 +58,16 @@ class MeteredSession:
     key: str = field(default_factory=lambda: f"ghx-{secrets.token_hex(16)}", repr=False)
     _calls: list[CallInProgress] = field(default_factory=list[CallInProgress])
     _prompts: list[str] = field(default_factory=list[str])
-    _refusal: MeasurementError | None = None
+    _prompted_at: float | None = None
+    _refusals: dict[int, MeasurementError] = field(default_factory=dict[int, MeasurementError])
+    """Why calls were refused, by their numbers."""
     _turns: int = 0
 
     def expect_prompt(self, text: str) -> None:
         """Say what the agent is about to be asked: calls about something else are side calls."""
         self._prompts.append(text)
+        if self._prompted_at is None:
+            self._prompted_at = self.clock.monotonic()
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
@@ -217,27 +116,46 @@ class MeteredSession:
                 if not self.is_idle:
                     quiet_since = self.clock.monotonic()
 
-    def verdict(self) -> MeasurementError | None:
+    def verdict(self, calls_at_answer: int | None = None, *, was_stopped: bool = False) -> MeasurementError | None:
         """Return who is to blame if the model did not answer, as an error to raise; `None` if it did.
 
-        To be asked when the agent has ended its turn, or has been stopped. The last call of the conversation decides:
-        agents also end a turn with a provider's error as their answer. A call that was given up decides only if
-        nothing had come of it, and then the one before it. In a replay, any call of the conversation decides that is
-        not in the recording; side calls do not, since they come at other times in each run.
+        To be asked when the agent has ended its turn, after so many calls, was stopped, or has broken down. The last
+        call of the conversation decides: agents also end a turn with a provider's error as their answer. One that was
+        given up before anything came of it leaves that to the one before, unless most of the time was lost so; of an
+        agent that was stopped, time that was lost earlier counts as well. In a replay, any call of the conversation
+        decides that is not in the recording. Side calls do not decide, nor do calls after the answer: they come at
+        other times in each run.
         """
-        if self._refusal is not None:
-            return self._refusal
-        replayed = [call.replayed for call in self.main_calls if call.replayed is not None]
+        calls = list(self._calls)
+        sides = find_sides(calls, self.model)
+        # Cut after the sides are known: a later call may show that an earlier one was beside the conversation.
+        main = [call for call, side in list(zip(calls, sides, strict=True))[:calls_at_answer] if side is None]
+        # An agent that broke down may have done so over a side call that was refused.
+        last = calls[-1:] if calls_at_answer is None and not was_stopped else []
+        if refusals := [self._refusals[call.number] for call in (*main, *last) if call.number in self._refusals]:
+            return refusals[0]
+        replayed = [call.replayed for call in main if call.replayed is not None]
         if diverged := [each for each in replayed if each.verdict == "divergence"]:
             count = f"{len(diverged)} of {plural(len(replayed), 'model call')}"
             return ReplayDivergedError(f"{count} not in the recording; the first: {diverged[0]}")
-        calls = [call for call in self.main_calls if call.error_kind != "abandoned" or call.response_bytes]
-        if not calls or not calls[-1].has_failed:
-            return None
-        last = calls[-1]
+        decisive = [call for call in main if not call.is_given_up or call.response_bytes]
+        if decisive and decisive[-1].has_failed:
+            return self._blame(decisive)
+        may_be_lost = bool(main) and (was_stopped or main[-1].is_given_up)
+        return self._find_outage(main) if may_be_lost else None
+
+    def _blame(self, calls: Sequence[CallInProgress]) -> MeasurementError | None:
+        """Return whose fault it is that the last of these calls failed; `None` for the agent's."""
+        if calls[-1].has_foreign_key:
+            return EnvironmentFailure(
+                "it asked its model with another key than that of its session, which was refused; its settings have to "
+                "hand it the key of the session"
+            )
+        last = calls[-1].record(self.clock.monotonic(), side=None)
         # An agent whose requests were answered before has itself made one that cannot be.
         has_worked = any(not call.has_failed for call in calls)
-        if last.status in _ERRORS_OF_REQUESTS and has_worked and not _OF_ACCOUNTS.search(last.error or ""):
+        is_of_request = last.error_kind == "request" and last.status in _STATUSES_OF_REQUESTS
+        if is_of_request and has_worked and not _OF_ACCOUNTS.search(last.error or ""):
             return None
         status = "" if last.status is None else f" ({last.status})"
         tries = f" after {last.attempt} attempts" if last.attempt > 1 else ""
@@ -245,6 +163,31 @@ class MeteredSession:
         if last.error_kind in ("authentication", "request"):
             return ModelProviderError(message)
         return TransientError(message, cause=Cause.MODEL_PROVIDER, retry_after_s=last.retry_after_s)
+
+    def _find_outage(self, main: Sequence[CallInProgress]) -> MeasurementError | None:
+        """Return that the agent waited in vain for its model for more than half of its time.
+
+        In vain it waits from the beginning of a call that the provider failed to answer until it begins one that is
+        answered, its own pauses included; and from the last byte of a call that was given up until it is.
+        """
+        now = self.clock.monotonic()
+        began = main[0].began if self._prompted_at is None else self._prompted_at
+        lost, until = 0.0, began
+        for place, call in enumerate(main):
+            start, end = call.began, call.began
+            if call.is_given_up:
+                start, end = call.last_byte or call.began, now if call.ended is None else call.ended
+            elif call.record(now, side=None).error_kind in _OUTAGES:
+                later = (each for each in main[place:] if not (each.has_failed or each.is_given_up))
+                end = next((each.began for each in later), now)
+            lost += max(end - max(start, until), 0.0)
+            until = max(until, end)
+        if lost <= (now - began) / 2:
+            return None
+        return TransientError(
+            f"the model's provider did not answer: for {lost:.1f} of {now - began:.1f} s it was waited for in vain",
+            cause=Cause.MODEL_PROVIDER,
+        )
 
     def begin_call(self, route: Route, request_bytes: int) -> CallInProgress:
         """Note a request that has come in."""
@@ -266,7 +209,7 @@ class MeteredSession:
         # Of a call that failed nothing was read: what it told is told again, and first known by the next attempt.
         told = [each.asked.result_keys for each in self._calls if each.asked is not None and not each.has_failed]
         seen = set[str]().union(*told)
-        call.asked = asked = _Asked(
+        call.asked = asked = AskedRequest(
             fields={
                 "model_asked": request.model,
                 "streamed": request.is_streamed,
@@ -295,26 +238,24 @@ class MeteredSession:
 
         Only where turns are limited is the request read for that: reading takes time that the agent would wait.
         """
-        scopes = ((self.spending, BudgetExhaustedError), (self.run_spending, RunBudgetError))
         is_main = True
-        if any(spending.budget.max_turns is not None for spending, _ in scopes):
+        if any(spending.budget.max_turns is not None for spending in (self.spending, self.run_spending)):
             self.take_request(call, read())
             self._count_turns()
             is_main = find_sides(self._calls, self.model)[call.number - 1] is None
-        for spending, error in scopes:
-            refusal = spending.find_refusal(is_main=is_main)
-            if refusal is not None:
-                self._refusal = self._refusal or error(refusal)
-                return refusal
-        for spending, _ in scopes:
-            spending.begin_call()
-        return None
+        if (refusal := self.spending.find_refusal(is_main=is_main)) is not None:
+            self._refusals[call.number] = BudgetExhaustedError(refusal)
+        elif (refusal := self.run_spending.admit_call(is_main=is_main)) is not None:
+            self._refusals[call.number] = RunBudgetError(refusal)
+        else:
+            self.spending.admit_call(is_main=is_main)
+        return refusal
 
     def end_call(self, call: CallInProgress) -> None:
         """Note that a call is over."""
         call.ended = self.clock.monotonic()
         limited = [each for each in (self.spending, self.run_spending) if each.budget.is_limited]
-        if limited and call.status is not None and call.error_kind != "budget":
+        if limited and call.error_kind != "budget":
             record = call.record(call.ended, side=find_sides(self._calls, self.model)[call.number - 1])
             for spending in limited:
                 spending.end_call(record, self.model)
@@ -325,35 +266,5 @@ class MeteredSession:
         sides = find_sides(self._calls, self.model)
         turns = sum(side is None and call.has_answered for call, side in zip(self._calls, sides, strict=True))
         for spending in (self.spending, self.run_spending):
-            spending.turns += turns - self._turns
+            spending.add_turns(turns - self._turns)
         self._turns = turns
-
-
-def find_sides(calls: Sequence[CallInProgress], model: str | None) -> list[SideReason | None]:
-    """Return why each call is a side call, or `None` for the calls of the conversation.
-
-    Titles, suggestions, classifiers and memory are asked for beside the conversation, at times before it, so that only
-    all calls together show which are which.
-    """
-    read = [call.asked for call in calls if call.asked is not None]
-    with_tools = [asked for asked in read if asked.tools]
-    ours = [asked for asked in with_tools if asked.mentions_prompt and _is_model(asked.model, model)]
-    first = next(iter(ours or with_tools or read), None)
-    return [
-        None if call.asked is None or first is None else _find_side(call.asked, first, has_tools=bool(with_tools))
-        for call in calls
-    ]
-
-
-def _find_side(asked: _Asked, first: _Asked, *, has_tools: bool) -> SideReason | None:
-    if has_tools and not asked.tools:
-        return "no_tools"
-    if asked.model != first.model:
-        return "other_model"
-    # A conversation that was compacted may have lost the prompt; it still has its tools.
-    is_elsewhere = not asked.mentions_prompt and asked.tools != first.tools
-    return "other_prompt" if asked.asks_after_answer or is_elsewhere else None
-
-
-def _is_model(asked: str | None, model: str | None) -> bool:
-    return model is None or asked is None or model == asked or model.endswith(f"/{asked}")

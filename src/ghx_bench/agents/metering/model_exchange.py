@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
+from ghx_bench.agents.metering.call_in_progress import CallInProgress
 from ghx_bench.agents.metering.loopback_server import cut_off, reply
-from ghx_bench.agents.metering.metered_session import CallInProgress, MeteredSession
+from ghx_bench.agents.metering.metered_session import MeteredSession
 from ghx_bench.agents.metering.model_replay import ReplayedAnswer
 from ghx_bench.agents.metering.upstream import (
     Headers,
@@ -109,7 +110,7 @@ class Exchange:
         if self._session.key not in _offered_keys(scope):
             refusal = "the key is not the one of this session"
             if call is not None:
-                call.status = 401
+                call.status, call.has_foreign_key = 401, True
                 call.fail("authentication", refusal)
             return 401, refusal
         if call is None:
@@ -175,6 +176,7 @@ class Exchange:
             else:
                 whole += content
             call.response_bytes += len(content)
+            call.last_byte = arrived
             reader.feed(content)
             if is_stream and call.first_token is None and reader.has_begun:
                 call.first_token = arrived

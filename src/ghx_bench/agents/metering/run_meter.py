@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.metering.meter import Meter, ModelProvider
 from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import Spending
 from ghx_bench.agents.metering.model_recording import record_traffic, recording_name
 from ghx_bench.agents.metering.service_queue import ServiceQueue
 from ghx_bench.agents.processes.sandbox import expose_port
@@ -37,11 +38,13 @@ class RunMeter:
         providers: Mapping[WireKind, ModelProvider],
         *,
         budgets: Budgets | None = None,
+        run_spending: Spending | None = None,
         queue: ServiceQueue | None = None,
         records: bool = False,
     ) -> None:
         self.providers = dict(providers)
         self._budgets, self._queue = budgets or Budgets(), queue
+        self._run_spending = run_spending or Spending(budget=self._budgets.run, scope="run")
         self._records = records
         """Whether model traffic is written down, beside the traces of the run."""
         self._meter: Meter | None = None
@@ -71,11 +74,12 @@ class RunMeter:
         providers: dict[WireKind, ModelProvider] = self.providers
         if self._records:
             providers = {wire: record_traffic(each, directory) for wire, each in providers.items()}
+        if self._run_spending.budget.is_limited:
+            self._run_spending.begin_run(directory, lambda: _read_spend(RunDirectory(directory)))
         async with Meter(
             providers,
             session_budget=self._budgets.session,
-            run_budget=self._budgets.run,
-            spent=_read_spend(RunDirectory(directory)) if self._budgets.run.is_limited else None,
+            run_spending=self._run_spending,
             queue=self._queue,
         ) as meter:
             self._meter = meter
@@ -99,10 +103,10 @@ class RunMeter:
             yield held.enter_context(self._meter.session(name, model=request.model, secrets=request.secrets))
 
 
-def _read_spend(run: RunDirectory) -> Spend | None:
-    """Return what a run that is resumed has spent before; `None` for one that begins, or lies on another machine."""
+def _read_spend(run: RunDirectory) -> Spend:
+    """Return what a run that is resumed has spent before; nothing for one that begins, or lies on another machine."""
     if not (run.record.is_file() and run.rows.is_file()):
-        return None
+        return Spend()
     return spend_of(read_record(run.record), read_rows(run.rows))
 
 
@@ -134,13 +138,6 @@ def find_wrong_setup(
         f"{agent}: {missing[0]}: tools not offered: its first request to the model has "
         f"{plural(len(offered), 'tool')} ({others}), and none of this MCP server"
     )
-
-
-def find_blame(
-    session: MeteredSession, servers: Sequence[str], *, agent: str, has_answered: bool
-) -> MeasurementError | None:
-    """Return whose fault it is, if it is not the agent's: the environment's, the model provider's, the budget's."""
-    return find_wrong_setup(session, servers, agent=agent, has_answered=has_answered) or session.verdict()
 
 
 def note_metered(recorder: TraceRecorder, session: MeteredSession, blame: MeasurementError | None) -> None:

@@ -5,13 +5,15 @@ meter over this adds half a millisecond.
 """
 
 import asyncio
+import base64
+import ipaddress
 import ssl
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httptools
 
@@ -81,6 +83,51 @@ class Upstream(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpProxy:
+    """The proxy through which this machine reaches others."""
+
+    host: str
+    port: int
+    headers: Headers = field(default=(), repr=False)
+    """What it wants to be told, such as a password."""
+
+    @classmethod
+    def at(cls, address: str) -> "HttpProxy":
+        """Return the proxy at an address: `http://user:password@host:port`, or only a part of that."""
+        url = urlsplit(address if "://" in address else f"http://{address}")
+        if url.scheme != "http" or not url.hostname:
+            raise InputError(
+                f"the model is to be asked through the proxy {url.scheme}://{url.netloc.rpartition('@')[2]}, and only "
+                "proxies with http:// are known; set HTTPS_PROXY to one, or name the model's host in NO_PROXY"
+            )
+        told: list[tuple[bytes, bytes]] = []
+        if url.username is not None:
+            secret = f"{unquote(url.username)}:{unquote(url.password or '')}"
+            told.append((b"proxy-authorization", b"Basic " + base64.b64encode(secret.encode())))
+        return cls(host=url.hostname, port=url.port or 80, headers=told)
+
+    @classmethod
+    def find(cls, base_url: str, environment: Mapping[str, str]) -> "HttpProxy | None":
+        """Return the proxy that variables name for an address, as most programs read them; `None` if there is none."""
+        url = urlsplit(base_url)
+        named = {name.lower(): value for name, value in environment.items() if name.isupper()}
+        named |= {name: value for name, value in environment.items() if name.islower()}
+        address = named.get(f"{url.scheme}_proxy") or named.get("all_proxy")
+        host = url.hostname or ""
+        beside = [each.strip().lower().lstrip(".") for each in named.get("no_proxy", "").split(",")]
+        names = {"*", host, f"{host}:{url.port}", *(host[at + 1 :] for at, each in enumerate(host) if each == ".")}
+        # A proxy on another machine would look for this one's loopback on itself.
+        return None if not address or names & set(beside) or _is_loopback(host) else cls.at(address)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 class HttpUpstream:
     """A provider at an address, as its own clients take it: `https://api.openai.com/v1`, `https://api.anthropic.com`.
 
@@ -88,13 +135,14 @@ class HttpUpstream:
     a new one; nothing else is, since retrying is the agent's to decide.
     """
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, proxy: HttpProxy | None = None) -> None:
         url = urlsplit(base_url.rstrip("/"))
         if url.scheme not in ("http", "https") or not url.hostname:
             raise InputError(f"model provider: {base_url!r} is no address; write it as https://host or https://host/v1")
         self._tls = ssl.create_default_context() if url.scheme == "https" else None
         self._host, self._port = url.hostname, url.port or (80 if self._tls is None else 443)
         self._authority, self._path = url.netloc.rpartition("@")[2], url.path
+        self._proxy = proxy
         self._idle: list[_Connection] = []
 
     def session(self, name: str, *, secrets: Iterable[str] = ()) -> AbstractContextManager[None]:  # noqa: ARG002 - the contract's signature
@@ -122,8 +170,11 @@ class HttpUpstream:
         # The base URL of OpenAI's wires ends in the version, which agents are given after the prefix of their session.
         path = request.path.removeprefix("/v1") if request.wire.startswith("openai") else request.path
         target = f"{self._path}{path}{'?' if request.query else ''}{request.query}"
-        lines = [f"{request.method} {target} HTTP/1.1".encode(), b"host: " + self._authority.encode()]
-        lines += [name + b": " + value for name, value in request.headers]
+        headers = [(b"host", self._authority.encode()), *request.headers]
+        if self._proxy is not None and self._tls is None:
+            target, headers = f"http://{self._authority}{target}", [*headers, *self._proxy.headers]
+        lines = [f"{request.method} {target} HTTP/1.1".encode()]
+        lines += [name + b": " + value for name, value in headers]
         if request.body or request.method == "POST":
             lines.append(b"content-length: %d" % len(request.body))
         # One write: two would wait for each other where Nagle's algorithm meets delayed acknowledgements.
@@ -138,16 +189,59 @@ class HttpUpstream:
         return None
 
     async def _connect(self) -> "_Connection":
-        loop = asyncio.get_running_loop()
+        loop, proxy = asyncio.get_running_loop(), self._proxy
+        connection = _Connection(loop, self._idle)
         try:
             async with asyncio.timeout(_CONNECT_S):
-                _, connection = await loop.create_connection(
-                    lambda: _Connection(loop, self._idle), self._host, self._port, ssl=self._tls
-                )
+                if proxy is not None and self._tls is not None:
+                    tunnel = await self._open_tunnel(proxy)
+                    secured = await loop.start_tls(tunnel, connection, self._tls, server_hostname=self._host)
+                    connection.connection_made(cast("asyncio.BaseTransport", secured))
+                else:
+                    host, port = (self._host, self._port) if proxy is None else (proxy.host, proxy.port)
+                    await loop.create_connection(lambda: connection, host, port, ssl=self._tls)
         except (OSError, TimeoutError) as error:
             words = str(error) or f"no connection within {_CONNECT_S:.0f} s"
-            raise UpstreamLostError(f"cannot reach {self._authority}: {words}") from error
+            way = "" if proxy is None else f" through the proxy {proxy.host}:{proxy.port}"
+            raise UpstreamLostError(f"cannot reach {self._authority}{way}: {words}") from error
         return connection
+
+    async def _open_tunnel(self, proxy: HttpProxy) -> asyncio.Transport:
+        """Ask a proxy for a way to the provider that it cannot look into."""
+        loop = asyncio.get_running_loop()
+        transport, tunnel = await loop.create_connection(lambda: _Tunnel(loop.create_future()), proxy.host, proxy.port)
+        place = f"{self._host}:{self._port}".encode()
+        headers = [(b"host", place), *proxy.headers]
+        lines = [b"CONNECT " + place + b" HTTP/1.1", *(name + b": " + value for name, value in headers)]
+        transport.write(b"\r\n".join(lines) + b"\r\n\r\n")
+        try:
+            await tunnel.opened
+        except BaseException:
+            transport.abort()
+            raise
+        return transport
+
+
+class _Tunnel(asyncio.Protocol):
+    """What a proxy answers before it passes on whatever comes; `opened` is done when it does."""
+
+    def __init__(self, opened: asyncio.Future[None]) -> None:
+        self.opened = opened
+        self._head = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        if b"\r\n\r\n" not in self._head or self.opened.done():
+            return
+        first = self._head.partition(b"\r\n")[0].decode("latin-1")
+        if first.split(maxsplit=2)[1:2] == ["200"]:
+            self.opened.set_result(None)
+        else:
+            self.opened.set_exception(ConnectionRefusedError(f"it answers {first!r}"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.opened.done():
+            self.opened.set_exception(exc or ConnectionResetError("it hung up"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +260,14 @@ class ModelProvider:
     def at(
         cls, name: str, base_url: str, *, key_variable: str | None, environment: Mapping[str, str]
     ) -> "ModelProvider":
-        """Return the provider at an address, with the key that is in a variable; local servers may need none."""
+        """Return the provider at an address, with the key that is in a variable; local servers may need none.
+
+        It is reached through the proxy that the environment names for it, if any.
+        """
         key = None if key_variable is None else environment.get(key_variable)
         if key_variable is not None and not key:
             raise InputError(f"model provider {name!r}: the variable {key_variable} is not set; put its key there")
-        return cls(name=name, upstream=HttpUpstream(base_url), key=key)
+        return cls(name=name, upstream=HttpUpstream(base_url, HttpProxy.find(base_url, environment)), key=key)
 
 
 @dataclass(slots=True)

@@ -3,11 +3,25 @@
 from abc import ABC, abstractmethod
 
 from ghx_bench._base.wire import JsonObject
-from ghx_bench.agents.wires.loose_json import parse_object, parse_objects
+from ghx_bench.agents.wires.loose_json import as_object, as_text, parse_object, parse_objects, size_of
 from ghx_bench.profiler.metrics import TokenUsage
 from ghx_bench.profiler.model_calls import RequestedToolCall
 
 _LONGEST_EVENT = 64 * 2**20
+# The codes of OpenAI, the types of Anthropic, and the status of Gemini.
+_OF_REQUESTS = frozenset(
+    {
+        "context_length_exceeded",
+        "invalid_prompt",
+        "string_above_max_length",
+        "invalid_request_error",
+        "request_too_large",
+        "INVALID_ARGUMENT",
+        "400",
+        "413",
+        "422",
+    }
+)
 
 
 class AnswerReader(ABC):
@@ -21,6 +35,10 @@ class AnswerReader(ABC):
         self.model: str | None = None
         self.stop_reason: str | None = None
         self.error: str | None = None
+        self.is_request_refused = False
+        """Whether the error is about the request, such as one that is too long."""
+        self.said_bytes = 0
+        """How much of text, thoughts and tool calls was seen."""
         self.has_begun = False
         """Whether any text, thought or tool call was seen."""
         self.has_ended = False
@@ -46,6 +64,17 @@ class AnswerReader(ABC):
     @abstractmethod
     def see_whole(self, answer: JsonObject) -> None:
         """Take an answer that was not streamed."""
+
+    def take_error(self, error: object) -> None:
+        """Take what a provider says went wrong after it had begun to answer."""
+        told = as_object(error)
+        self.error = as_text(told.get("message")) or (str(error) if error else "the stream holds an error")
+        self.is_request_refused = any(str(told.get(key)) in _OF_REQUESTS for key in ("code", "type", "status"))
+
+    def count_said(self, *values: object) -> None:
+        """Count what the model said: texts as they are, and other values as JSON."""
+        for value in values:
+            self.said_bytes += len(value.encode()) if isinstance(value, str) else size_of(value) if value else 0
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""

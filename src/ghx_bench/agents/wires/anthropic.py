@@ -82,15 +82,16 @@ class MessagesReader(AnswerReader):
                 self._blocks[index] = as_object(event.get("content_block"))
                 self.has_begun = True
             case "content_block_delta":
-                piece = as_text(as_object(event.get("delta")).get("partial_json"))
-                self._arguments.setdefault(index, []).append(piece or "")
+                delta = as_object(event.get("delta"))
+                self._arguments.setdefault(index, []).append(as_text(delta.get("partial_json")) or "")
+                self.count_said(*(delta.get(key) for key in ("text", "thinking", "partial_json")))
             case "message_delta":
                 self.stop_reason = as_text(as_object(event.get("delta")).get("stop_reason")) or self.stop_reason
                 self._take_usage(event)
             case "message_stop":
                 self.has_ended = True
             case "error":
-                self.error = as_text(as_object(event.get("error")).get("message")) or "the stream holds an error"
+                self.take_error(event.get("error"))
             case _:
                 pass  # `ping`, and what is yet to come
 
@@ -99,6 +100,7 @@ class MessagesReader(AnswerReader):
         self._take_message(answer)
         self._blocks = dict(enumerate(as_objects(answer.get("content"))))
         self.has_begun, self.has_ended = bool(self._blocks), "content" in answer
+        self.count_said(*self._blocks.values())
         self.stop_reason = as_text(answer.get("stop_reason"))
 
     @property

@@ -91,10 +91,11 @@ class ContentReader(AnswerReader):
         self.model = as_text(event.get("modelVersion")) or self.model
         self._usage = as_object(event.get("usageMetadata")) or self._usage
         if "error" in event:
-            self.error = as_text(as_object(event["error"]).get("message")) or str(event["error"])
+            self.take_error(event["error"])
         for candidate in as_objects(event.get("candidates"))[:1]:
             for part in as_objects(as_object(candidate.get("content")).get("parts")):
                 self.has_begun = self.has_begun or "functionCall" in part or bool(part.get("text"))
+                self.count_said(part.get("text"), part.get("functionCall"))
                 self._calls += [as_object(part["functionCall"])] if "functionCall" in part else []
             self.stop_reason = as_text(candidate.get("finishReason")) or self.stop_reason
         blocked = as_text(as_object(event.get("promptFeedback")).get("blockReason"))

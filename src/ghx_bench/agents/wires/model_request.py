@@ -7,6 +7,12 @@ from typing import Literal
 
 from ghx_bench.profiler.model_calls import ModelSettings, RequestAnatomy, SeenToolResult, WireKind
 
+# "Please continue." of Gemini CLI and Qwen Code, "Output token limit hit. Resume directly ..." of Claude Code.
+_CONTINUES = re.compile(
+    r"\s*(system: |output token limit hit\. )?(please )?(continue|resume|go on|proceed|keep going)\b.{0,250}",
+    re.IGNORECASE | re.DOTALL,
+)
+
 PieceKind = Literal["instructions", "user", "answer", "thought", "call", "result"]
 
 
@@ -73,6 +79,7 @@ class ModelRequest:
     def asks_after_answer(self, prompts: Sequence[str]) -> bool:
         """Return whether the model had answered, and is now asked something that is none of the prompts.
 
+        Agents that think the answer unfinished ask it to go on, which is no other question.
         Agents also put reminders between tool results; these follow no answer, and belong to the conversation.
         """
         asked: list[str] = []
@@ -84,7 +91,7 @@ class ModelRequest:
             said[pieces.pop().kind] = True
         if not asked or not said["answer"] or said["call"]:
             return False
-        return not any(_holds(text, prompt) for text in asked for prompt in prompts)
+        return not any(_CONTINUES.fullmatch(text) or any(_holds(text, prompt) for prompt in prompts) for text in asked)
 
 
 def _holds(text: str, prompt: str) -> bool:

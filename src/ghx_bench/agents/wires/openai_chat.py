@@ -77,7 +77,7 @@ class ChatReader(AnswerReader):
         self.model = as_text(event.get("model")) or self.model
         self._usage = as_object(event.get("usage")) or self._usage
         if "error" in event:
-            self.error = as_text(as_object(event["error"]).get("message")) or str(event["error"])
+            self.take_error(event["error"])
         for choice in as_objects(event.get("choices"))[:1]:
             self._take_message(as_object(choice.get("delta") or choice.get("message")))
             self.stop_reason = as_text(choice.get("finish_reason")) or self.stop_reason
@@ -109,12 +109,14 @@ class ChatReader(AnswerReader):
 
     def _take_message(self, message: JsonObject) -> None:
         calls = as_objects(message.get("tool_calls"))
-        if calls or any(message.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")):
-            self.has_begun = True
+        said = [message.get(key) for key in ("content", "reasoning_content", "reasoning", "refusal")]
+        self.has_begun = self.has_begun or bool(calls) or any(said)
+        self.count_said(*said)
         for position, call in enumerate(calls):
             index, function = as_count(call.get("index")), as_object(call.get("function") or call.get("custom"))
             call_id, name, pieces = self._calls.get(position if index is None else index, (None, "", []))
             pieces.append(as_text(function.get("arguments") or function.get("input")) or "")
+            self.count_said(pieces[-1], function.get("name"))
             told = (as_text(call.get("id")) or call_id, as_text(function.get("name")) or name, pieces)
             self._calls[position if index is None else index] = told
 

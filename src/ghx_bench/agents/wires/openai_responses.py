@@ -83,17 +83,19 @@ class ResponsesReader(AnswerReader):
         kind = as_text(event.get("type")) or ""
         if kind.endswith(".delta"):
             self.has_begun = True
+            self.count_said(event.get("delta"))
         elif kind == "response.output_item.done":
             self.has_begun = True
             self._items.append(as_object(event.get("item")))
         elif kind == "error":
-            self.error = as_text(event.get("message")) or "the stream holds an error"
+            self.take_error(event.get("error") or event)
         elif "response" in event:
             self._take_response(as_object(event["response"]), is_last=kind in _ENDS)
 
     def see_whole(self, answer: JsonObject) -> None:
         """Take a response."""
         self._take_response(answer, is_last="output" in answer)
+        self.count_said(*self._items)
 
     @property
     def usage(self) -> TokenUsage | None:
@@ -126,4 +128,4 @@ class ResponsesReader(AnswerReader):
         why = as_text(as_object(response.get("incomplete_details")).get("reason"))
         self.stop_reason = why or as_text(response.get("status"))
         if response.get("error"):
-            self.error = as_text(as_object(response["error"]).get("message")) or str(response["error"])
+            self.take_error(response["error"])

@@ -165,7 +165,7 @@ def _recipe_agent(agent: str, chosen: Sequence[str]) -> Entry:
         except NotInstalledError:
             needs = [f"ghx-bench doctor --install {agent}"] if recipe.install else [f"needs {recipe.command[0]}"]
     if recipe.wire is not None:
-        needs.append(f"asks its model over {recipe.wire} (key in {VENDORS[recipe.wire].key_env})")
+        needs.append(f"asks its model over {' or '.join(recipe.wires)} (key in {VENDORS[recipe.wire].key_env})")
     return {
         "name": agent,
         "description": recipe.description,

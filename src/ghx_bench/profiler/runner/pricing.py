@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ghx_bench.profiler.cell import NO_MODEL
 from ghx_bench.profiler.metrics import Cost, TokenUsage
-from ghx_bench.profiler.model_calls import ModelCall, usage_at_least
+from ghx_bench.profiler.model_calls import ModelCall, usage_at_least, usage_estimated
 from ghx_bench.profiler.trace import SessionTrace
 
 
@@ -32,6 +32,12 @@ def cost_of(trace: SessionTrace, model: str, *, at: datetime | None = None) -> C
 def cost_at_least_usd(calls: Sequence[ModelCall], model: str) -> float | None:
     """Return what model calls cost for certain: of one that was cut, what was told until then; `None` if not known."""
     cost = _price_of_calls(calls, model, None, usage_in=lambda call: usage_at_least([call]))
+    return None if cost is None else cost.total_usd
+
+
+def cost_estimated_usd(calls: Sequence[ModelCall], model: str) -> float | None:
+    """Return what model calls cost, of those that did not tell their tokens by an estimate; `None` if not known."""
+    cost = _price_of_calls(calls, model, None, usage_in=lambda call: usage_estimated([call]))
     return None if cost is None else cost.total_usd
 
 

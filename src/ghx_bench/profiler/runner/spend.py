@@ -16,6 +16,8 @@ class Spend:
     tokens: int = 0
     model_calls: int = 0
     turns: int = 0
+    estimated_tokens: int = 0
+    """Those of the tokens that were estimated by the size of requests and answers, which did not tell them."""
 
     def find_limit(self, budget: Budget, scope: Literal["session", "run"]) -> str | None:
         """Return which limit of a budget is reached, in words; `None` if none is."""
@@ -27,7 +29,10 @@ class Spend:
         )
         for name, limit, spent in limits:
             if limit is not None and spent >= limit:
-                return f"{name} of the {scope} is used up ({spent:,.6g} of {limit:,.6g})"
+                guess = ""
+                if self.estimated_tokens and name in ("max_usd", "max_tokens"):
+                    guess = f"; {self.estimated_tokens:,} tokens estimated, of answers that did not tell theirs"
+                return f"{name} of the {scope} is used up ({spent:,.6g} of {limit:,.6g}{guess})"
         return None
 
 
@@ -39,11 +44,16 @@ class RunSpend(Spend):
     """Whether tokens were spent whose price is not known."""
 
     def add(self, attempts: Iterable[Attempt]) -> None:
-        """Add what attempts spent: of one whose tokens are not known, what it spent for certain."""
+        """Add what attempts spent: of one whose tokens are not known, the estimate, else what it spent for certain."""
         for each in attempts:
-            tokens = each.tokens.total or (each.tokens_at_least.total if each.tokens_at_least else 0) or 0
-            usd = each.cost_at_least_usd if each.cost_usd is None else each.cost_usd
+            known, estimate, usd = each.tokens.total, each.tokens_estimated, each.cost_usd
+            if known is None and estimate is None:
+                estimate = each.tokens_at_least
+            tokens = known or (estimate.total if estimate else 0) or 0
+            if usd is None:
+                usd = each.cost_at_least_usd if each.tokens_estimated is None else each.cost_estimated_usd
             self.tokens += tokens
+            self.estimated_tokens += tokens if known is None and each.tokens_estimated is not None else 0
             self.usd += usd or 0.0
             self.model_calls += each.model_calls or 0
             self.turns += each.turns or 0

@@ -1,0 +1,269 @@
+"""Who is to blame, and what is spent, where models fail, hang, keep their tokens to themselves, or are refused."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from metered_conversations import PROMPT, STEPS, StandingClock, ask_for, metered, served
+from wire_clients import WIRES, WireClient, wait_until, wire_client
+
+from ghx_bench.agents.metering.meter import Meter
+from ghx_bench.agents.metering.metered_session import MeteredSession
+from ghx_bench.agents.metering.model_budget import BudgetExhaustedError, Spending
+from ghx_bench.agents.metering.upstream import HttpUpstream, ModelProvider
+from ghx_bench.agents.testing import Fault, Pace, Script
+from ghx_bench.profiler.causes import Cause, RunBudgetError, TransientError
+from ghx_bench.profiler.config import Budget
+from ghx_bench.profiler.model_calls import WireKind
+from ghx_bench.profiler.runner.spend import Spend
+
+pytestmark = pytest.mark.anyio
+
+
+def run_of(**limits: Any) -> Spending:
+    return Spending(budget=Budget(**limits), scope="run", price=lambda _usage, _model: 0.01)
+
+
+@asynccontextmanager
+async def answered_with(
+    *events: Mapping[str, Any] | str, wire: WireKind, **settings: Any
+) -> AsyncIterator[tuple[MeteredSession, WireClient]]:
+    """Hold a session whose provider streams these events as its answer to every call."""
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in events]
+    content = "".join(f"data: {line}\n\n" for line in lines).encode()
+    head = (
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n"
+        % len(content)
+    )
+
+    async def serve(stream: Any) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(head + content)
+
+    async with served(serve) as address:
+        upstream = HttpUpstream(f"{address}/v1" if wire.startswith("openai") else address)
+        async with Meter({wire: ModelProvider(name="plain", upstream=upstream)}, **settings) as meter:
+            with meter.session() as session:
+                async with wire_client(session.base_url, session.key) as client:
+                    yield session, client
+
+
+async def test_the_budget_of_a_run_is_one_for_all_its_agents() -> None:
+    """Each has a meter of its own, in a thread of its own."""
+    run = run_of(max_model_calls=5)
+    async with metered(run_spending=run) as (_, _, one, ours), metered(run_spending=run) as (_, _, other, theirs):
+        statuses: list[int] = []
+
+        async def ask(client: WireClient) -> None:
+            statuses.append((await client.ask(ask_for("anthropic"))).status_code)
+
+        async with anyio.create_task_group() as group:
+            for client in (ours, theirs) * 6:
+                group.start_soon(ask, client)
+
+        assert sorted(statuses) == [200] * 5 + [400] * 7
+        assert run.model_calls == 5
+        assert {type(session.verdict()) for session in (one, other)} == {RunBudgetError}
+
+
+async def test_what_a_run_has_spent_before_counts_once_however_many_agents_it_has(tmp_path: Any) -> None:
+    run = run_of(max_tokens=1_000)
+    for _ in range(2):
+        run.begin_run(tmp_path, lambda: Spend(tokens=400))
+    assert run.tokens == 400
+    run.begin_run(tmp_path / "another", Spend)
+    assert run.tokens == 0
+
+
+WITHOUT_USAGE: Mapping[WireKind, Sequence[Mapping[str, Any] | str]] = {
+    "openai-chat": (
+        {"choices": [{"index": 0, "delta": {"content": "x" * 400}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        "[DONE]",
+    ),
+    "openai-responses": (
+        {"type": "response.output_text.delta", "delta": "x" * 400},
+        {"type": "response.completed", "response": {"status": "completed", "output": []}},
+    ),
+    "anthropic": (
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x" * 400}},
+        {"type": "message_stop"},
+    ),
+    "gemini": ({"candidates": [{"content": {"parts": [{"text": "x" * 400}]}, "finishReason": "STOP"}]},),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+async def test_answers_that_do_not_tell_their_tokens_are_held_against_a_budget_by_their_size(
+    wire: WireKind, limit: str
+) -> None:
+    settings = {"session_budget": Budget.model_validate({limit: 450}), "price": lambda usage, _model: usage.total}
+    async with answered_with(*WITHOUT_USAGE[wire], wire=wire, **settings) as (session, client):
+        statuses = [(await client.ask(ask_for(wire, "y" * 400))).status_code for _ in range(4)]
+        first, verdict = session.calls[0], session.verdict()
+
+    # A request of 600 bytes or so, and 400 bytes of an answer.
+    assert statuses == [200, 200, 400, 400]
+    assert (first.usage.total, first.cut) == (None, False)
+    assert first.usage_estimated is not None
+    assert (first.usage_estimated.input, first.usage_estimated.output) == (first.request_bytes // 4, 100)
+    assert isinstance(verdict, BudgetExhaustedError)
+    assert "tokens estimated" in str(verdict)
+
+
+async def test_an_answer_that_was_cut_counts_with_what_it_said_and_no_less_than_it_told() -> None:
+    script, budget = Script(pace=Pace(cut_after=2)), Budget(max_tokens=10**6)
+    async with metered(script, session_budget=budget) as (_, _, session, client):
+        with pytest.raises(httpx2.TransportError):
+            await client.ask(ask_for("anthropic"))
+        (call,) = session.calls
+
+    assert call.usage_at_least is not None
+    assert call.usage_estimated is not None
+    assert call.usage_estimated.input == call.usage_at_least.input == 200
+    assert session.spending.tokens == call.usage_estimated.total
+
+
+@pytest.mark.parametrize("scope", ["session", "run"])
+async def test_a_side_call_that_is_refused_after_the_answer_takes_nothing_from_it(scope: str) -> None:
+    budget = Budget(max_model_calls=1)
+    settings = {"session_budget": budget} if scope == "session" else {"run_spending": run_of(max_model_calls=1)}
+    async with metered(**settings) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        await client.ask(ask_for("anthropic"))
+        answered_after = session.call_count
+        title = ask_for("anthropic")
+        title.take_answer("Done.")
+        title.say("Write a title.")
+        assert (await client.ask(title)).status_code == 400
+
+        assert session.calls[-1].side == "other_prompt"
+        assert session.verdict(answered_after) is None
+        # One that came before the answer, and did not keep the agent from it, no more.
+        assert session.verdict(session.call_count) is None
+        # What broke down over it has not answered.
+        assert isinstance(session.verdict(), BudgetExhaustedError if scope == "session" else RunBudgetError)
+
+
+@asynccontextmanager
+async def hanging(clock: StandingClock) -> AsyncIterator[tuple[MeteredSession, WireClient]]:
+    """Hold a session that was prompted at 0 s, and whose provider accepts a call, at 1 s, and never answers it."""
+    async with (
+        metered(Script(pace=Pace(before_first_s=60)), clock=clock) as (_, _, session, client),
+        anyio.create_task_group() as group,
+    ):
+        session.expect_prompt(PROMPT)
+        clock.stands_at += 1
+        group.start_soon(client.ask, ask_for("openai-chat"))
+        await wait_until(lambda: session.call_count == 1)
+        yield session, client
+        group.cancel_scope.cancel()
+
+
+async def test_a_provider_that_accepts_a_call_and_never_answers_is_to_blame_and_not_the_agent() -> None:
+    clock = StandingClock()
+    async with hanging(clock) as (session, _):
+        clock.stands_at = 10
+        verdict = session.verdict(was_stopped=True)
+        given_up = session.verdict(session.call_count)
+
+    for each in (verdict, given_up):  # also where the agent ended its turn because of that
+        assert isinstance(each, TransientError)
+        assert each.cause is Cause.MODEL_PROVIDER
+        assert "9.0 of 10.0 s" in str(each)
+
+
+async def test_an_agent_that_asked_late_has_not_waited_for_most_of_its_time() -> None:
+    clock = StandingClock()
+    clock.stands_at = 0
+    async with metered(Script(pace=Pace(before_first_s=60)), clock=clock) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        clock.stands_at = 6
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.ask, ask_for("openai-chat"))
+            await wait_until(lambda: session.call_count == 1)
+            clock.stands_at = 10
+            assert session.verdict(was_stopped=True) is None
+            group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(("recovers_at", "is_outage"), [(7, True), (3, False)])
+async def test_an_outage_that_took_most_of_the_time_is_to_blame_though_a_call_was_answered_after_it(
+    recovers_at: int, is_outage: bool
+) -> None:
+    clock, script = StandingClock(), Script(solution=STEPS, faults=(Fault(status=500, times=2),))
+    async with metered(script, clock=clock) as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        for moment in (0, 1, recovers_at):
+            clock.stands_at = moment
+            await client.ask(ask_for("openai-chat"))
+        clock.stands_at = 10
+
+        assert isinstance(session.verdict(was_stopped=True), TransientError) is is_outage
+        assert session.verdict(session.call_count) is None  # it came to its end in spite of it
+        assert session.verdict() is None  # it broke down by itself
+
+
+async def test_a_stream_that_goes_on_slowly_is_an_answer() -> None:
+    clock, script = StandingClock(), Script(solution=STEPS, pace=Pace(between_s=0.05))
+    async with metered(script, clock=clock) as (_, _, session, client), client.stream(ask_for("openai-chat")) as answer:
+        async for _ in answer.aiter_raw():
+            clock.stands_at += 1
+            if clock.stands_at > 3:
+                break
+        assert session.verdict(was_stopped=True) is None
+
+
+@pytest.mark.parametrize(
+    ("wire", "event", "kind"),
+    [
+        (
+            "openai-responses",
+            {"type": "response.failed", "response": {"error": {"code": "context_length_exceeded", "message": "long"}}},
+            "request",
+        ),
+        (
+            "openai-responses",
+            {"type": "response.failed", "response": {"error": {"code": "server_error", "message": "down"}}},
+            "stream",
+        ),
+        ("openai-chat", {"error": {"code": "context_length_exceeded", "message": "long"}}, "request"),
+        ("anthropic", {"type": "error", "error": {"type": "invalid_request_error", "message": "long"}}, "request"),
+        ("anthropic", {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "stream"),
+        ("gemini", {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "long"}}, "request"),
+    ],
+)
+async def test_an_error_inside_an_answer_is_the_requests_where_it_says_so_and_retries_of_it_are_counted(
+    wire: WireKind, event: Mapping[str, Any], kind: str
+) -> None:
+    async with answered_with(event, wire=wire) as (session, client):
+        for _ in range(2):
+            await client.ask(ask_for(wire))
+        first, again = session.calls
+        verdict = session.verdict(2)
+
+    assert (first.error_kind, first.status, first.has_failed) == (kind, 200, True)
+    assert (again.retry_of, again.attempt) == (1, 2)
+    assert isinstance(verdict, TransientError) is (kind == "stream")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_to_ask_for_the_rest_of_an_answer_is_to_go_on_with_the_conversation(wire: WireKind) -> None:
+    async with metered() as (_, _, session, client):
+        session.expect_prompt(PROMPT)
+        conversation = ask_for(wire)
+        await client.ask(conversation)
+        conversation.take_answer("First I will look.")
+        conversation.say("Please continue.")
+        await client.ask(conversation)
+        conversation.take_answer("Done.")
+        conversation.say("Suggest what to do next.")
+        await client.ask(conversation)
+
+        assert [call.side for call in session.calls] == [None, None, "other_prompt"]
