@@ -9,11 +9,11 @@ from cyclopts import Parameter
 
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson
+from ghx_bench.eval.cli.flags import AsJson, RunPath
 
 
 def report(
-    *runs: Path,
+    *runs: RunPath,
     results: list[Path] | None = None,
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
     sessions: Literal["failures", "all", "none"] = "failures",
@@ -25,7 +25,8 @@ def report(
     Parameters
     ----------
     runs
-        Run directories. Modes that several of them have in common are compared from run to run, later with earlier.
+        Run directories, ids of runs, or `latest`. Modes that several of them have in common are compared from run to
+        run, later with earlier.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
