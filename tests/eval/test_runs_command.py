@@ -7,7 +7,7 @@ import pytest
 from bench_command import run_in_process, write_files
 from report_runs import a_row, write_run
 
-from ghx_bench.eval.cli.runs import find_run
+from ghx_bench.eval.cli.run_names import find_run
 
 CONFIG = "modes: [baseline]\noutput: {results_dir: kept}\n"
 

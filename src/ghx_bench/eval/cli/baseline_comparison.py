@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from ghx_bench._base.errors import FlagError
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench._base.problems import did_you_mean, one_line
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
-from ghx_bench.profiler.reports.data.sources import Source
+from ghx_bench.profiler.reports.data.runs import differing_conditions
+from ghx_bench.profiler.reports.data.sources import Source, open_sources
 from ghx_bench.profiler.store.record import RunRecord
 
 if TYPE_CHECKING:  # numpy loads where runs are compared, and is only there where the extra `report` is installed
+    from ghx_bench.profiler.reports.data.material import Material
+    from ghx_bench.profiler.reports.data.reading import ReadRows
     from ghx_bench.profiler.stats.result_records import OverallComparison, RunComparison, Tier
 
 SUCCESS = "success"
@@ -144,83 +147,50 @@ def compare_with_baseline(
     labels: Mapping[Path, str] | None = None,
 ) -> BaselineComparison:
     """Compare a run with an earlier one, without the scenarios `aside`; `wanted` are metrics that gates ask for."""
+    from ghx_bench.profiler.reports.data.material import gather
     from ghx_bench.profiler.reports.data.reading import read_sources
-    from ghx_bench.profiler.stats.run_comparison import compare_overall, compare_runs
 
-    sources = open_sources([before, after], ())
+    sources = open_sources([before, after], (), labels)
     read = read_sources(sources, with_findings=False, without=aside)
-    earlier, later = sources
-    plan, seed = _plan_of(sources)
-    asked = {name: resolve_metric(name, _record_of(earlier)) for name in wanted}
-    observations = _narrow(read.columns.observations, {*plan.primary, *asked.values()})
-    pairs, runs = _pairs_of(read, earlier, later), (earlier.label, later.label)
-    compared = compare_runs(observations, plan, runs=runs, pairs=pairs, seed=seed)
-    alone = {
-        metric: compare_overall(observations, metric, plan, runs=runs, pairs=pairs, seed=seed)[0]
-        for metric in dict.fromkeys(asked.values())
-    }
+    if not read.arrangement.is_before_and_after:
+        raise InputError(f"{after}: has no mode in common with {before}; name runs of the same modes")
+    record = sources[0].record
+    asked = {name: name if record is None else resolve_metric(name, record) for name in wanted}
+    material = gather(_narrow(read, asked.values()), (), EVAL_METRICS)
+    if not material.run_comparisons:
+        raise InputError(f"{after}: no agent has worked in the same mode as in {before}; name runs of the same agents")
     return BaselineComparison(
-        before=earlier,
-        after=later,
-        compared=compared.runs[0],
-        asked={name: alone[metric] for name, metric in asked.items()},
-        changed=tuple(str(each) for each in differing_conditions(sources, read.inventories)),
-        arms=tuple(_arm_lines(observations, pairs, compared.arms)),
+        before=sources[0],
+        after=sources[1],
+        compared=material.run_comparisons[0],
+        asked={name: material.ask(metric)[0] for name, metric in asked.items()},
+        changed=tuple(map(str, differing_conditions(sources, read.inventories))),
+        arms=tuple(_arm_lines(material)),
     )
 
 
-def _record_of(source: Source) -> RunRecord:
-    if source.record is None:
-        raise InputError(f"{source.rows_path}: only runs can be compared; name the folder of one")
-    return source.record
+def _narrow(read: ReadRows, asked: Iterable[str]) -> ReadRows:
+    """Return the rows with the metrics of the plan and those asked for: all others would be compared for nothing.
+
+    Controls are compared where there are no other agents: a replay with its like, or a solution with an older one.
+    """
+    from ghx_bench.profiler.reports.data.controls import ControlTally
+
+    observations = read.columns.observations
+    if set(observations.arm.known) <= set(read.tally.controls.arms):
+        read.tally.controls = ControlTally()
+    wanted = {*read.arrangement.plan.plan.primary, *asked}
+    kept = {name: values for name, values in observations.metrics.items() if name in wanted}
+    return replace(read, columns=replace(read.columns, observations=replace(observations, metrics=kept)))
 
 
-def _plan_of(sources: Sequence[Source]) -> tuple[AnalysisPlan, int]:
-    """Return the plan of the later run: it is the one that is judged."""
-    from ghx_bench.profiler.stats.plan import AnalysisPlan
-
-    record = _record_of(sources[-1])
-    return sources[-1].plan() or AnalysisPlan(), record.matrix.seed
-
-
-def _narrow(observations: Observations, metrics: Collection[str]) -> Observations:
-    """Return the rows with these metrics alone: each of the others would be compared, and nobody asks for them here."""
-    kept = {name: values for name, values in observations.metrics.items() if name in metrics}
-    return replace(observations, metrics=kept)
-
-
-def _pairs_of(read: ReadRows, before: Source, after: Source) -> tuple[tuple[Arm, Arm], ...]:
-    """Return the arms that both runs have, the later run's first; controls only where there is nothing else."""
-    arms = read.columns.observations.arm.known
-    for left_out in (read.tally.controls.arms, ()):
-        kept = [arm for arm in arms if arm not in left_out]
-        earlier = {replace(arm, run=None): arm for arm in kept if arm.run == before.label}
-        later = {replace(arm, run=None): arm for arm in kept if arm.run == after.label}
-        if common := [(later[arm], earlier[arm]) for arm in later if arm in earlier]:
-            return tuple(common)
-    raise InputError(
-        f"{after.directory.path}: has no arm (agent, model and mode) in common with {before.directory.path}; "
-        "name runs of the same modes"
-    )
-
-
-def _arm_lines(
-    observations: Observations, pairs: Iterable[tuple[Arm, Arm]], compared: Sequence[ModeComparison]
-) -> Iterator[ArmLine]:
+def _arm_lines(material: Material) -> Iterator[ArmLine]:
     """Yield how often each arm succeeded in both runs, and what was found of it."""
-    found = {(each.a, each.b): each for each in compared if each.metric == SUCCESS}
-    for later, earlier in pairs:
+    found = {(each.a, each.b): each for each in material.comparisons if each.metric == SUCCESS}
+    for later, earlier in material.pairs:
         comparison = found[str(later), str(earlier)]
+        counts = (material.summaries[arm].success for arm in (earlier, later))
+        before, after = ((each.k, each.n) for each in counts)
         # Arms are tested only where the runs differ as a whole; else theirs is an aside.
         verdict = comparison.verdict if comparison.family == "primary" else f"{comparison.verdict} (exploratory)"
-        yield ArmLine(
-            arm=str(replace(later, run=None)),
-            before=_count(observations, earlier),
-            after=_count(observations, later),
-            verdict=verdict,
-        )
-
-
-def _count(observations: Observations, arm: Arm) -> tuple[int, int]:
-    rows = observations.arm.are(arm)
-    return int((observations.success[rows] == 1).sum()), int(rows.sum())
+        yield ArmLine(arm=str(replace(later, run=None)), before=before, after=after, verdict=verdict)

@@ -16,7 +16,7 @@ from ghx_bench.eval.checking.project_contents import built_in_ids, scenario_ids
 from ghx_bench.eval.cli.baseline_comparison import BaselineComparison, compare_with_baseline, resolve_metric
 from ghx_bench.eval.cli.flags import GateFlags
 from ghx_bench.eval.cli.junit import Case, CaseTally, write_junit
-from ghx_bench.eval.cli.runs import find_against, results_folder
+from ghx_bench.eval.cli.run_names import find_against, results_folder
 from ghx_bench.eval.cli.step_summary import annotations, render_summary, write_summary
 from ghx_bench.eval.project.baselines import baselines_file
 from ghx_bench.eval.project.config import EvalConfig

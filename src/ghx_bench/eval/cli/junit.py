@@ -3,13 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.errors import OperationError
 from ghx_bench.eval.project.gates import GateResult, QuarantineEntry
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, order_arms
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.store.record import RunRecord
 
@@ -52,12 +53,7 @@ class CaseTally:
         """Count one row."""
         if row.agent_name in self._left_out:
             return
-        matrix = self._record.matrix
-        arm = Arm(
-            mode=row.mode,
-            agent=row.agent_name if len(matrix.agents) > 1 else None,
-            model=row.model if len(matrix.models) > 1 else None,
-        )
+        matrix, arm = self._record.matrix, self._record.arm_of(row.agent_name, row.model, row.mode)
         case = self._cases.setdefault((arm, row.scenario_id), Case(arm=str(arm), scenario=row.scenario_id))
         case.repetitions += 1
         case.wall_ms += row.timing.wall_ms or 0
@@ -72,14 +68,11 @@ class CaseTally:
     def cases(self) -> tuple[Case, ...]:
         """The cases in the order of the run's plan."""
         matrix = self._record.matrix
-        places = {id_: number for number, id_ in enumerate(matrix.scenario_ids)}
-        modes = {mode: number for number, mode in enumerate(matrix.modes)}
-
-        def place(key: tuple[Arm, str]) -> tuple[object, ...]:
-            arm, scenario = key
-            return arm.agent or "", arm.model or "", modes.get(arm.mode, len(modes)), places.get(scenario, len(places))
-
-        return tuple(self._cases[key] for key in sorted(self._cases, key=place))
+        arms = order_arms(
+            {arm for arm, _ in self._cases}, agents=matrix.agents, models=matrix.models, modes=matrix.modes
+        )
+        ordered = product(arms, dict.fromkeys((*matrix.scenario_ids, *(scenario for _, scenario in self._cases))))
+        return tuple(self._cases[key] for key in ordered if key in self._cases)
 
 
 def describe_wrong(row: ProfileRow) -> str:

@@ -84,7 +84,7 @@ def run(
     from ghx_bench.eval.catalogue import Catalogue
     from ghx_bench.eval.cli.judging import judging_of
     from ghx_bench.eval.cli.measuring import say_notes
-    from ghx_bench.eval.cli.runs import find_runs
+    from ghx_bench.eval.cli.run_names import find_run
     from ghx_bench.eval.project.baselines import baselines_file
     from ghx_bench.eval.project.config_file import project_config
 
@@ -94,7 +94,9 @@ def run(
         base = project_config(config)
         results = Path(measuring.output_dir or base.output.results_dir)
         judged = {"fail_on": gates.fail_on, "against": gates.against}
-        settings = base.override(**asdict(measuring), **asdict(find_runs(evaluation, results)), **judged)
+        named = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
+        found = {flag: str(find_run(name, results)) for flag, name in named.items() if name is not None}
+        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **judged)
         judging, settings = judging_of(settings, gates, baselines=baselines_file(config))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)

@@ -1,17 +1,17 @@
-"""The runs of a project: by name, the newest, and `ghx-bench list runs`."""
+"""`ghx-bench list runs`: the runs of a project, the newest first."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ghx_bench._base.errors import InputError
 from ghx_bench._base.problems import one_line, plural
-from ghx_bench.eval.cli.flags import EvaluationFlags, Listing
+from ghx_bench.eval.cli.flags import Listing
+from ghx_bench.eval.cli.run_names import records_in, results_folder
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.eval.project.baselines import Baseline
@@ -19,54 +19,7 @@ if TYPE_CHECKING:  # loaded when the command runs, not for its --help
     from ghx_bench.profiler.store.directory import RunDirectory
     from ghx_bench.profiler.store.record import RunRecord
 
-LATEST = "latest"
-"""Names the newest run wherever a run is asked for; a folder of this name is `./latest`."""
-
 _HERE = Listing()
-
-
-def find_run(name: str, results: Path | None = None) -> Path:
-    """Return the run that is meant: a path, `latest`, or the id of one in the folder of results.
-
-    What is none of these is returned as a path, for the command to say what is wrong with it.
-    """
-    if name == LATEST:
-        return latest_run(results_folder() if results is None else results)
-    path = Path(name)
-    if path.exists() or path.name != name:
-        return path
-    beside = (results_folder() if results is None else results) / name
-    return beside if (beside / "run.json").is_file() else path
-
-
-def find_against(name: str, results: Path, baselines: Path) -> Path:
-    """Return the run that another is held against: a run, or a blessed one by name."""
-    from ghx_bench.eval.project.baselines import find_baseline
-
-    run = find_run(name, results)
-    return run if name == LATEST or run.exists() else find_baseline(name, baselines)
-
-
-def find_runs(flags: EvaluationFlags, results: Path) -> EvaluationFlags:
-    """Return flags with the runs that they name found: those that are replayed."""
-    named = {"replay": flags.replay, "replay_model": flags.replay_model}
-    return replace(flags, **{flag: str(find_run(name, results)) for flag, name in named.items() if name is not None})
-
-
-def latest_run(results: Path) -> Path:
-    """Return the run that was started last; raise if there is none."""
-    # By when they began, not by name: runs can be copied, renamed and imported.
-    newest = max(_records_in(results), key=lambda each: (each[1].created_at, each[1].run_id), default=None)
-    if newest is None:
-        raise InputError(f"latest: there is no run in {results}; `ghx-bench run` makes one, or name a run's folder")
-    return newest[0]
-
-
-def results_folder(config: Path | None = None) -> Path:
-    """Return where the runs of a project are."""
-    from ghx_bench.eval.project.config_file import project_config
-
-    return project_config(config).output.results_dir
 
 
 def run_state(directory: RunDirectory, record: RunRecord) -> str:
@@ -76,18 +29,6 @@ def run_state(directory: RunDirectory, record: RunRecord) -> str:
     if record.status == "running" and not is_locked(directory.lock, if_unknown=True):
         return "stopped"
     return record.status
-
-
-def _records_in(results: Path) -> Iterator[tuple[Path, RunRecord]]:
-    """Yield the runs in a folder; what is no run, or of another version, is none."""
-    from ghx_bench.profiler.errors import RunDirectoryError
-    from ghx_bench.profiler.store.record import read_record
-
-    for place in sorted(results.glob("*/run.json")):
-        try:
-            yield place.parent, read_record(place)
-        except RunDirectoryError:
-            continue
 
 
 def list_runs(*, listing: Listing = _HERE, output_dir: Path | None = None) -> int:
@@ -103,7 +44,7 @@ def list_runs(*, listing: Listing = _HERE, output_dir: Path | None = None) -> in
 
     results = output_dir or results_folder(listing.config)
     blessed = load_baselines(baselines_file(listing.config))
-    found = sorted(_records_in(results), key=lambda each: each[1].created_at, reverse=True)
+    found = sorted(records_in(results), key=lambda each: each[1].created_at, reverse=True)
     lines = [_describe(path, record, blessed) for path, record in found]
     if listing.json:
         print(json.dumps([each.to_wire() for each in lines], indent=2, ensure_ascii=False))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
 
@@ -13,12 +13,9 @@ from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, plural, shortened
 from ghx_bench.documents import RefusedError
 from ghx_bench.documents.section import Section, Text
-from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.row import ProfileRow
-from ghx_bench.profiler.store.record import MatrixRecord, RunRecord
-
-Tier = Literal["better", "worse", "equivalent", "inconclusive", "unreliable baseline", "insufficient data"]
-"""What is said of a run beside its baseline, on one metric."""
+from ghx_bench.profiler.stats.result_records import Tier
+from ghx_bench.profiler.store.record import RunRecord
 
 SUCCESS = "success"
 
@@ -65,7 +62,7 @@ class Condition:
             return cls(kind="success<", rate=rate)
         word, colon, metric = (part.strip() for part in gate.partition(":"))
         if word in _WORDS and (not colon or (metric and word in _OF_A_METRIC)):
-            return cls(kind=cast("Kind", word), metric=metric or SUCCESS)
+            return cls(kind=word, metric=metric or SUCCESS)
         hint = did_you_mean(gate, _WORDS, otherwise=f"write {_GRAMMAR}")
         raise RefusedError(f"there is no gate {shortened(gate)}", suggestion=hint)
 
@@ -118,11 +115,10 @@ class GateResult:
 class GateTally:
     """The measured cells of a run that were wrong, or right; what could not be measured is neither.
 
-    With several `agents`, modes are named with theirs. Rows of an agent that is not among them are not counted, nor are
-    those of scenarios `aside`.
+    Rows of an agent that is not among `agents` are not counted, nor are those of scenarios `aside`.
     """
 
-    matrix: MatrixRecord
+    record: RunRecord
     agents: tuple[str, ...]
     aside: Collection[str] = frozenset()
     measured: int = 0
@@ -134,18 +130,17 @@ class GateTally:
         """Return a tally for a run: of its agents under test, or of its controls if it has no other agents."""
         names = tuple(agent.name for agent in record.agents)
         under_test = tuple(name for name in names if name not in record.control_agents)
-        return cls(matrix=record.matrix, agents=under_test or names, aside=aside)
+        return cls(record=record, agents=under_test or names, aside=aside)
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
         if not row.was_measured or row.agent_name not in self.agents or row.scenario_id in self.aside:
             return
-        success, agent = row.success is True, row.agent_name if len(self.agents) > 1 else None
-        # Models are told apart: one that solves everything must not hide one that solves nothing.
-        model = row.model if len(self.matrix.models) > 1 else None
+        success = row.success is True
         self.measured += 1
-        self.cells[success].append(self.matrix.name_cell(row.cell))
-        self.by_arm.setdefault(str(Arm(mode=row.mode, agent=agent, model=model)), []).append(success)
+        self.cells[success].append(self.record.matrix.name_cell(row.cell))
+        arm = self.record.arm_of(row.agent_name, row.model, row.mode)
+        self.by_arm.setdefault(str(arm), []).append(success)
 
 
 Judge = Callable[[str], tuple[Tier, str]]
