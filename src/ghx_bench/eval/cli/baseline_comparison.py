@@ -69,6 +69,8 @@ class BaselineComparison:
     asked: Mapping[str, OverallComparison]
     """What gates ask for, by the metric as it is written there; each as the only question."""
     changed: tuple[str, ...]
+    known: Collection[str]
+    """The metrics that some row of both runs knows."""
     arms: tuple[ArmLine, ...]
 
     def tier_of(self, metric: str) -> tuple[Tier, str]:
@@ -85,7 +87,8 @@ class BaselineComparison:
     def lines(self) -> tuple[str, ...]:
         """What differs between the runs, and the verdicts on other metrics."""
         changed = f"Changed: {'; '.join(self.changed)}." if self.changed else "Changed: nothing that was recorded."
-        others = (f"{_label(each.metric)}: {one_line(each.words)}" for each in self.compared.metrics[1:])
+        # Of a metric that neither run knows, such as the cost of an agent without a model, there is nothing to say.
+        others = [one_line(each.words) for each in self.compared.metrics[1:] if each.metric in self.known]
         return (one_line(changed), *others)
 
     @property
@@ -125,11 +128,6 @@ class BaselineComparison:
         }
 
 
-def _label(metric: str) -> str:
-    label = EVAL_METRICS.label(metric)
-    return label[:1].upper() + label[1:]
-
-
 def _describe_source(source: Source) -> dict[str, JsonValue]:
     return {
         "label": source.label,
@@ -165,6 +163,7 @@ def compare_with_baseline(
         compared=material.run_comparisons[0],
         asked={name: material.ask(metric)[0] for name, metric in asked.items()},
         changed=tuple(map(str, differing_conditions(sources, read.inventories))),
+        known=frozenset(material.observations.metrics),
         arms=tuple(_arm_lines(material)),
     )
 
