@@ -34,6 +34,7 @@ def run(
     config: Path | None = None,
     evaluation: EvaluationFlags = _AS_EVALUATED,
     measuring: MeasuringFlags = _AS_CONFIGURED,
+    agent_option: list[str] | None = None,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
     yes: Switch = False,
@@ -52,6 +53,9 @@ def run(
     ----------
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
+    agent_option
+        An option of the agent over those of the configuration, as KEY=VALUE with a value in YAML (`slip=0.3`);
+        AGENT:KEY=VALUE where there are several agents; repeat for several.
     category
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
@@ -76,7 +80,8 @@ def run(
     show_tracebacks(debug)
     # What a project's own scorers print must not get between the lines of --json.
     with redirect_stdout(sys.stderr):
-        settings = project_config(config).override(**asdict(measuring), **asdict(evaluation))
+        flags = {**asdict(measuring), **asdict(evaluation), "agent_option": agent_option}
+        settings = project_config(config).override(**flags)
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)
     if dry_run:
