@@ -58,7 +58,7 @@ def _elements(material: Material) -> Iterator[Element]:
 
 
 _MOST_NAMED = 5
-_SPELLED_OUT = frozenset({"agent", "models"})
+_SPELLED_OUT = frozenset({"agent", "model"})
 """Conditions whose values are told with the verdicts; of others the name is enough there."""
 _STATES: dict[RunStatus, str] = {
     "complete": "is complete, yet",
