@@ -26,7 +26,8 @@ from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 def section(material: Material) -> Section:
     """Show paired differences: charts of the planned ones, tables of all."""
-    return Section(id="differences", title="Differences", elements=tuple(_elements(material)))
+    title = "All comparisons, with intervals, p-values, power and the plan"
+    return Section(id="differences", title=title, elements=tuple(_elements(material)))
 
 
 def _elements(material: Material) -> Iterator[Element]:

@@ -1,26 +1,120 @@
-"""Scenarios: success, medians and checkpoints of each, by mode."""
+"""Scenarios: which arm solves which, as a matrix; then success, medians and checkpoints of each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote, urlencode
+
+from pydantic import JsonValue
 
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
-from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.report_document import Element, Paragraph, Section, Table
+from ghx_bench.profiler.reports.data.material import Material, SessionPage
+from ghx_bench.profiler.reports.report_document import (
+    Element,
+    Fold,
+    OutcomeCell,
+    OutcomeMatrix,
+    Paragraph,
+    Section,
+    Table,
+)
 from ghx_bench.profiler.reports.wording import amount, percent
 from ghx_bench.profiler.stats.success import wilson_interval
 from ghx_bench.profiler.stats.summary import success_counts
 
+_Line = tuple[str, tuple[OutcomeCell, ...]]
+"""A scenario, and its cells in the order of the arms."""
+_MOST_OPEN = 12
+"""As many scenarios are shown before the reader asks for more: the first screen has no room for others."""
+
+
+def matrix(material: Material) -> Section:
+    """Show which arm solves which scenario; where all arms do the same, folded."""
+    lines = outcome_lines(material)
+    all_solve = [line for line in lines if all(cell.n and cell.k == cell.n for cell in line[1])]
+    none_solves = [line for line in lines if not any(cell.k for cell in line[1])]
+    differing = [line for line in lines if line not in all_solve and line not in none_solves]
+    differing.sort(key=_spread, reverse=True)
+    is_single = len(material.arms) == 1
+    title = "Where they differ" if not is_single else "Tasks that are not always solved"
+    elements: list[Element] = []
+    if differing:
+        elements.append(_outcomes(material, f"{title}: solved of tried", differing[:_MOST_OPEN]))
+    folded = (
+        (differing[_MOST_OPEN:], "where they differ less" if not is_single else "that are not always solved"),
+        (none_solves, "that are never solved"),
+        (all_solve, "that are always solved" if is_single else "that are always solved by all"),
+    )
+    for those, what in folded:
+        if those:
+            more = "more " if those[0] in differing else ""
+            elements.append(
+                _outcomes(material, f"{len(those):,} {more}task{'s'[: len(those) != 1]} {what}", those, True)
+            )
+    return Section(id="matrix", title=title if differing else "Tasks", elements=tuple(elements))
+
+
+def outcome_lines(material: Material) -> list[_Line]:
+    """Return how often every scenario was solved, arm by arm."""
+    counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
+    pages: dict[tuple[str, Arm], list[SessionPage]] = {}
+    for page in material.pages:
+        pages.setdefault((page.scenario_id, page.arm), []).append(page)
+    lines: list[_Line] = []
+    for scenario in material.observations.scenario.known:
+        cells: list[OutcomeCell] = []
+        for arm in material.arms:
+            k, n = counts[arm].get(scenario, (0, 0))
+            cells.append(OutcomeCell(k=k, n=n, path=_path_to(pages.get((scenario, arm), ()), material.arm_word)))
+        lines.append((scenario, tuple(cells)))
+    return lines
+
+
+def matrix_to_wire(material: Material) -> dict[str, JsonValue]:
+    """Return the matrix as JSON: for each scenario one pair of `k` and `n` for each of `modes`, in their order."""
+    return {
+        "modes": list(material.arm_names),
+        "scenarios": {name: [{"k": cell.k, "n": cell.n} for cell in cells] for name, cells in outcome_lines(material)},
+    }
+
+
+def _path_to(pages: Sequence[SessionPage], arm_word: str) -> str | None:
+    """Return where the sessions of one cell are: the page of the only one, or the list of all, which shows these."""
+    if len(pages) < _SEVERAL:
+        return quote(pages[0].path) if pages else None
+    return f"sessions/index.html#{urlencode({'session': pages[0].scenario_id, arm_word: str(pages[0].arm)})}"
+
+
+_SEVERAL = 2
+
+
+def _spread(line: _Line) -> tuple[float, float]:
+    """Return how far arms are apart in one scenario, then how much of it fails."""
+    shares = [cell.k / cell.n for cell in line[1] if cell.n]
+    return max(shares) - min(shares), 1 - sum(shares) / len(shares)
+
+
+def _outcomes(material: Material, caption: str, lines: Sequence[_Line], is_folded: bool = False) -> OutcomeMatrix:
+    references = {each.b for each in material.primary} - {each.a for each in material.primary}
+    parts = ((name, "reference" if name in references else "") for name in material.arm_names)
+    return OutcomeMatrix(caption=caption, arms=tuple(parts), rows=tuple(lines), is_folded=is_folded)
+
 
 def section(material: Material) -> Section:
     """Show every scenario: success, medians and every checkpoint, by mode."""
-    elements: list[Element] = []
     counts = {arm: success_counts(material.observations, arm, "intention-to-treat") for arm in material.arms}
-    for scenario in material.observations.scenario.known:
-        elements.append(_scenario_table(material, scenario, {arm: counts[arm].get(scenario) for arm in material.arms}))
-        checkpoints = _checkpoint_table(material, scenario)
-        if checkpoints is not None:
-            elements.append(checkpoints)
-    return Section(id="scenarios", title="Scenarios", elements=tuple(elements) or (Paragraph("There are none."),))
+    elements = tuple(
+        _fold(material, scenario, {arm: counts[arm].get(scenario) for arm in material.arms})
+        for scenario in material.observations.scenario.known
+    )
+    title = "Every scenario, with its checkpoints"
+    return Section(id="scenarios", title=title, elements=elements or (Paragraph("There are none."),))
+
+
+def _fold(material: Material, scenario: str, cells: Mapping[Arm, tuple[int, int] | None]) -> Fold:
+    won = sum(cell[0] for cell in cells.values() if cell)
+    tried = sum(cell[1] for cell in cells.values() if cell)
+    tables = (_scenario_table(material, scenario, cells), *_checkpoint_table(material, scenario))
+    return Fold(title=f"{scenario}: {won}/{tried}", tables=tables)
 
 
 def _scenario_table(material: Material, scenario: str, cells: Mapping[Arm, tuple[int, int] | None]) -> Table:
@@ -32,13 +126,10 @@ def _scenario_table(material: Material, scenario: str, cells: Mapping[Arm, tuple
         wilson = wilson_interval(*cell, confidence=1 - material.plan.alpha)
         success = f"{cell[0]}/{cell[1]} ({percent(wilson.low)} to {percent(wilson.high)})"
         lines.append((str(arm), success, *(_median(material, metric, scenario, arm) for metric in metrics)))
-    won = sum(cell[0] for cell in cells.values() if cell)
-    tried = sum(cell[1] for cell in cells.values() if cell)
     return Table(
-        caption=f"{scenario}: {won}/{tried} over all modes",
-        headers=(material.arm_word, "success", *(f"{material.metrics.label(metric)} p50" for metric in metrics)),
+        caption=f"{scenario}: success and medians",
+        headers=(material.arm_word, "success", *(material.metrics.label(metric) for metric in metrics)),
         rows=tuple(lines),
-        is_folded=True,
     )
 
 
@@ -47,12 +138,12 @@ def _median(material: Material, metric: str, scenario: str, arm: Arm) -> str:
     return UNKNOWN if spread is None else f"{amount(spread.p50, material.metrics.unit(metric))} (n {spread.n})"
 
 
-def _checkpoint_table(material: Material, scenario: str) -> Table | None:
+def _checkpoint_table(material: Material, scenario: str) -> Iterator[Table]:
     by_arm = [material.tally.checkpoints.get((scenario, arm), {}) for arm in material.arms]
     described = {id_: count.description for counts in by_arm for id_, count in counts.items()}
     if not described:
-        return None
-    return Table(
+        return
+    yield Table(
         caption=f"{scenario}: checkpoints passed",
         headers=("checkpoint", *material.arm_names, "what it checks"),
         rows=tuple(
@@ -64,5 +155,4 @@ def _checkpoint_table(material: Material, scenario: str) -> Table | None:
             for id_, description in described.items()
         ),
         is_text=True,
-        is_folded=True,
     )
