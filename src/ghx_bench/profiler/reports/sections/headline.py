@@ -117,6 +117,7 @@ def _contrast(material: Material, comparison: ModeComparison) -> Contrast:
         change=change,
         low=low,
         high=high,
+        more_is_better=comparison.higher_is_better,
         holds_elsewhere=holds,
         why_open="" if holds else _why_open(material, comparison),
     )

@@ -27,6 +27,7 @@ class Contrast:
     """How much more, in per cent; of success, in percentage points. `None` where there is no such number."""
     low: float | None = None
     high: float | None = None
+    more_is_better: bool = False
     holds_elsewhere: bool = False
     """Whether the verdict is the same for the target that was not planned."""
     why_open: str = ""
@@ -40,7 +41,9 @@ class Contrast:
     @property
     def rises(self) -> bool:
         """Whether the arm has more than its reference."""
-        return self.verdict == "higher" if self.change is None else self.change > 0
+        if self.change is None:
+            return self.verdict in {"higher", "better" if self.more_is_better else "worse"}
+        return self.change > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +207,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _verb(names: Sequence[object], verb: str) -> str:
-    return verb if len(names) > 1 else f"{verb}s"
+    return verb if len(names) > 1 else "has" if verb == "have" else f"{verb}s"
 
 
 def choose_amounts(told: Sequence[Contrast]) -> list[Contrast]:
@@ -232,7 +235,10 @@ def _say_amount(contrasts: Sequence[Contrast]) -> str:
         words = ("take", "as long" if is_factor else "longer" if rises else "less time")
     else:
         what = "tokens" if metric == _TOKENS else contrasts[0].label
-        words = ("need", f"{'the' if is_factor else 'more' if rises else 'fewer'} {what}")
+        words = (
+            "have" if contrasts[0].more_is_better else "need",
+            f"{'the' if is_factor else 'more' if rises else 'fewer'} {what}",
+        )
     verb = _verb(contrasts, words[0])
     if size.endswith(")"):  # the interval comes last
         number, _, interval = size.partition(" (")
