@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("report:report", "Write what runs have shown, as pages for people and files for programs."),
     "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
     "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
+    "import": ("import_rows:import_rows", "Make a run of rows that another benchmark has measured."),
     "export": ("export:export", "Write the sessions of a run in the formats of others."),
 }
 """Commands by name: module and function in this package, and what it is for."""
