@@ -147,7 +147,7 @@ def _directory(output_dir: Path | None, runs: Sequence[Path]) -> Path:
 
 def _document(material: Material, headline: Headline, generated_at: str) -> Document:
     has_rows = len(material.observations) > 0
-    folded = DETAILS if has_rows else (conditions.section,)
+    details = (section(material) for section in (DETAILS if has_rows else (conditions.section,)))
     return Document(
         title=f"Report on {', '.join(source.label for source in material.sources)}",
         subtitle=describe_run(material),
@@ -155,7 +155,7 @@ def _document(material: Material, headline: Headline, generated_at: str) -> Docu
         banner=verdicts.banner(material),
         sections=(
             *(section(material) for section in (FIRST_SCREEN if has_rows else ())),
-            *(replace(section(material), is_folded=True) for section in folded),
+            *(replace(section, is_folded=True) for section in details if section.elements),
         ),
         footer=f"Made by ghx-bench at {generated_at} from {plural(len(material.observations), 'row')}.",
         alarms=tuple(alarms(material.objections)),

@@ -110,7 +110,10 @@ def _body(document: Document) -> Iterator[str]:
 def _headline(headline: Headline, subtitle: str) -> Iterator[str]:
     yield f'<header class="headline"><p class="meta">{html_text(subtitle)}</p>'
     yield f"<h1>{' '.join(f'<span>{html_text(each)}</span>' for each in headline.sentences)}</h1>"
-    yield from (f'<p class="scope">{html_text(each)}</p>' for each in headline.scope)
+    if headline.scope:
+        first, *more = map(html_text, headline.scope)
+        yield f'<p class="scope">{first}</p>'
+        yield f'<p class="meta">{" ".join(more)}</p>' if more else ""
     if headline.chips:
         chips = "".join(f'<li class="{each.tone}">{html_text(each.text)}</li>' for each in headline.chips)
         yield f'<ul class="chips" aria-label="Verdicts">{chips}</ul>'

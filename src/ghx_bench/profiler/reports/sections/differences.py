@@ -32,8 +32,6 @@ def section(material: Material) -> Section:
 
 def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
-        why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
-        yield Paragraph(f"No differences are shown: {why}.")
         return
     has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
     within = "scenario, agent and model" if has_several_agents else "scenario and model"

@@ -117,12 +117,12 @@ def _ratio_chart(
             lines.append(Interval(name=arm, label=label, words=label, at=share(1.0)))
         else:
             lines.append(Interval(name=arm, label=UNKNOWN, words=UNKNOWN, at=None))
-    as_what = f"as {next(iter(references))}" if len(references) == 1 else "as the reference"
+    reference = next(iter(references)) if len(references) == 1 else material.reference_run or "the reference"
     return IntervalChart(
         title=material.metrics.label(metric),
         better="less is better",
         lines=tuple(lines),
-        mark=(share(1.0) or 0.0, as_what),
+        mark=(share(1.0) or 0.0, f"as {reference}"),
     )
 
 

@@ -1,6 +1,7 @@
 """The headline: what a report shows, said first; made by the rules of `headline_rules` from its verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from pydantic import JsonValue
@@ -11,19 +12,24 @@ from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.controls import ControlCount
 from ghx_bench.profiler.reports.data.inventory import moment_of
 from ghx_bench.profiler.reports.data.material import Material
+from ghx_bench.profiler.reports.data.runs import differing_conditions
 from ghx_bench.profiler.reports.report_document import Headline
 from ghx_bench.profiler.reports.sections.headline_rules import (
     Contrast,
     Successes,
+    choose_amounts,
     choose_chips,
     join_names,
+    say_amounts,
+    say_points,
     write_open,
     write_scope,
     write_sentences,
 )
 from ghx_bench.profiler.reports.wording import TIMES, amount, other_target, percent
+from ghx_bench.profiler.stats.curves import FEWEST_SCENARIOS
 from ghx_bench.profiler.stats.observations import SUCCESS
-from ghx_bench.profiler.stats.result_records import ModeComparison
+from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison, RunComparison, Tier
 from ghx_bench.profiler.stats.summary import success_counts
 
 
@@ -33,6 +39,8 @@ def headline_of(material: Material) -> Headline:
         return Headline(sentences=("Nothing was measured: there are no rows.",))
     if not material.arms_under_test:
         return _tell_proofs(material)
+    if material.run_comparisons:
+        return _tell_runs(material)
     if not material.primary:
         return Headline(sentences=(*_tell_alone(material), *_tell_unmeasured(material)))
     rates = {
@@ -127,7 +135,7 @@ def _why_open(material: Material, comparison: ModeComparison) -> str:
     """Return why a verdict is open for the target that was not planned."""
     elsewhere = comparison.headline.of(other_target(comparison.target))
     if elsewhere.verdict == "not estimable" and elsewhere.reason:
-        return elsewhere.reason
+        return f"that takes at least {FEWEST_SCENARIOS} tasks" if comparison.n < FEWEST_SCENARIOS else elsewhere.reason
     if comparison.metric != SUCCESS:
         return f"tasks differ too much in {material.metrics.label(comparison.metric)}"
     arms = {str(arm): arm for arm in material.arms}
@@ -142,6 +150,74 @@ def _why_open(material: Material, comparison: ModeComparison) -> str:
     if 2 * (rises + falls) > len(gaps):
         return "tasks differ too much in success"
     return f"the whole difference comes from {rises + falls} of {len(gaps)} tasks"
+
+
+def _tell_runs(material: Material) -> Headline:
+    """Tell of each later run whether it is better or worse than the first, then what changed."""
+    overall = [[_overall(material, each) for each in run.metrics] for run in material.run_comparisons]
+    together = [each for told in overall for each in told]
+    # With one arm, the run as a whole is that arm.
+    arms = [_contrast(material, each) for each in material.primary] if len(material.pairs) > len(overall) else []
+    runs = zip(material.run_comparisons, overall, strict=True)
+    return Headline(
+        sentences=(*(tell_run(run, told) for run, told in runs), *_tell_changes(material)),
+        scope=tuple(filter(None, (_scope(material, together), _tell_arms(arms), write_open(together)))),
+        chips=choose_chips([*together, *arms]),
+    )
+
+
+def _overall(material: Material, overall: OverallComparison) -> Contrast:
+    verdict = overall.comparison.verdict if overall.tier in _VERDICTS else "not estimable"
+    arm = "overall" if len(material.run_comparisons) == 1 else overall.after
+    return replace(_contrast(material, overall.comparison), verdict=verdict, arm=arm)
+
+
+_VERDICTS = frozenset({"better", "worse", "equivalent", "inconclusive"})
+"""The tiers that say something about the later run."""
+_TIERS: Mapping[Tier, str] = {
+    "better": "Better",
+    "worse": "Worse",
+    "equivalent": "As good",
+    "inconclusive": "No clear difference",
+    "unreliable baseline": "No verdict, for the first run is unreliable",
+    "insufficient data": "Too little data for a verdict",
+}
+
+
+def tell_run(run: RunComparison, overall: Sequence[Contrast]) -> str:
+    """Answer whether a run got worse: success in counts, then what is shown to cost more or less."""
+    before, after, success = run.before, run.after, run.of(SUCCESS)
+    amounts = choose_amounts(overall)
+    spent = [f"it {say_amounts([amounts])}"] if amounts else []
+    solved_before = f"{before.solved:,}" if before.rows == after.rows else f"{before.solved:,} of {before.rows:,}"
+    told = [f"{after.solved:,} of {after.rows:,} solved instead of {solved_before}{say_points(overall)}", *spent]
+    whose = "" if (before.run, after.run) == ("before", "after") else f", {after.run} against {before.run}"
+    if success is None:
+        return f"{_TIERS['inconclusive']}{whose}: {'; '.join(told)}."
+    why = f" ({success.reason})" if success.reason else ""
+    return f"{_TIERS[success.tier]}{whose}{why}: {'; '.join(told)}."
+
+
+def _tell_changes(material: Material) -> Iterator[str]:
+    """Say in what the runs differ besides their results."""
+    differing = differing_conditions(material.sources, material.inventories)
+    if any(source.record is None for source in material.sources):
+        return
+    yield f"Changed: {', '.join(map(str, differing)) or 'nothing that was recorded'}."
+
+
+def _tell_arms(arms: Sequence[Contrast]) -> str:
+    """Say in which arms the verdict on success was shown by itself."""
+    tested = [each for each in arms if each.metric == SUCCESS]
+    shown = [each for each in tested if each.is_shown]
+    if not tested:
+        return ""
+    if not shown:
+        return f"Of {plural(len(tested), 'mode')} none is shown to differ by itself."
+    told = (f"{each.verdict} in {each.arm}{say_points([each])}" for each in shown)
+    rest = [each.arm for each in tested if not each.is_shown]
+    open_in = f"; open in {join_names(rest)}" if rest else ""
+    return f"By itself {join_names(list(told))}{open_in}."
 
 
 def _tell_alone(material: Material) -> Iterator[str]:

@@ -144,8 +144,8 @@ def _write_sentence(fate: str, reference: str, arms: Sequence[Sequence[Contrast]
     if len(clauses) == 1 and fate not in {"every", "none"}:
         is_costly = all(each.rises for each in shown[0][0])
         link = "but" if (fate == "better" and is_costly) or (fate == "worse" and not is_costly) else "and"
-        return f"{told_first}, {link} {_say_amounts(shown[0])}."
-    parts = (f"{join_names([own[0].arm for own in group])} {_say_amounts(group)}" for group in shown)
+        return f"{told_first}, {link} {say_amounts(shown[0])}."
+    parts = (f"{join_names([own[0].arm for own in group])} {say_amounts(group)}" for group in shown)
     return f"{'; '.join((told_first, *parts))}."
 
 
@@ -216,11 +216,20 @@ def choose_amounts(told: Sequence[Contrast]) -> list[Contrast]:
     return [each for at, each in enumerate(shown) if each.rises not in {other.rises for other in shown[:at]}]
 
 
+def say_points(contrasts: Iterable[Contrast]) -> str:
+    """Return the change in success as an aside, with its interval: ` (-30 points, -50 to -10)`."""
+    for each in contrasts:
+        if each.metric == SUCCESS and each.change is not None:
+            bounds = "" if each.low is None or each.high is None else f", {_signed(each.low)} to {_signed(each.high)}"
+            return f" ({_signed(each.change)}{_unit(each)}{bounds})"
+    return ""
+
+
 def _position(contrast: Contrast) -> int:
     return _ORDER.index(contrast.metric) if contrast.metric in _ORDER else len(_ORDER)
 
 
-def _say_amounts(group: Sequence[Sequence[Contrast]]) -> str:
+def say_amounts(group: Sequence[Sequence[Contrast]]) -> str:
     """Say what arms need, metric by metric; the arms differ from their reference in the same direction."""
     return " and ".join(_say_amount(of_arms) for of_arms in zip(*group, strict=True))
 

@@ -5,11 +5,11 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
+from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.material import Material, SessionPage
 from ghx_bench.profiler.reports.report_document import (
-    Element,
     Fold,
     OutcomeCell,
     OutcomeMatrix,
@@ -28,29 +28,31 @@ _MOST_OPEN = 12
 
 
 def matrix(material: Material) -> Section:
-    """Show which arm solves which scenario; where all arms do the same, folded."""
+    """Show which arm solves which scenario, the largest differences first; where all arms do the same, folded."""
     lines = outcome_lines(material)
-    all_solve = [line for line in lines if all(cell.n and cell.k == cell.n for cell in line[1])]
-    none_solves = [line for line in lines if not any(cell.k for cell in line[1])]
-    differing = [line for line in lines if line not in all_solve and line not in none_solves]
-    differing.sort(key=_spread, reverse=True)
-    is_single = len(material.arms) == 1
-    title = "Where they differ" if not is_single else "Tasks that are not always solved"
-    elements: list[Element] = []
-    if differing:
-        elements.append(_outcomes(material, f"{title}: solved of tried", differing[:_MOST_OPEN]))
-    folded = (
-        (differing[_MOST_OPEN:], "where they differ less" if not is_single else "that are not always solved"),
-        (none_solves, "that are never solved"),
-        (all_solve, "that are always solved" if is_single else "that are always solved by all"),
+    always = [line for line in lines if all(cell.n and cell.k == cell.n for cell in line[1])]
+    never = [line for line in lines if not any(cell.k for cell in line[1])]
+    mixed = sorted((line for line in lines if line not in always and line not in never), key=_spread, reverse=True)
+    by_all = "" if len(material.arms) == 1 else " by all"
+    title = "Where they differ" if by_all else "Tasks that are solved only sometimes"
+    groups = (
+        (mixed[:_MOST_OPEN], title),
+        (mixed[_MOST_OPEN:], "more where they differ" if by_all else "more that are solved only sometimes"),
+        (never, "never solved"),
+        (always, f"always solved{by_all}"),
     )
-    for those, what in folded:
-        if those:
-            more = "more " if those[0] in differing else ""
-            elements.append(
-                _outcomes(material, f"{len(those):,} {more}task{'s'[: len(those) != 1]} {what}", those, True)
-            )
-    return Section(id="matrix", title=title if differing else "Tasks", elements=tuple(elements))
+    shown = [(those, words) for those, words in groups if those]
+    is_open = bool(mixed) or len(lines) <= _MOST_OPEN
+    elements = tuple(
+        _outcomes(
+            material,
+            words if those[0] in mixed[:1] else f"{plural(len(those), 'task')} {words}",
+            those,
+            is_folded=number > 0 or not is_open,
+        )
+        for number, (those, words) in enumerate(shown)
+    )
+    return Section(id="matrix", title=title if mixed else f"Tasks: {elements[0].caption}", elements=elements)
 
 
 def outcome_lines(material: Material) -> list[_Line]:
@@ -93,9 +95,11 @@ def _spread(line: _Line) -> tuple[float, float]:
     return max(shares) - min(shares), 1 - sum(shares) / len(shares)
 
 
-def _outcomes(material: Material, caption: str, lines: Sequence[_Line], is_folded: bool = False) -> OutcomeMatrix:
-    references = {each.b for each in material.primary} - {each.a for each in material.primary}
-    parts = ((name, "reference" if name in references else "") for name in material.arm_names)
+def _outcomes(material: Material, caption: str, lines: Sequence[_Line], *, is_folded: bool) -> OutcomeMatrix:
+    # From run to run, the name of an arm says which run it is of.
+    pairs = () if material.is_before_and_after else material.pairs
+    references = {b for _, b in pairs} - {a for a, _ in pairs}
+    parts = ((str(arm), "reference" if arm in references else "") for arm in material.arms)
     return OutcomeMatrix(caption=caption, arms=tuple(parts), rows=tuple(lines), is_folded=is_folded)
 
 

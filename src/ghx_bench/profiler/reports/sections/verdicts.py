@@ -261,13 +261,11 @@ _MOST_LINES = 500
 
 
 def banner(material: Material) -> str | None:
-    """Return the banner of a report with rows of control agents; it names them, or their modes, where not all are."""
+    """Return the banner of a report in which some rows are of control agents; it names these, or their modes."""
     controls = material.control_arms
-    if not controls:
+    if not controls or len(controls) == len(material.arms):
         return None
     proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
-    if len(controls) == len(material.arms):
-        return f"Control run: these rows are of a control agent. {proofs}"
     agents = material.tally.controls.arms
     if material.arrangement.has_several_agents:
         names = sorted({name for arm in controls for name in agents[arm]})

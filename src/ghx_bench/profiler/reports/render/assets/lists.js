@@ -73,7 +73,7 @@
   for (const table of document.querySelectorAll("table.list")) {
     const rows = Array.from(table.tBodies[0].rows);
     if (rows.length > 1) addSorting(table, rows);
-    if (rows.length > 10) addFilter(table, rows);
+    if (rows.length > 15) addFilter(table, rows);
   }
 
   function openTarget() {
