@@ -68,7 +68,7 @@ def started(
     done: int = 0,
     earlier: Mapping[str, CellCounts] | None = None,
 ) -> RunStarted:
-    """Return the first event of a run; `earlier` is what an earlier part of it found, by mode, `done` a part of that."""
+    """Return the first event of a run; `earlier` is what an earlier part of it found, by mode."""
     known = earlier or {plan.modes[0]: CellCounts(ok=done)}
     before = {mode: known.get(mode, CellCounts()) for mode in plan.modes}
     several = len(plan.agents) > 1, len(plan.models) > 1
