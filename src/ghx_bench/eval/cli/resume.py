@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ghx_bench._base.errors import FlagError
+from ghx_bench._base.errors import FlagError, InputError
 from ghx_bench.eval.cli.flags import AsJson, Debug, GateFlags, LimitFlags, LogFile, RunPath, Switch, show_tracebacks
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
@@ -64,6 +64,8 @@ def resume(
     from ghx_bench.eval.cli.measuring import is_evaluation, record_of, result_of_older_run, show_result
 
     record = record_of(run)
+    if record.imported is not None:
+        raise InputError(f"{run}: was imported from {record.imported.file}; there is nothing to resume")
     if is_evaluation(record) and profile is not None:
         raise FlagError("--profile", f"{run} was made by an evaluation, which needs none; leave it out")
     finished = result_of_older_run(run, record)

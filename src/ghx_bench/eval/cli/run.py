@@ -46,6 +46,7 @@ def run(
     evaluation: EvaluationFlags = _AS_EVALUATED,
     measuring: MeasuringFlags = _AS_CONFIGURED,
     gates: GateFlags = _AS_JUDGED,
+    agent_option: list[str] | None = None,
     category: list[str] | None = None,
     difficulty: list[str] | None = None,
     yes: Switch = False,
@@ -64,6 +65,9 @@ def run(
     ----------
     config
         A YAML file with the run's settings (`eval.config.yaml` if there is one here); the flags below override it.
+    agent_option
+        An option of the agent over those of the configuration, as KEY=VALUE with a value in YAML (`slip=0.3`);
+        AGENT:KEY=VALUE where there are several agents; repeat for several.
     category
         Run only scenarios of this category (pr, issue, workflow, release, repo); repeat for several.
     difficulty
@@ -93,10 +97,10 @@ def run(
     with redirect_stdout(sys.stderr):
         base = project_config(config)
         results = Path(measuring.output_dir or base.output.results_dir)
-        judged = {"fail_on": gates.fail_on, "against": gates.against}
+        others = {"fail_on": gates.fail_on, "against": gates.against, "agent_option": agent_option}
         named = {"replay": evaluation.replay, "replay_model": evaluation.replay_model}
         found = {flag: str(find_run(name, results)) for flag, name in named.items() if name is not None}
-        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **judged)
+        settings = base.override(**asdict(measuring), **asdict(evaluation) | found, **others)
         judging, settings = judging_of(settings, gates, baselines=baselines_file(config))
         catalogue = Catalogue(settings).narrowed(category=category or (), difficulty=difficulty or ())
     say_notes(catalogue.config)

@@ -265,8 +265,10 @@ class EvalConfig(ProfileConfig):
 
         An agent that the file has is taken with its options, by its name or its id. Beside `replay`, agents other than
         the replaying one are those of the run that is replayed. `replay_model` repeats the cells of its run, as far as
-        nothing else is asked for.
+        nothing else is asked for. `agent_option` sets options of agents: `KEY=VALUE`, or `AGENT:KEY=VALUE`.
         """
+        if options := changes.pop("agent_option", None):
+            return self.override(**changes).with_options(cast("Sequence[str]", options))
         base = self
         if changes.get("replay_model") is not None:
             agents, changes = _repeat_run(Path(str(changes["replay_model"])), changes)
@@ -291,6 +293,18 @@ class EvalConfig(ProfileConfig):
         # Set before it is dumped: the dump of several agents has no provider, which would be in the way of these.
         base = base.model_copy(update={"agents": tuple(chosen)})
         return super(EvalConfig, base).override(agent=[each.model_dump() for each in chosen], **changes)
+
+    def with_options(self, flags: Sequence[str]) -> Self:
+        """Return this configuration with options of its agents set, as `--agent-option` has them."""
+        # Imported here: few runs have the flag, and it takes 18 ms.
+        from ghx_bench.eval.project.user_agents import set_options  # noqa: PLC0415 - see above
+
+        agents = set_options(self.chosen_agents, flags, is_meant=_is_meant)
+        if self.agents:
+            return self.model_copy(update={"agents": agents})
+        return self.model_copy(
+            update={"provider": self.provider.model_copy(update={"options": agents[0].options, "port": None})}
+        )
 
     def beside(self, file: Path) -> Self:
         """Return this configuration with the files and folders it names taken from the folder of its own file."""
