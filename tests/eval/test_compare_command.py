@@ -133,7 +133,9 @@ def test_a_drop_is_called_worse_in_the_terminal_in_junit_and_by_the_exit_code(
     (made,) = (tmp_path / "runs").iterdir()
     compared = fork_ghx_bench(project, "compare", "main", str(made), "--fail-on", "worse")
     assert compared.returncode == 1
-    assert compared.stdout.startswith(says)
+    verdict, changed, *_ = compared.stdout.splitlines()
+    assert verdict.startswith(says)
+    assert changed == f"Changed: agent option slip 0 -> 3{'; mode ghx-mcp removed' if modes else ''}; nothing else."
 
 
 def test_identical_runs_pass(project: Path, tmp_path: Path) -> None:
