@@ -25,6 +25,7 @@ from ghx_bench.eval.project.gates import (
     Condition,
     GateResult,
     GateTally,
+    Quarantine,
     QuarantineEntry,
     judge,
     quarantine_mistakes,
@@ -106,7 +107,7 @@ def judge_stored_run(
     record = read_record(source.directory.record)
     settings = project_config(config)
     if project_file(config) is None:
-        recorded = TypeAdapter(tuple[QuarantineEntry, ...]).validate_python(record.config.get("quarantine", ()))
+        recorded = TypeAdapter[Quarantine](Quarantine).validate_python(record.config.get("quarantine", ()))
         settings = settings.model_copy(update={"quarantine": recorded})
     judging = Judging(
         fail_on=read_gates(gates), against=against, quarantine=settings.quarantine, junit=junit, markdown=markdown

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, Strict
 from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, plural, shortened
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.section import Section, Text
+from ghx_bench.documents.section import Section, Text, refuse_duplicates
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.result_records import Tier
 from ghx_bench.profiler.store.record import RunRecord
@@ -201,6 +201,14 @@ class QuarantineEntry(Section):
 
     def __str__(self) -> str:
         return f"{self.scenario} ({self.owner}, until {self.until}{f': {self.reason}' if self.reason else ''})"
+
+
+def _refuse_repetition(entries: tuple[QuarantineEntry, ...]) -> tuple[QuarantineEntry, ...]:
+    refuse_duplicates([each.scenario for each in entries])
+    return entries
+
+
+Quarantine = Annotated[tuple[QuarantineEntry, ...], AfterValidator(_refuse_repetition)]
 
 
 def quarantine_mistakes(
