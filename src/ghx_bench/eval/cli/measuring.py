@@ -24,7 +24,8 @@ from ghx_bench._base.extras import how_to_install, is_installed
 from ghx_bench._base.problems import plural
 from ghx_bench.agents.processes.keeper import kill_descendants
 from ghx_bench.agents.processes.keeper_client import launcher_pid
-from ghx_bench.eval.project.gates import GateResult, GateTally, judge
+from ghx_bench.eval.cli.judging import Judgement, Judging, RunJudge
+from ghx_bench.eval.project.gates import GateResult
 from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
 from ghx_bench.profiler.config import ProfileConfig
 from ghx_bench.profiler.errors import RunMismatchError
@@ -50,6 +51,7 @@ NOT_ALL_MEASURED = 3
 """How a run ends in which a cell could not be measured."""
 
 _WIDEST_TABLE = 1_000
+_AS_MEASURED = Judging()
 
 Start = Callable[[Sequence[Observer]], Awaitable[SuiteResult]]
 """Starts a run, whose events these observers get."""
@@ -63,7 +65,7 @@ def measure_and_show(
     *,
     log_json: str | None,
     as_json: bool,
-    fail_on: Sequence[str] = (),
+    judging: Judging = _AS_MEASURED,
     report: WriteReport | None = None,
 ) -> int:
     """Run something, print what came of it, and return the exit code; for the rest see `show_result`."""
@@ -73,40 +75,38 @@ def measure_and_show(
             result = measure(start, log_json=log_json)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return show_result(result, as_json=as_json, fail_on=fail_on, report=report)
+    return show_result(result, as_json=as_json, judging=judging, report=report)
 
 
 def show_result(
     result: SuiteResult,
     *,
     as_json: bool,
-    fail_on: Sequence[str] = (),
+    judging: Judging = _AS_MEASURED,
     report: WriteReport | None = None,
 ) -> int:
     """Print what a run came to, judge it by its gates, write its report, and return the exit code."""
     source = open_run(result.directory)
-    tally, glance = GateTally.of(record_of(result.directory)), GlanceTally(source, SHOWN_METRICS)
+    run_judge, glance = RunJudge(result.directory, judging), GlanceTally(source, SHOWN_METRICS)
     read = None
     if report is not None and is_installed("report"):
         from ghx_bench.profiler.reports.data.reading import read_sources
 
         # Read once, for gates, table and report.
-        read = read_sources([source], choice="failures", watchers=[tally.add, glance.add])
+        read = read_sources([source], choice="failures", watchers=[run_judge.add, glance.add])
     else:
         for row in source.rows():
-            tally.add(row)
+            run_judge.add(row)
             glance.add(row)
-    gates = judge(fail_on, tally)
+    judgement = run_judge.conclude()
     # Before the report, which may fail and must not take the result with it.
-    show(result, glance, as_json=as_json, gates=gates)
-    for each in gates:
-        if each.failed:
-            print(f"gate failed: {each}", file=sys.stderr)
+    show(result, glance, as_json=as_json, judgement=judgement)
+    judgement.publish()
     if report is not None:
         without = f"for verdicts and a report: {how_to_install('report')}, then ghx-bench report {result.directory}"
         line = without if read is None else f"report: {report(result, read)}"
         print(line, file=sys.stderr if as_json else sys.stdout)
-    return exit_code(unmeasured=result.failed + result.left, gates=gates)
+    return exit_code(unmeasured=result.failed + result.left, gates=judgement.gates)
 
 
 def is_evaluation(record: RunRecord) -> bool:
@@ -212,7 +212,7 @@ def _close(log: JsonLog, place: str) -> None:
         print(f"note: {place}: the log is not complete: {reason}", file=sys.stderr)
 
 
-def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Sequence[GateResult] = ()) -> None:
+def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, judgement: Judgement) -> None:
     """Print what a run came to: a table for people, or JSON with what gates said."""
     controls, glances = tally.controls, tally.glances()
     if as_json:
@@ -220,7 +220,7 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
         counts = {"total": result.total, "measured": result.measured, "notMeasured": result.failed}
         counts |= {"left": result.left, "stoppedBy": result.stopped_by} if result.stopped_by else {}
         objections = {"controlObjections": [each.to_wire() for each in controls.objections]}
-        said = {**objections, "gates": [each.to_wire() for each in gates]}
+        said = {**objections, **judgement.to_wire()}
         described = {"runId": result.run_id, "directory": str(result.directory), **counts, "modes": modes, **said}
         print(json.dumps(described))
         return
@@ -239,6 +239,9 @@ def show(result: SuiteResult, tally: GlanceTally, *, as_json: bool, gates: Seque
         # The limit is named as its flag is: max_usd is raised with --max-usd.
         stop = f"{left}; go on with a higher limit of that name: {command} --max-..."
         console.print(stop, markup=False, highlight=False, soft_wrap=True)
+    if judgement.comparison is not None:
+        print()
+        judgement.comparison.print()
     for alarm in alarms(controls.objections):
         console.print(f"WARNING: {alarm}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 

@@ -16,12 +16,34 @@ def amount(value: float | None, unit: str) -> str:
         return UNKNOWN
     match unit:
         case "ms":
-            return f"{value:z,.0f} ms"
+            return _duration(value)
         case "USD":
             text = f"${abs(value):,.4f}"
             return f"-{text}" if value < 0 and text != "$0.0000" else text
         case _:
             return f"{_plain(value)} {unit}".rstrip()
+
+
+def _duration(milliseconds: float) -> str:
+    """Return a time in the unit that people would say it in."""
+    if abs(milliseconds) < _SECOND:
+        return f"{milliseconds:z,.0f} ms"
+    seconds = milliseconds / _SECOND
+    return f"{_plain(seconds)} s" if abs(seconds) < _LONG else f"{_plain(seconds / 60)} min"
+
+
+_SECOND = 1000
+_LONG = 600
+"""As many seconds and more are told in minutes."""
+
+
+def ratio(value: float) -> str:
+    """Return how many times as much."""
+    return f"{TIMES}{value:,.0f}" if value >= _LARGEST_PRECISE else f"{TIMES}{value:.2f}"
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+_LARGEST_PRECISE = 10
 
 
 def _plain(value: float) -> str:

@@ -26,13 +26,12 @@ from ghx_bench.profiler.stats.scales import interval_words, reduction_words
 
 def section(material: Material) -> Section:
     """Show paired differences: charts of the planned ones, tables of all."""
-    return Section(id="differences", title="Differences", elements=tuple(_elements(material)))
+    title = "All comparisons, with intervals, p-values, power and the plan"
+    return Section(id="differences", title=title, elements=tuple(_elements(material)))
 
 
 def _elements(material: Material) -> Iterator[Element]:
     if not material.comparisons:
-        why = "there are no two modes to compare" if material.arms_under_test else "control runs are not compared"
-        yield Paragraph(f"No differences are shown: {why}.")
         return
     has_several_agents = any(len(agents) > 1 for agents in material.tally.agents.values())
     within = "scenario, agent and model" if has_several_agents else "scenario and model"

@@ -12,7 +12,6 @@ from ghx_bench.profiler.reports.data.material import Material
 from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import (
-    Caution,
     Conclusion,
     Conclusions,
     Element,
@@ -31,16 +30,11 @@ from ghx_bench.profiler.store.record import RunStatus
 
 
 def section(material: Material) -> Section:
-    """Show what can be concluded, in sentences."""
-    return Section(id="verdicts", title="Verdicts", elements=tuple(_elements(material)))
+    """Show every verdict as a sentence, with its interval and p-value."""
+    return Section(id="verdicts", title="Verdicts, one by one", elements=tuple(_elements(material)))
 
 
 def _elements(material: Material) -> Iterator[Element]:
-    yield from _warn_of_sources(material)
-    if not len(material.observations):
-        yield Caution("There are no rows: nothing was measured, and nothing can be concluded.")
-        return
-    yield from map(Caution, _warn_of_modes(material))
     if material.control_arms:
         yield from _prove_scenarios(material)
     if not material.arms_under_test:
@@ -52,13 +46,20 @@ def _elements(material: Material) -> Iterator[Element]:
     yield Conclusions(conclude(material.primary))
     target = material.plan.target
     if (why := _why_nothing_elsewhere(material)) is not None:
-        yield Caution(why)
+        yield Note(why)
     else:
         yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
 
 
+def cautions(material: Material) -> Iterator[str]:
+    """Yield what must be known of the headline: rows that are missing, runs and arms that cannot be compared."""
+    yield from _warn_of_sources(material)
+    if len(material.observations):
+        yield from _warn_of_modes(material)
+
+
 _MOST_NAMED = 5
-_SPELLED_OUT = frozenset({"agent", "models"})
+_SPELLED_OUT = frozenset({"agent", "model"})
 """Conditions whose values are told with the verdicts; of others the name is enough there."""
 _STATES: dict[RunStatus, str] = {
     "complete": "is complete, yet",
@@ -68,21 +69,18 @@ _STATES: dict[RunStatus, str] = {
 }
 
 
-def _warn_of_sources(material: Material) -> Iterator[Caution]:
-    """Yield the warnings that stand before the verdicts."""
+def _warn_of_sources(material: Material) -> Iterator[str]:
     for source in material.sources:
-        yield from map(Caution, _partial(material, source))
-        yield from map(Caution, _absent_agents(material, source))
+        yield from _partial(material, source)
+        yield from _absent_agents(material, source)
     if material.is_before_and_after:
-        yield from map(Caution, _lonely_modes(material))
-    yield from map(Caution, _without_common_model(material))
+        yield from _lonely_modes(material)
+    yield from _without_common_model(material)
     differing = differing_conditions(material.sources, material.inventories) if material.is_before_and_after else ()
     if differing:
         named = ", ".join(str(each) if each.condition in _SPELLED_OUT else each.condition for each in differing)
         across = " The models differ: rows are paired by scenario alone." if material.is_across_models else ""
-        yield Caution(
-            f"The runs differ in {named}; a difference may come from there. Conditions lists the values.{across}"
-        )
+        yield f"The runs differ in {named}; a difference may come from there. Conditions lists the values.{across}"
 
 
 def _partial(material: Material, source: Source) -> Iterator[str]:
@@ -263,13 +261,11 @@ _MOST_LINES = 500
 
 
 def banner(material: Material) -> str | None:
-    """Return the banner of a report with rows of control agents; it names them, or their modes, where not all are."""
+    """Return the banner of a report in which some rows are of control agents; it names these, or their modes."""
     controls = material.control_arms
-    if not controls:
+    if not controls or len(controls) == len(material.arms):
         return None
     proofs = " ".join((*material.tally.controls.proofs(), "They say nothing about agents."))
-    if len(controls) == len(material.arms):
-        return f"Control run: these rows are of a control agent. {proofs}"
     agents = material.tally.controls.arms
     if material.arrangement.has_several_agents:
         names = sorted({name for arm in controls for name in agents[arm]})
