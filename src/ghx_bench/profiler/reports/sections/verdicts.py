@@ -24,7 +24,7 @@ from ghx_bench.profiler.reports.report_document import (
 from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
-from ghx_bench.profiler.stats.result_records import ModeComparison
+from ghx_bench.profiler.stats.result_records import ModeComparison, OverallComparison
 from ghx_bench.profiler.stats.verdict_rules import say_nothing
 from ghx_bench.profiler.store.record import RunStatus
 
@@ -39,8 +39,15 @@ def _elements(material: Material) -> Iterator[Element]:
         yield from _prove_scenarios(material)
     if not material.arms_under_test:
         return
+    if material.run_comparisons:
+        yield Paragraph(
+            "Each later run is held against the first over all modes together, success first. A single mode is tested "
+            "only for a metric in which the runs differ as a whole."
+        )
+        yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.metrics))
     if not material.primary:
-        yield Paragraph(_say_why_alone(material))
+        if not material.run_comparisons:
+            yield Paragraph(_say_why_alone(material))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary))
@@ -49,6 +56,10 @@ def _elements(material: Material) -> Iterator[Element]:
         yield Note(why)
     else:
         yield Note(f"These verdicts hold {PLACES[target]}. Differences lists those {PLACES[other_target(target)]}.")
+
+
+def _conclude_run(overall: OverallComparison) -> Conclusion:
+    return Conclusion(word=overall.tier, tone=TONES.get(overall.tier, "neutral"), sentence=overall.words)
 
 
 def cautions(material: Material) -> Iterator[str]:
