@@ -42,7 +42,8 @@ def headline_of(material: Material) -> Headline:
     if material.run_comparisons:
         return _tell_runs(material)
     if not material.primary:
-        return Headline(sentences=(*_tell_alone(material), *_tell_unmeasured(material)))
+        sentences = (*_tell_alone(material), *_tell_unmeasured(material))
+        return Headline(sentences=sentences, scope=(say_why_alone(material),))
     rates = {
         str(arm): Successes(k=each.success.k, n=each.success.n) for arm, each in material.summaries.items() if each.rows
     }
@@ -234,6 +235,26 @@ def _tell_alone(material: Material) -> Iterator[str]:
         ]
         spent = f"; the median session takes {', '.join(known)}" if known else ""
         yield f"{arm} solves {rate}{spent}."
+
+
+def say_why_alone(material: Material) -> str:
+    """Say why nothing is compared, though there are rows of agents under test."""
+    arms = material.arms_under_test
+    if len(arms) == 1:
+        return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
+    if material.is_before_and_after:
+        what = "agent under test has a mode" if material.arrangement.has_several_agents else "mode under test is"
+        where = "in both runs" if len(material.sources) == _BOTH else "in two of the runs"
+        return (
+            f"No {what} {where}, and runs are compared with each other alone: nothing is compared. "
+            "Report on one run alone for comparisons within it. The results of all follow."
+        )
+    return (
+        f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
+    )
+
+
+_BOTH = 2
 
 
 _MOST_ALONE = 3

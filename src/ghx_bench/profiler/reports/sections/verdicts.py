@@ -21,6 +21,7 @@ from ghx_bench.profiler.reports.report_document import (
     Table,
     Tone,
 )
+from ghx_bench.profiler.reports.sections.headline import say_why_alone
 from ghx_bench.profiler.reports.wording import counts, describe_family, other_target
 from ghx_bench.profiler.stats.observations import SUCCESS
 from ghx_bench.profiler.stats.plan import PLACES
@@ -47,7 +48,7 @@ def _elements(material: Material) -> Iterator[Element]:
         yield Conclusions(tuple(_conclude_run(each) for run in material.run_comparisons for each in run.metrics))
     if not material.primary:
         if not material.run_comparisons:
-            yield Paragraph(_say_why_alone(material))
+            yield Paragraph(say_why_alone(material))
         return
     yield Paragraph(_sum_up(material))
     yield Conclusions(conclude(material.primary))
@@ -162,6 +163,10 @@ def _without_common_model(material: Material) -> Iterator[str]:
     """Yield which of the compared modes have no model in common, so that nothing of them can be paired."""
     if material.is_across_models:
         return
+    told = {source.label: set(material.inventories[source.label].models) for source in material.sources}
+    if material.is_before_and_after and not material.pairs and not set.intersection(*told.values()):
+        named = ", ".join(f"{label} ({', '.join(sorted(models))})" for label, models in told.items())
+        yield f"Nothing can be paired, for there is no model in common: {named}."
     seen = material.observations
     models: dict[Arm, set[str]] = {arm: set() for arm in seen.arm.known}
     for arm, model in zip(seen.arm.each(), seen.model.each(), strict=True):
@@ -211,26 +216,6 @@ def _sum_up(material: Material) -> str:
         f"{plural(len(material.primary), 'planned comparison')} of {' in '.join(sides)} "
         f"{PLACES[material.plan.target]}: {said}. {describe_family(material.primary)}"
     )
-
-
-def _say_why_alone(material: Material) -> str:
-    """Say why nothing is compared, though there are rows of agents under test."""
-    arms = material.arms_under_test
-    if len(arms) == 1:
-        return f"There is one mode, {arms[0]}: nothing to compare it with. Its results follow."
-    if material.is_before_and_after:
-        what = "agent under test has a mode" if material.arrangement.has_several_agents else "mode under test is"
-        where = "in both runs" if len(material.sources) == _BOTH else "in two of the runs"
-        return (
-            f"No {what} {where}, and runs are compared with each other alone: nothing is compared. "
-            "Report on one run alone for comparisons within it. The results of all follow."
-        )
-    return (
-        f"No two of {', '.join(map(str, arms))} differ in one thing alone: nothing is compared. Their results follow."
-    )
-
-
-_BOTH = 2
 
 
 def conclude(comparisons: Iterable[ModeComparison]) -> tuple[Conclusion, ...]:
