@@ -359,7 +359,7 @@ def test_two_runs_with_common_modes_are_compared_from_run_to_run(tmp_path: Path)
     pairs = {(each["a"], each["b"]) for each in comparisons}  # type: ignore[index,call-overload]
     assert pairs == {(f"{mode} @ after", f"{mode} @ before") for mode in ("baseline", "ghx", "mcp")}
     text = (made.directory / "report.md").read_text()
-    assert "version of ghxBench" in text
+    assert "ghx-bench (before: 0.1.0; after: 0.2.0)" in text.replace("\\", "")
     assert "after lacks 15 rows that other runs have" in text
     assert "baseline / scenario-002 \\(0 of 5\\)" in text
 

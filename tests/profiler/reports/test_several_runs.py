@@ -54,10 +54,10 @@ def test_runs_of_one_model_each_are_paired_by_scenario_and_the_model_is_a_condit
     assert {each["n"] for each in summary["comparisons"] if each["metric"] == "tokens_active"} == {4}
     assert "not estimable" not in verdicts_of(summary, "tokens_active")
     told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["models"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
+    assert told["model"] == {"old": ["vendor/old"], "new": ["vendor/new"]}
     assert summary["missing"] == []
     report = report_of(results=[old, new], out=tmp_path / "read")
-    assert "models (old: vendor/old; new: vendor/new)" in top_of(report)
+    assert "Changed: model vendor/old -> vendor/new." in top_of(report)
     assert "paired by scenario alone" in report
 
 
@@ -226,9 +226,9 @@ def test_every_run_is_compared_in_every_condition_the_seed_too(tmp_path: Path) -
     summary = summary_of(runs, out=tmp_path / "out")
 
     told = {each["condition"]: each["values"] for each in summary["conditions"]}
-    assert told["version of ghxBench"] == {"one": "1", "two": "1", "three": "2"}
-    assert told["seed"] == {"one": 1, "two": 2, "three": 3}
-    texts = told["text of scenario scenario-000"]
+    assert told["ghx-bench"] == {"one": "1", "two": "1", "three": "2"}
+    assert told["seed of the order"] == {"one": 1, "two": 2, "three": 3}
+    texts = told["scenario scenario-000"]
     assert texts["one"] == texts["two"] != texts["three"]
     assert "agent" not in told
 

@@ -9,7 +9,7 @@ from ghx_bench._base.problems import plural
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.coverage import Missing
 from ghx_bench.profiler.reports.data.material import Material
-from ghx_bench.profiler.reports.data.runs import differing_conditions, modes_of
+from ghx_bench.profiler.reports.data.runs import modes_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.report_document import (
     Conclusion,
@@ -71,8 +71,6 @@ def cautions(material: Material) -> Iterator[str]:
 
 
 _MOST_NAMED = 5
-_SPELLED_OUT = frozenset({"agent", "models"})
-"""Conditions whose values are told with the verdicts; of others the name is enough there."""
 _STATES: dict[RunStatus, str] = {
     "complete": "is complete, yet",
     "running": "is not finished:",
@@ -88,11 +86,8 @@ def _warn_of_sources(material: Material) -> Iterator[str]:
     if material.is_before_and_after:
         yield from _lonely_modes(material)
     yield from _without_common_model(material)
-    differing = differing_conditions(material.sources, material.inventories) if material.is_before_and_after else ()
-    if differing:
-        named = ", ".join(str(each) if each.condition in _SPELLED_OUT else each.condition for each in differing)
-        across = " The models differ: rows are paired by scenario alone." if material.is_across_models else ""
-        yield f"The runs differ in {named}; a difference may come from there. Conditions lists the values.{across}"
+    if material.is_across_models:
+        yield "The models of the runs differ: rows are paired by scenario alone."
 
 
 def _partial(material: Material, source: Source) -> Iterator[str]:
