@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import assert_never
 from urllib.parse import quote
@@ -29,46 +30,48 @@ from ghx_bench.profiler.reports.report_document import (
 def to_page(document: Document, bundle: str) -> str:
     """Write the report as HTML; `bundle` is the JavaScript that draws charts."""
     charts = document.charts
-    scripts = (bundle, _asset("page.js")) if charts else ()
+    scripts = (bundle, asset("page.js")) if charts else ()
     return page(
         title=document.title,
         body="\n".join(_body(document)),
         scripts=scripts,
-        data={chart.name: chart.spec for chart in charts},
+        data={chart.name: chart.spec for chart in charts} if charts else None,
     )
 
 
-def page(*, title: str, body: str, scripts: Sequence[str] = (), data: object = None) -> str:
-    """Return a whole HTML file around a body that is escaped already.
+def page(*, title: str, body: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), data: object = None) -> str:
+    """Return a whole HTML file around a body that is escaped already; `styles` are rules beside those of all pages.
 
     The browser is told to run these scripts and no others, and to fetch nothing: a gap in the escaping would show a
     word too many, and no more.
     """
-    embedded = f'<script type="application/json" id="charts">{script_json(data)}</script>' if scripts else ""
+    embedded = f'<script type="application/json" id="charts">{script_json(data)}</script>' if data is not None else ""
     inline = "".join(f"<script>{script}</script>\n" for script in scripts)
     return (
         "<!doctype html>\n"
         '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, has_charts=data is not None)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<title>{html_text(title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>\n"
+        f"<title>{html_text(title)}</title>\n<style>\n{''.join((asset('page.css'), *styles))}</style>\n</head>\n"
         f"<body>\n{body}\n{embedded}\n{inline}</body>\n</html>\n"
     )
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def _policy(scripts: Sequence[str], *, has_charts: bool) -> str:
     allowed = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts]
     # Vega compiles the expressions of a chart; these are ours, not the agents'.
-    sources = " ".join([*allowed, "'unsafe-eval'"]) if allowed else "'none'"
+    sources = " ".join([*allowed, *(["'unsafe-eval'"] if has_charts else ())]) or "'none'"
     return (
         f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:; "
         "form-action 'none'; base-uri 'none'"
     )
 
 
-def _asset(name: str) -> str:
+@cache
+def asset(name: str) -> str:
+    """Return a stylesheet or a script of ours."""
     return files("ghx_bench.profiler.reports.render").joinpath("assets", name).read_text("utf-8")
 
 
