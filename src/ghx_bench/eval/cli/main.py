@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("report:report", "Write what runs have shown, as pages for people and files for programs."),
     "analyze": ("analyze:analyze", "Say how agents worked in sessions that are over."),
     "plan": ("plan:plan", "Say how many scenarios and repetitions it takes to show an effect."),
+    "pack": ("pack:pack", "Write a run into one file, for somebody else to open."),
     "export": ("export:export", "Write the sessions of a run in the formats of others."),
 }
 """Commands by name: module and function in this package, and what it is for."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,11 +26,13 @@ def report(
     Parameters
     ----------
     runs
-        Run directories. Modes that several of them have in common are compared from run to run, later with earlier.
+        Run directories, or packs. Modes that several of them have in common are compared from run to run, later with
+        earlier.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
-        Where the report goes; `report` in the first run directory unless given, or here where only rows are named.
+        Where the report goes; `report` in the first run directory unless given, or here where only rows are named;
+        of a pack, a folder here that is named after it.
     sessions
         Which rows get a page with their session: failures and a sample of successes, all, or none.
     format
@@ -45,7 +48,7 @@ def report(
     made = generate_report(
         runs,
         results=results or (),
-        output_dir=output_dir or (None if runs else Path("report")),
+        output_dir=output_dir or _default_place(runs),
         sessions=sessions,
         formats=format or FORMATS,
         metrics=EVAL_METRICS,
@@ -59,3 +62,11 @@ def report(
     where = made.directory / "index.html" if "html" in (format or FORMATS) else made.directory
     print(f"{plural(made.rows, 'row')}, {plural(made.pages, 'session page')}: {where}")
     return 0
+
+
+def _default_place(runs: Sequence[Path]) -> Path | None:
+    """Return where a report goes that is not written into the directory of its first run; `None` if it is."""
+    if not runs:
+        return Path("report")
+    # What a pack is unpacked to goes with the process.
+    return Path(f"{runs[0].name.removesuffix('.zip').removesuffix('.pack')}-report") if runs[0].is_file() else None
