@@ -1,6 +1,7 @@
 """The base model and the field types of configuration files."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
@@ -50,3 +51,15 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 Distinct = AfterValidator(_distinct)
 """Marks a list in which no name may stand twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetBy:
+    """In the annotation of a field: the flag that sets it on the command line.
+
+    A switch sets the field `to` a value of its own; in a field that is a dict, a flag may set one `key`.
+    """
+
+    flag: str
+    to: object = None
+    key: str | None = None

@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import PurePosixPath
 from typing import Literal
@@ -25,22 +25,45 @@ _MOST_CELLS = 1_000_000
 class Arm:
     """One side of a comparison: a mode, of one agent with one model, in one run.
 
-    `None` means pooled: over all agents, over all models, or where only one run is looked at.
+    `None` means that it is not told apart: there is one, or all are pooled. Without a mode it is a run as a whole.
     """
 
     mode: str
     agent: str | None = None
     model: str | None = None
     run: str | None = None
+    model_label: str | None = field(default=None, compare=False)
+    """What people call the model; its id unless given."""
 
     def __str__(self) -> str:
-        factors = " / ".join(part for part in (self.agent, self.model, self.mode) if part)
-        return f"{factors} @ {self.run}" if self.run else factors
+        factors = " / ".join(
+            part for part in (self.agent, self.model and (self.model_label or self.model), self.mode) if part
+        )
+        return f"{factors} @ {self.run}" if factors and self.run else factors or self.run or ""
 
 
-def default_order(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    """Return the arms in alphabetical order after `baseline`, which others are held against."""
-    return tuple(sorted(arms, key=lambda arm: (arm.mode != "baseline", str(arm))))
+def order_arms(
+    arms: Iterable[Arm],
+    *,
+    agents: Sequence[str] = (),
+    models: Sequence[str] = (),
+    modes: Sequence[str] = (),
+    runs: Sequence[str] = (),
+) -> tuple[Arm, ...]:
+    """Return the arms agent by agent, model by model, mode by mode, run by run, each in the order that is given.
+
+    What is not listed follows the listed ones: `baseline` first, then in alphabetical order.
+    """
+    factors = agents, models, modes, runs
+
+    def position(arm: Arm) -> list[tuple[int, bool, str]]:
+        names = (arm.agent or "", arm.model or "", arm.mode, arm.run or "")
+        return [
+            (listed.index(name) if name in listed else len(listed), name != "baseline", name)
+            for listed, name in zip(factors, names, strict=True)
+        ]
+
+    return tuple(sorted(arms, key=position))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

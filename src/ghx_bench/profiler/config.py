@@ -22,7 +22,17 @@ from ghx_bench._base.errors import FlagError
 from ghx_bench._base.problems import did_you_mean, in_words
 from ghx_bench._base.wire import Count, StrictInt
 from ghx_bench.documents import RefusedError, explain, read_document, validate_document
-from ghx_bench.documents.section import AtLeastOne, Distinct, Flag, Name, Real, Section, Text, refuse_duplicates
+from ghx_bench.documents.section import (
+    AtLeastOne,
+    Distinct,
+    Flag,
+    Name,
+    Real,
+    Section,
+    SetBy,
+    Text,
+    refuse_duplicates,
+)
 from ghx_bench.profiler.cell import NO_MODEL, Order
 from ghx_bench.profiler.session_limits import SessionLimits
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -31,18 +41,6 @@ LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     BeforeValidator(lambda level: "warning" if level == "warn" else level),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class SetBy:
-    """In the annotation of a field: the flag that sets it on the command line.
-
-    A switch sets the field `to` a value of its own; in a field that is a dict, a flag may set one `key`.
-    """
-
-    flag: str
-    to: object = None
-    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,26 @@ class LimitFlags:
 
 
 @Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)  # without slots, which a class below could have from one base alone
+class AnalysisFlags:
+    """What the command line says about comparisons; each is named as `AnalysisPlan` says."""
+
+    reference_mode: str | None = None
+    """The mode that all others are held against; the first unless given."""
+    all_pairs: Switch = False
+    """Compare every two arms that differ in one thing alone, instead of each with the reference."""
+    pool: list[Literal["agents", "models"]] | None = None
+    """What is not told apart in tables and verdicts; repeat for both."""
+
+    def changes(self) -> dict[str, object]:
+        """Return what was given, as fields of the plan."""
+        given = {"reference_mode": self.reference_mode, "all_pairs": self.all_pairs, "pool": tuple(self.pool or ())}
+        return {name: value for name, value in given.items() if value}
+
+
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuringFlags(LimitFlags):
+class MeasuringFlags(LimitFlags, AnalysisFlags):
     """What `run` and `profile` let the command line say beyond limits; each is named as `ProfileConfig` says."""
 
     mode: list[str] | None = None

@@ -14,8 +14,8 @@ from ghx_bench._base.problems import did_you_mean, listed
 from ghx_bench.eval.cli.flags import AsJson, Number, WholeNumber
 
 if TYPE_CHECKING:  # loaded when the command runs, not for its --help
+    from ghx_bench.profiler.cell import Arm
     from ghx_bench.profiler.reports.data.sources import Source
-    from ghx_bench.profiler.stats.observations import Observations
     from ghx_bench.profiler.stats.plan import AnalysisPlan, Target
     from ghx_bench.profiler.stats.result_records import VarianceComponents
     from ghx_bench.profiler.stats.sample_size import DesignLeftOut, DesignOption, SamplePlan
@@ -193,7 +193,7 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
     """Return the noise of a pilot, and between which modes: over all its agents but controls, if it has any other."""
     from ghx_bench.profiler.cell import Arm
     from ghx_bench.profiler.reports.data.reading import read_sources
-    from ghx_bench.profiler.stats.comparison import comparable_pairs
+    from ghx_bench.profiler.stats.comparison import planned_pairs
     from ghx_bench.profiler.stats.noise import pilot_components
     from ghx_bench.profiler.stats.observations import factor
 
@@ -202,13 +202,14 @@ def _measure_noise(wish: _Wish, sources: Sequence[Source], target: Target) -> _N
     arms = {arm for arm in seen.arm.known if arm not in read.tally.controls.arms} or set(seen.arm.known)
     of_row = [Arm(mode=arm.mode) if arm in arms else arm for arm in seen.arm.each()]
     observations = replace(seen, arm=factor(of_row))
-    a, b = _pair(wish, observations)
+    a, b = _pair(wish, read.arrangement.order(observations.arm.known))
     if wish.metric in _recorded_metrics() and wish.metric not in observations.metric_names:
         raise FlagError("--metric", f"no row of the pilot knows it; known: {listed(observations.metric_names)}")
     _check_metric(wish.metric, observations.metric_names)
     components = pilot_components(observations, a, b, wish.metric, target=target)
     # The run that is planned is one run, however many the pilot is.
-    pairs = max(1, len(comparable_pairs(tuple({replace(arm, run=None) for arm in arms}))))
+    planned = read.arrangement.order({replace(arm, run=None) for arm in arms})
+    pairs = max(1, len(planned_pairs(planned, read.arrangement.plan.plan)))
     return _Noise(components=components, basis=f"from a pilot: {a} against {b}", pairs=pairs)
 
 
@@ -250,12 +251,11 @@ def _plan_of(sources: Sequence[Source], wish: _Wish) -> AnalysisPlan:
         raise FlagError(f"--{first['loc'][0]}", first["msg"]) from None
 
 
-def _pair(wish: _Wish, observations: Observations) -> tuple[str, str]:
+def _pair(wish: _Wish, arms: Sequence[Arm]) -> tuple[str, str]:
     """Return the two modes to compare, the later one first: those of agents under test, all of them together."""
-    from ghx_bench.profiler.cell import default_order
     from ghx_bench.profiler.errors import UnknownNameError
 
-    known = tuple(str(arm) for arm in default_order(observations.arm.known) if arm.agent is None)
+    known = tuple(str(arm) for arm in arms if arm.agent is None)
     names = known[::-1] if wish.modes is None else tuple(name.strip() for name in wish.modes.split(","))
     if len(names) != _PAIR or not all(names):
         raise FlagError("--modes", f"name two modes, as a,b; the pilot has {', '.join(known) or 'no rows'}")

@@ -10,13 +10,17 @@ from cyclopts import Parameter
 
 from ghx_bench._base.extras import require_extra
 from ghx_bench._base.problems import plural
-from ghx_bench.eval.cli.flags import AsJson
+from ghx_bench.eval.cli.flags import AnalysisFlags, AsJson
+
+_AS_PLANNED = AnalysisFlags()
 
 
 def report(
     *runs: Path,
     results: list[Path] | None = None,
     output_dir: Annotated[Path | None, Parameter(name=("--output-dir", "--out"))] = None,
+    label: list[str] | None = None,
+    analysis: AnalysisFlags = _AS_PLANNED,
     sessions: Literal["failures", "all", "none"] = "failures",
     format: list[Literal["html", "markdown", "data", "parquet"]] | None = None,  # noqa: A002 - the flag's name
     as_json: AsJson = False,
@@ -26,13 +30,16 @@ def report(
     Parameters
     ----------
     runs
-        Run directories, or packs. Modes that several of them have in common are compared from run to run, later with
-        earlier.
+        Run directories, or packs. Modes that several of them have in common are compared from run to run, each with
+        the first.
     results
         A file with one row a line, from here or elsewhere; repeat for several.
     output_dir
         Where the report goes; `report` in the first run directory unless given, or here where only rows are named;
         of a pack, a folder here that is named after it.
+    label
+        What a run is called in the report, as in before=results/run_1; repeat for several. Two runs are called before
+        and after unless given.
     sessions
         Which rows get a page with their session: failures and a sample of successes, all, or none.
     format
@@ -42,16 +49,24 @@ def report(
     """
     require_extra("report", for_what="a report")
     from ghx_bench.eval.scoring.github_metrics import EVAL_METRICS
+    from ghx_bench.profiler.reports.data.reading import read_sources
+    from ghx_bench.profiler.reports.data.sources import open_sources, read_labels
     from ghx_bench.profiler.reports.folder import FORMATS
     from ghx_bench.profiler.reports.report import generate_report
 
+    named, labels = read_labels(label or (), runs, results or ())
+    read = read_sources(
+        open_sources(named, results or (), labels),
+        choice=sessions if "html" in (format or FORMATS) else "none",
+        plan_changes=analysis.changes(),
+    )
     made = generate_report(
-        runs,
+        named,
         results=results or (),
-        output_dir=output_dir or _default_place(runs),
-        sessions=sessions,
+        output_dir=output_dir or _default_place(named),
         formats=format or FORMATS,
         metrics=EVAL_METRICS,
+        read=read,
     )
     for note in made.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -23,7 +23,7 @@ from ghx_bench._base.errors import InputError
 from ghx_bench._base.wire import StrictInt
 from ghx_bench.agents.processes.sandbox import Ring
 from ghx_bench.documents import RefusedError
-from ghx_bench.documents.section import Flag, Section, Text
+from ghx_bench.documents.section import Flag, Section, SetBy, Text
 from ghx_bench.eval.modes.definitions import ModeDefinition, load_mode_definition, take_modes_apart
 from ghx_bench.eval.project.gates import Gate
 from ghx_bench.eval.project.object_references import (
@@ -35,7 +35,7 @@ from ghx_bench.eval.project.object_references import (
 )
 from ghx_bench.eval.scenario.extensions import Target
 from ghx_bench.eval.scenario.manifest import RepositoryName
-from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig, SetBy
+from ghx_bench.profiler.config import AgentEntry, Folder, ProfileConfig
 from ghx_bench.profiler.errors import UnknownNameError
 from ghx_bench.profiler.store.directory import RunDirectory
 from ghx_bench.profiler.store.packs import run_folder

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import combinations, product
 
-from ghx_bench.profiler.cell import Arm, default_order
+from ghx_bench.profiler.cell import Arm, order_arms
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.stats.arrays import generator
 from ghx_bench.profiler.stats.curves import Curve, Refusal, population_curve, suite_curve
@@ -28,6 +28,7 @@ from ghx_bench.profiler.stats.result_records import (
     Adjustment,
     AnalysisSet,
     EffectSizes,
+    Family,
     LeftOut,
     ModeComparison,
     PairedAnalysis,
@@ -54,8 +55,8 @@ def compare_modes(
 
     Where several comparisons are made, use `compare_all_modes`: it adjusts for their number.
     """
-    draft = _examine(observe(rows), Question(a=as_arm(a), b=as_arm(b), metric=metric, plan=plan), seed)
-    return _conclude(draft, _adjust_family([draft], "none")[0])
+    draft = examine(observe(rows), Question(a=as_arm(a), b=as_arm(b), metric=metric, plan=plan), seed)
+    return conclude(draft, adjust_family([draft], "none")[0])
 
 
 def compare_all_modes(
@@ -69,14 +70,15 @@ def compare_all_modes(
 ) -> tuple[ModeComparison, ...]:
     """Compare pairs of modes on every metric, adjusting the primary ones (Holm) apart from the others (BH).
 
-    `modes` are ordered from the reference to the newest: a later mode is A, an earlier one B. `pairs` names A and B of
-    each comparison instead, where not every pair is of interest; all of them are one family. Metrics that are not
-    known anywhere are left away, unless they are primary: these were promised, and come out as not estimable.
+    Each of `modes`, as A, is held against the reference, as B: the first of them unless the plan names another; with
+    `all_pairs` in the plan, against every earlier one. `pairs` names A and B instead; all of them are one family.
+    Metrics that are not known anywhere are left away, unless they are primary: these were promised, and come out as not
+    estimable.
     """
     observations = observe(rows)
-    arms = default_order(observations.arm.known) if modes is None else [as_arm(mode) for mode in modes]
+    arms = order_arms(observations.arm.known) if modes is None else [as_arm(mode) for mode in modes]
     metrics = observations.metric_names if metrics is None else metrics
-    compared = comparable_pairs(arms) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
+    compared = planned_pairs(arms, plan) if pairs is None else [(as_arm(a), as_arm(b)) for a, b in pairs]
     families: tuple[tuple[Adjustment, Sequence[str]], ...] = (
         ("holm", plan.primary),
         ("benjamini-hochberg", [metric for metric in metrics if metric not in plan.primary]),
@@ -84,10 +86,37 @@ def compare_all_modes(
     concluded: list[ModeComparison] = []
     for adjustment, members in families:
         questions = [Question(a=a, b=b, metric=metric, plan=plan) for metric in members for a, b in compared]
-        drafts = [_examine(observations, question, seed) for question in questions]
-        adjusted = _adjust_family(drafts, adjustment)
-        concluded += [_conclude(*each) for each in zip(drafts, adjusted, strict=True)]
+        drafts = [examine(observations, question, seed) for question in questions]
+        adjusted = adjust_family(drafts, adjustment)
+        concluded += [conclude(*each) for each in zip(drafts, adjusted, strict=True)]
     return tuple(concluded)
+
+
+def planned_pairs(arms: Sequence[Arm], plan: AnalysisPlan, *, runs: Sequence[str] = ()) -> tuple[tuple[Arm, Arm], ...]:
+    """Pair each arm, as A, with those it is held against, as B: of two arms, they differ in one thing alone.
+
+    In one run that is the arm with the reference mode, that of the first agent, and that of the first model, as far as
+    there are such arms. From run to run it is the same arm in the first run. `all_pairs` has all there are.
+    """
+    if plan.all_pairs or not arms:
+        return comparable_pairs(arms)
+    if any(arm.run is not None for arm in arms):
+        first: dict[str, str | None] = {"run": (*runs, arms[0].run)[0]}
+    else:
+        first = {"mode": reference_mode(arms, plan), "agent": arms[0].agent, "model": arms[0].model}
+    known = {arm: arm for arm in arms}
+    return tuple(
+        (arm, known[other])
+        for factor, level in first.items()
+        for arm in arms
+        if (other := replace(arm, **{factor: level})) != arm and other in known
+    )
+
+
+def reference_mode(arms: Sequence[Arm], plan: AnalysisPlan) -> str:
+    """Return the mode that others are held against: the planned one if any arm has it, or else the first."""
+    modes = [arm.mode for arm in arms]
+    return plan.reference_mode if plan.reference_mode in modes else modes[0]
 
 
 def comparable_pairs(arms: Sequence[Arm]) -> tuple[tuple[Arm, Arm], ...]:
@@ -119,7 +148,7 @@ class _Examined:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
+class Draft:
     """A comparison that still waits for the rest of its family."""
 
     question: Question
@@ -139,7 +168,8 @@ def _sets(metric: str) -> tuple[AnalysisSet, ...]:
     return "per-protocol", "intention-to-treat", "both-succeeded"
 
 
-def _examine(observations: Observations, question: Question, seed: int) -> _Draft:
+def examine(observations: Observations, question: Question, seed: int) -> Draft:
+    """Return what the rows say to a question, on every set of rows, before any adjustment."""
     observations.require_arms(question.a, question.b)
     analyses: dict[AnalysisSet, _Examined] = {}
     for analysis_set in _sets(question.metric):
@@ -158,14 +188,16 @@ def _examine(observations: Observations, question: Question, seed: int) -> _Draf
         analyses[analysis_set] = replace(examined, analysis_set=analysis_set, left_out=left_out)
     first = analyses[headline_set(question.metric)]
     notes = notes_before(question, observations, first.sample, first.reductions)
-    return _Draft(question=question, analyses=analyses, notes=notes, seed=seed)
+    return Draft(question=question, analyses=analyses, notes=notes, seed=seed)
 
 
 def _curves(question: Question, sample: PairedSample, seed: int) -> dict[Target, Curve | Refusal]:
-    first, second = sorted(map(str, (question.a, question.b)))
+    # Labels are given when a report is made, and must not change a number.
+    a, b = (str(replace(arm, run=None, model_label=None)) for arm in (question.a, question.b))
     # Always shuffled from the same side, so that swapping A and B changes signs and nothing else.
-    seen = sample if str(question.a) == first else sample.swap()
-    rng = generator(seed, question.metric, first, second)
+    is_first = a < b if a != b else sample.a.values.tolist() <= sample.b.values.tolist()
+    seen = sample if is_first else sample.swap()
+    rng = generator(seed, question.metric, *sorted((a, b)))
     suite = suite_curve(seen, question.metric, resamples=question.plan.resamples, rng=rng)
     if seen is not sample and not isinstance(suite, Refusal):
         suite = suite.mirror()
@@ -188,7 +220,7 @@ def _apply_tests(question: Question, sample: PairedSample, curves: Mapping[Targe
     )
 
 
-def _adjust_family(drafts: Sequence[_Draft], adjustment: Adjustment) -> list[dict[_Key, Adjusted]]:
+def adjust_family(drafts: Sequence[Draft], adjustment: Adjustment) -> list[dict[_Key, Adjusted]]:
     """Adjust each view and each target as a family of its own; a member without a p-value counts as p = 1."""
     adjusted: list[dict[_Key, Adjusted]] = [{} for _ in drafts]
     for view, target in product(range(_VIEWS), _TARGETS):
@@ -222,12 +254,13 @@ def _adjust(p_values: Sequence[float], adjustment: Adjustment) -> tuple[float, .
             return benjamini_hochberg(p_values)
 
 
-def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeComparison:
+def conclude(draft: Draft, adjusted: Mapping[_Key, Adjusted], *, family: Family | None = None) -> ModeComparison:
+    """Return a comparison once its family was adjusted; by its metric it is primary or exploratory unless given."""
     question, plan = draft.question, draft.question.plan
     analyses = {name: _analysis(examined, adjusted) for name, examined in draft.analyses.items()}
     rows = headline_set(question.metric)
     first, others = analyses[rows], [each for name, each in analyses.items() if name != rows]
-    headline, family = first.of(plan.target), adjusted[rows, plan.target]
+    headline, members = first.of(plan.target), adjusted[rows, plan.target]
     return ModeComparison(
         a=str(question.a),
         b=str(question.b),
@@ -249,10 +282,10 @@ def _conclude(draft: _Draft, adjusted: Mapping[_Key, Adjusted]) -> ModeCompariso
         alpha=plan.alpha,
         margin_pct=plan.margin_pct,
         higher_is_better=question.more_is_better,
-        family="primary" if question.metric in plan.primary else "exploratory",
-        family_size=family.family_size,
-        family_planned=family.family_planned,
-        adjustment=family.adjustment,
+        family=family or ("primary" if question.metric in plan.primary else "exploratory"),
+        family_size=members.family_size,
+        family_planned=members.family_planned,
+        adjustment=members.adjustment,
         intention_to_treat=analyses["intention-to-treat"],
         per_protocol=analyses["per-protocol"],
         both_succeeded=analyses.get("both-succeeded"),

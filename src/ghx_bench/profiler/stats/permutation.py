@@ -58,14 +58,19 @@ def shuffle_labels(sample: PairedSample, *, resamples: int, rng: np.random.Gener
     # A single pool is itself a sample of shuffles.
     enumerable = is_exact or len(pools) == 1
     differences, overlaps = _all_sums(pools) if enumerable else _sampled_sums(pools, resamples, rng)
-    # With sides of equal size, swapping all labels is as extreme as the most extreme shuffle: p counts both.
-    mirrors = 2 if all(block.a.size == block.b.size for block in sample.blocks) else 1
     return Shuffles(
         differences=differences,
         overlaps=overlaps,
         is_exact=is_exact,
-        smallest_p=max(mirrors / ways, 1 / differences.size),
+        smallest_p=smallest_p_of(sample, differences.size),
     )
+
+
+def smallest_p_of(sample: PairedSample, shuffles: int) -> float:
+    """Return the lowest p-value that any data of this shape could have with so many shuffles."""
+    # With sides of equal size, swapping all labels is as extreme as the most extreme shuffle: p counts both.
+    mirrors = 2 if all(block.a.size == block.b.size for block in sample.blocks) else 1
+    return max(mirrors / _ways(sample, at_most=4 * shuffles), 1 / shuffles)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ Unit = Literal["percent", "percentage points"]
 Family = Literal["primary", "exploratory"]
 Adjustment = Literal["none", "holm", "benjamini-hochberg"]
 AnalysisSet = Literal["intention-to-treat", "per-protocol", "both-succeeded"]
+Tier = Literal["better", "worse", "equivalent", "inconclusive", "unreliable baseline", "insufficient data"]
+"""What a gate is told about a later run, seen from the first."""
 
 
 class Estimate(WireModel):
@@ -301,3 +303,50 @@ class ModeComparison(WireModel):
     def second_view(self) -> PairedAnalysis:
         """The same question with unmeasured rows treated the other way: left out for success, counted in else."""
         return self.intention_to_treat if self.analysis_set == "per-protocol" else self.per_protocol
+
+
+class RunCount(WireModel):
+    """The rows of one run in the cases that it has in common with the run that it is compared with."""
+
+    run: str
+    rows: Count
+    solved: Count
+    unmeasured: Count
+    """Rows that could not be measured; they are not solved."""
+    repeated_cases: Count
+    """Scenarios in an arm with two measured rows or more."""
+    mixed_cases: Count
+    """Those among them that succeeded only sometimes."""
+
+
+class OverallComparison(WireModel):
+    """A later run against the first on one metric, over all arms together."""
+
+    metric: str
+    before: str
+    after: str
+    tier: Tier
+    """Adjusted for the other primary metrics and later runs; success for later runs alone."""
+    tier_alone: Tier
+    """Where this is the only question: what a gate asks."""
+    reason: str | None
+    """Why the baseline is unreliable or the data are insufficient."""
+    words: str
+    """One sentence for people: `Worse: 14 of 20 solved instead of 20 (-30 points; 95 % interval -50 to -10).`"""
+    comparison: ModeComparison
+    """The numbers; rows are shuffled within scenario and arm, and every arm of a scenario weighs the same."""
+
+
+class RunComparison(WireModel):
+    """A later run against the first: did we get worse?"""
+
+    before: RunCount
+    after: RunCount
+    target: Target
+    alpha: float
+    metrics: tuple[OverallComparison, ...]
+    """The primary metrics, success first."""
+
+    def of(self, metric: str) -> OverallComparison | None:
+        """Return the comparison on a primary metric; `None` where it is none."""
+        return next((each for each in self.metrics if each.metric == metric), None)

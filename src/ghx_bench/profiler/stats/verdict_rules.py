@@ -42,6 +42,8 @@ class Question:
     b: Arm
     metric: str
     plan: AnalysisPlan
+    strata: str = "agents"
+    """What rows are paired within, beside scenario and model."""
 
     @property
     def more_is_better(self) -> bool:
@@ -183,7 +185,7 @@ def notes_before(
         _note_raw_scale(question, sample, reductions),
         _note_censored(question, observations, sample),
         _note_failures(question, observations, sample),
-        *_note_shared_weights(sample),
+        *_note_shared_weights(question, sample),
     )
     return tuple(note for note in notes if note)
 
@@ -246,9 +248,9 @@ def _note_failures(question: Question, observations: Observations, sample: Paire
     return f"rows that could not be measured count as failures here and are left out per protocol: {', '.join(counts)}"
 
 
-def _note_shared_weights(sample: PairedSample) -> Iterator[str]:
+def _note_shared_weights(question: Question, sample: PairedSample) -> Iterator[str]:
     for what, names in (
-        ("agents", {block.agent for block in sample.blocks}),
+        (question.strata, {block.agent for block in sample.blocks}),
         ("models", {block.model for block in sample.blocks}),
     ):
         if len(names) > 1:

@@ -3,7 +3,8 @@
 import json
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -12,7 +13,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ghx_bench._base.atomic_files import write_atomically
 from ghx_bench._base.wire import OMITTABLE, Count, ForeignModel
-from ghx_bench.profiler.cell import Cell, Matrix, Order
+from ghx_bench.profiler.cell import Arm, Cell, Matrix, Order
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import RunDirectoryError
 from ghx_bench.profiler.row import Attempt, Incident
@@ -134,6 +135,28 @@ class RunRecord(ForeignModel):
     def control_agents(self) -> Mapping[str, ControlKind]:
         """The agents that prove the scenarios, and are not measured themselves: what each does, by name."""
         return {agent.name: agent.control_kind for agent in self.agents if agent.control_kind is not None}
+
+    @property
+    def model_labels(self) -> Mapping[str, str]:
+        """What people call models, by their id: the labels of the configuration that are given once."""
+        models = self.config.get("models")
+        given = [each for each in models if isinstance(each, dict)] if isinstance(models, list) else []
+        labels = {str(each.get("id")): label for each in given if isinstance(label := each.get("label"), str)}
+        names = Counter([*labels.values(), *(model for model in self.matrix.models if model not in labels)])
+        return {model: label for model, label in labels.items() if names[label] == 1}
+
+    def arm_of(self, agent: str, model: str, mode: str) -> Arm:
+        """Return the arm of a cell: with its agent and its model where the run has several and does not pool them."""
+        pooled = cast("Sequence[str]", self.analysis.get("pool") or ())
+        # A control proves scenarios, and is never one arm with agents under test.
+        has_agent = len(self.matrix.agents) > 1 and ("agents" not in pooled or agent in self.control_agents)
+        has_model = len(self.matrix.models) > 1 and "models" not in pooled
+        return Arm(
+            mode=mode,
+            agent=agent if has_agent else None,
+            model=model if has_model else None,
+            model_label=self.model_labels.get(model) if has_model else None,
+        )
 
     def upgraded(self) -> "RunRecord":
         """Return this record with what those of version 1 leave open; the version stays, since resuming asks for it."""

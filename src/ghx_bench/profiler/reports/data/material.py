@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ghx_bench._base.wire import Number
-from ghx_bench.profiler.cell import Arm, default_order
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.metric_table import MetricTable
 from ghx_bench.profiler.reports.data.columns import Columns, Grid, spread_grid
 from ghx_bench.profiler.reports.data.controls import ControlCount
@@ -15,11 +15,18 @@ from ghx_bench.profiler.reports.data.runs import Arrangement
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import Tally
-from ghx_bench.profiler.stats.comparison import comparable_pairs, compare_all_modes
+from ghx_bench.profiler.stats.comparison import compare_all_modes, planned_pairs, reference_mode
 from ghx_bench.profiler.stats.drift import drift_over_run
 from ghx_bench.profiler.stats.observations import SUCCESS, Observations, factor, headline_set
 from ghx_bench.profiler.stats.plan import AnalysisPlan
-from ghx_bench.profiler.stats.result_records import Drift, ModeComparison, ModeSummary
+from ghx_bench.profiler.stats.result_records import (
+    Drift,
+    ModeComparison,
+    ModeSummary,
+    OverallComparison,
+    RunComparison,
+)
+from ghx_bench.profiler.stats.run_comparison import ComparedRuns, compare_overall, compare_runs
 from ghx_bench.profiler.stats.summary import summarize_modes
 
 _TOKENS, _COST = "tokens_active", "cost_total_usd"
@@ -80,6 +87,11 @@ class Material:
     pages: tuple[SessionPage, ...]
     summaries: Mapping[Arm, ModeSummary]
     comparisons: tuple[ModeComparison, ...]
+    """In one run, arms against the reference. From run to run, each arm against itself in the first run."""
+    run_comparisons: tuple[RunComparison, ...]
+    """From run to run: each later run against the first, over all arms together; empty for one run."""
+    paired: Observations
+    """The rows as they are paired: those of runs that differ in their one model as if of one."""
     drifts: tuple[Drift, ...]
 
     @property
@@ -91,6 +103,23 @@ class Material:
     def is_before_and_after(self) -> bool:
         """Whether the runs have modes in common, which are then compared from run to run."""
         return self.arrangement.is_before_and_after
+
+    @property
+    def reference_mode(self) -> str | None:
+        """The mode that others are held against; `None` from run to run, and where nothing is compared."""
+        if self.is_before_and_after or not self.arms_under_test:
+            return None
+        return reference_mode(self.arms_under_test, self.plan)
+
+    @property
+    def reference_run(self) -> str | None:
+        """The label of the run that later ones are held against; `None` for one run."""
+        return self.sources[0].label if self.is_before_and_after else None
+
+    def ask(self, metric: str) -> tuple[OverallComparison, ...]:
+        """Return each later run against the first on any metric, asked alone: `tier` and `tier_alone` are the same."""
+        runs = [source.label for source in self.sources]
+        return compare_overall(self.paired, metric, self.plan, runs=runs, pairs=self.pairs, seed=self.seed)
 
     @property
     def observations(self) -> Observations:
@@ -120,7 +149,12 @@ class Material:
     @property
     def arm_word(self) -> str:
         """What tables call the column of arms."""
-        return "agent / mode" if self.arrangement.has_several_agents else "mode"
+        told_apart = (
+            ("agent", self.arrangement.has_several_agents),
+            ("model", self.arrangement.has_several_models),
+            ("mode", True),
+        )
+        return " / ".join(word for word, is_told in told_apart if is_told)
 
     @property
     def objections(self) -> tuple[ControlCount, ...]:
@@ -135,29 +169,35 @@ class Material:
 
 def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -> Material:
     """Summarise and compare rows that were read."""
-    sources, split = read.arrangement.sources, read.arrangement.is_before_and_after
-    observations = read.columns.observations
+    arrangement, observations = read.arrangement, read.columns.observations
+    sources, split = arrangement.sources, arrangement.is_before_and_after
     across_models = split and _have_one_model_each(read.inventories)
-    plan, plan_source, seed = _plan_of(sources)
+    plan, seed = arrangement.plan.plan, arrangement.plan.seed
     for source in sources:
         metrics = metrics.with_units(source.record.metric_units if source.record else {})
-    arms = _order_arms(sources, observations, split=split)
+    arms = arrangement.order(observations.arm.known)
     # Control agents prove the scenarios: to hold an agent against one of them would say nothing about either.
-    pairs = comparable_pairs([arm for arm in arms if arm not in read.tally.controls.arms])
+    under_test = [arm for arm in arms if arm not in read.tally.controls.arms]
+    runs = [source.label for source in sources]
+    pairs = planned_pairs(under_test, plan, runs=runs)
     paired = observations
     if across_models:
         # Pairing within a model would leave nothing: the rows are taken as if of one.
         paired = replace(observations, model=factor(["each run's own"] * len(observations)))
+    if split:
+        compared = compare_runs(paired, plan, runs=runs, pairs=pairs, seed=seed)
+    else:
+        compared = ComparedRuns(runs=(), arms=compare_all_modes(paired, plan, pairs=pairs, seed=seed))
     summaries = summarize_modes(observations, plan, seed=seed)
     shown = dict.fromkeys((SUCCESS, _TOKENS, *plan.primary, *(each.name for each in metrics.shown_in("glance")), _COST))
     return Material(
-        arrangement=read.arrangement,
+        arrangement=arrangement,
         inventories=read.inventories,
-        missing=missing_cases(read.arrangement, read.inventories, across_models=across_models),
+        missing=missing_cases(arrangement, read.inventories, across_models=across_models),
         is_across_models=across_models,
         notes=tuple(read.notes()),
         plan=plan,
-        plan_source=plan_source,
+        plan_source=arrangement.plan.source,
         seed=seed,
         metrics=metrics,
         arms=arms,
@@ -168,7 +208,9 @@ def gather(read: ReadRows, pages: Sequence[SessionPage], metrics: MetricTable) -
         findings=read.findings,
         pages=tuple(pages),
         summaries={arm: summaries[str(arm)] for arm in arms},
-        comparisons=compare_all_modes(paired, plan, pairs=pairs, seed=seed),
+        comparisons=compared.arms,
+        run_comparisons=compared.runs,
+        paired=paired,
         drifts=tuple(drift_over_run(observations, metric, confidence=1 - plan.alpha) for metric in plan.primary)
         if len(sources) == 1
         else (),
@@ -179,19 +221,3 @@ def _have_one_model_each(inventories: Mapping[str, Inventory]) -> bool:
     """Return whether runs differ in their one model, so that the scenario alone is left to pair by."""
     models = [inventory.models for inventory in inventories.values() if inventory.rows]
     return all(len(each) == 1 for each in models) and len(set(models)) > 1
-
-
-def _plan_of(sources: Sequence[Source]) -> tuple[AnalysisPlan, Source | None, int]:
-    """Return the plan of the first run that has one, or the defaults."""
-    for source in sources:
-        plan = source.plan()
-        if plan is not None and source.record is not None:
-            return plan, source, source.record.matrix.seed
-    return AnalysisPlan(), None, 0
-
-
-def _order_arms(sources: Sequence[Source], observations: Observations, *, split: bool) -> tuple[Arm, ...]:
-    if not split:
-        return default_order(observations.arm.known)
-    positions = {source.label: number for number, source in enumerate(sources)}
-    return tuple(sorted(observations.arm.known, key=lambda arm: (arm.mode, positions[arm.run or ""])))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from statistics import median
 
-from ghx_bench.profiler.cell import Arm, default_order
+from ghx_bench.profiler.cell import Arm, order_arms
 from ghx_bench.profiler.reports.data.controls import ControlTally
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.row import ProfileRow
@@ -58,13 +58,13 @@ class GlanceTally:
     def __init__(self, source: Source, metrics: Sequence[str]) -> None:
         self._source = source
         self._metrics = metrics
-        self._tells_agents_apart = source.record is not None and len(source.record.agents) > 1
         self._arms: dict[Arm, _ArmRows] = {}
+        self._names: dict[tuple[str, str, str], Arm] = {}
         self.controls = ControlTally()
 
     def add(self, row: ProfileRow) -> None:
         """Count one row."""
-        arm = Arm(mode=row.mode, agent=row.agent_name if self._tells_agents_apart else None)
+        arm = self._arm_of(row.agent_name, row.model, row.mode)
         if (kind := self._source.control_kind(row.agent_name)) is not None:
             self.controls.add(row, arm, kind)
         rows = self._arms.setdefault(arm, _ArmRows())
@@ -78,10 +78,16 @@ class GlanceTally:
             if (value := known.get(metric)) is not None and isfinite(value):
                 rows.values.setdefault(metric, []).append(value)
 
+    def _arm_of(self, agent: str, model: str, mode: str) -> Arm:
+        key, record = (agent, model, mode), self._source.record
+        if key not in self._names:
+            self._names[key] = Arm(mode=mode) if record is None else record.arm_of(*key)
+        return self._names[key]
+
     def glances(self) -> dict[str, ModeGlance]:
         """Return the rows summed up by arm, in the order of reports."""
         glances: dict[str, ModeGlance] = {}
-        for arm in default_order(self._arms):
+        for arm in self._in_order():
             rows = self._arms[arm]
             glances[str(arm)] = ModeGlance(
                 mode=str(arm),
@@ -91,6 +97,12 @@ class GlanceTally:
                 metrics={metric: _median(rows.values.get(metric, ())) for metric in self._metrics},
             )
         return glances
+
+    def _in_order(self) -> tuple[Arm, ...]:
+        if self._source.record is None:
+            return order_arms(self._arms)
+        matrix = self._source.record.matrix
+        return order_arms(self._arms, agents=matrix.agents, models=matrix.models, modes=matrix.modes)
 
 
 def _median(values: Sequence[float]) -> Median:

@@ -1,6 +1,6 @@
 """One pass over all rows: everything a report counts, and which rows get a page. Nothing is written here."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -12,13 +12,14 @@ from ghx_bench.profiler.cell import Arm, Cell
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.reports.data.columns import ColumnBuilder, Columns
 from ghx_bench.profiler.reports.data.inventory import Inventory
-from ghx_bench.profiler.reports.data.runs import Arrangement, arrange
+from ghx_bench.profiler.reports.data.runs import Arrangement, PlanInUse, arrange
 from ghx_bench.profiler.reports.data.session_findings import Findings
 from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.data.tally import SessionChoice, Tally, outcome_of
 from ghx_bench.profiler.row import ProfileRow
 from ghx_bench.profiler.scenario import BaseScenario
+from ghx_bench.profiler.stats.plan import Pooled
 from ghx_bench.profiler.store.rows import DistinctRows
 
 T = TypeVar("T", SessionAnalysisBundle, StoredFindings)
@@ -67,24 +68,31 @@ def read_sources(
     choice: SessionChoice = "none",
     with_findings: bool = True,
     watchers: Sequence[Callable[[ProfileRow], None]] = (),
+    plan_changes: Mapping[str, object] | None = None,
 ) -> ReadRows:
     """Read every row of the sources once; each of `watchers` is called with every row on the way.
 
-    `choice` says which rows get a page; without findings, no session is looked at. A command that needs rows for more
+    `choice` says which rows get a page; without findings, no session is looked at. `plan_changes` are fields of the
+    analysis plan that the report is to be made with instead of the recorded ones. A command that needs rows for more
     than a report, such as gates and a table at the end of a run, brings its counters as watchers and hands the result
     on to `generate_report`.
     """
-    reader = _RowReader(tally=Tally(choice), with_findings=with_findings, watchers=watchers)
+    plan = PlanInUse.of(sources, plan_changes or {})
+    reader = _RowReader(tally=Tally(choice), pooled=plan.plan.pool, with_findings=with_findings, watchers=watchers)
     with without_cycle_collection():
         for source in sources:
             reader.read(source)
-    # Only now, from rows that were read once: whether there are several agents, whether modes are compared from run to
-    # run, and in which order.
-    arrangement = arrange(sources, reader.inventories)
+    # Only now, from rows that were read once: whether there are several agents and models, and whether modes are
+    # compared from run to run.
+    arrangement = arrange(sources, reader.inventories, plan)
 
     def rename(arm: Arm) -> Arm:
-        agent = arm.agent if arrangement.has_several_agents else None
-        return replace(arm, agent=agent, run=arm.run if arrangement.is_before_and_after else None)
+        return replace(
+            arm,
+            agent=arm.agent if arrangement.has_several_agents else None,
+            model=arm.model if arrangement.has_several_models else None,
+            run=arm.run if arrangement.is_before_and_after else None,
+        )
 
     reader.tally.rename_arms(rename)
     reader.findings.rename_arms(rename)
@@ -104,9 +112,10 @@ def read_sources(
 
 @dataclass(slots=True, kw_only=True)
 class _RowReader:
-    """What has been seen so far; every arm is that of its agent and its source."""
+    """What has been seen so far; every arm is that of its agent, its model and its source, unless they are pooled."""
 
     tally: Tally
+    pooled: Collection[Pooled]
     with_findings: bool
     watchers: Sequence[Callable[[ProfileRow], None]]
     columns: dict[str, ColumnBuilder] = field(default_factory=dict[str, ColumnBuilder])
@@ -123,14 +132,13 @@ class _RowReader:
         files, rows = source.side_files(), source.rows()
         scenarios = recorded_scenarios(source.record.scenarios) if source.record else {}
         columns = self.columns[source.label] = ColumnBuilder()
-        arms: dict[tuple[str, str], tuple[Arm, ControlKind | None]] = {}
+        arms: dict[tuple[str, str, str], tuple[Arm, ControlKind | None]] = {}
         for row in rows:
-            # Once for each agent and mode, not for each row: columns compare and hash arms.
-            known = arms.get((row.agent_name, row.mode))
+            # Once for each agent, model and mode, not for each row: columns compare and hash arms.
+            known = arms.get((row.agent_name, row.model, row.mode))
             if known is None:
-                arm = Arm(mode=row.mode, agent=row.agent_name, run=source.label)
-                known = arm, source.control_kind(row.agent_name)
-                arms[row.agent_name, row.mode] = known
+                known = self._arm_of(source, row), source.control_kind(row.agent_name)
+                arms[row.agent_name, row.model, row.mode] = known
             arm, control_kind = known
             inventory.add(row)
             self.tally.add(row, arm, control_kind)
@@ -146,6 +154,16 @@ class _RowReader:
         self.findings.has_sessions |= files.has_sessions
         if files.left_some:
             self.findings.commands.append(files.analyze_command())
+
+    def _arm_of(self, source: Source, row: ProfileRow) -> Arm:
+        is_control = source.control_kind(row.agent_name) is not None
+        return Arm(
+            mode=row.mode,
+            agent=row.agent_name if is_control or "agents" not in self.pooled else None,
+            model=None if "models" in self.pooled else row.model,
+            run=source.label,
+            model_label=source.record.model_labels.get(row.model) if source.record else None,
+        )
 
     def _find(self, files: SideFiles, row: ProfileRow, arm: Arm, scenarios: dict[str, BaseScenario]) -> None:
         """Count what was found in a session: what our analyzers left on disk, or else what they find now.

@@ -2,19 +2,44 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 
 from pydantic import JsonValue
 
-from ghx_bench.profiler.cell import Arm
+from ghx_bench.profiler.cell import Arm, order_arms
 from ghx_bench.profiler.metric_table import UNKNOWN
 from ghx_bench.profiler.reports.data.inventory import Facts, Inventory, moment_of
 from ghx_bench.profiler.reports.data.sources import Source
 from ghx_bench.profiler.reports.errors import NothingToReportError
+from ghx_bench.profiler.stats.plan import AnalysisPlan
 from ghx_bench.profiler.store.record import ModeDetails, RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanInUse:
+    """The analysis plan of a report: that of the first run that has one, or the usual one."""
+
+    plan: AnalysisPlan = field(default_factory=AnalysisPlan)
+    source: Source | None = None
+    """Whose plan it is; `None` where no plan was recorded."""
+    seed: int = 0
+    changes: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What was asked for otherwise when the report was made."""
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], changes: Mapping[str, object]) -> "PlanInUse":
+        """Return the plan of some sources, with changes."""
+        found = cls()
+        for source in sources:
+            plan = source.plan()
+            if plan is not None and source.record is not None:
+                found = cls(plan=plan, source=source, seed=source.record.matrix.seed)
+                break
+        changed = {name: value for name, value in changes.items() if getattr(found.plan, name) != value}
+        return replace(found, plan=found.plan.model_copy(update=changed), changes=changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +50,23 @@ class Arrangement:
     is_before_and_after: bool = False
     """Whether sources have modes in common, which are then compared from run to run."""
     is_by_time: bool = False
-    """Whether the order is that in which the runs began, rather than that in which they were named."""
+    """Whether the order, in which they were named, is also that in which they began."""
     has_several_agents: bool = False
     """Whether agents are told apart: where a run set out to measure more than one, or its rows are of more."""
+    has_several_models: bool = False
+    """Whether models are told apart, likewise."""
+    plan: PlanInUse = field(default_factory=PlanInUse)
+
+    def order(self, arms: Iterable[Arm]) -> tuple[Arm, ...]:
+        """Return arms in the order in which runs list them; of rows alone, `baseline` first."""
+        matrices = [source.record.matrix for source in self.sources if source.record is not None]
+        return order_arms(
+            arms,
+            agents=tuple(dict.fromkeys(name for each in matrices for name in each.agents)),
+            models=tuple(dict.fromkeys(name for each in matrices for name in each.models)),
+            modes=tuple(dict.fromkeys(name for each in matrices for name in each.modes)),
+            runs=tuple(source.label for source in self.sources),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +79,22 @@ class _Glimpse:
     began: datetime | None
 
 
-def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> Arrangement:
-    """Return how sources are compared, and in which order; refuse a run that is named twice.
+def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: PlanInUse) -> Arrangement:
+    """Return how sources are compared, in the order in which they are named; refuse a run that is named twice.
 
     Parts of one run may lie in several files as long as no two have a mode in common.
     """
-    # The rows count as well: those of a copied file have no record, and agents that are not told apart would be pooled.
-    several_agents = any(
-        max(len(agents_of(source, inventories[source.label])), len(inventories[source.label].agents)) > 1
-        for source in sources
+    as_named = Arrangement(
+        sources=tuple(sources),
+        has_several_agents=_tells_agents_apart(sources, inventories, plan.plan),
+        # The rows count as well: those of a copied file have no record, and what is not told apart would be pooled.
+        has_several_models="models" not in plan.plan.pool
+        and any(
+            max(len(models_of(source, inventories[source.label])), len(inventories[source.label].models)) > 1
+            for source in sources
+        ),
+        plan=plan,
     )
-    as_named = Arrangement(sources=tuple(sources), has_several_agents=several_agents)
     if len(sources) == 1:
         return as_named
     glimpses = [_glimpse(source, inventories[source.label]) for source in sources]
@@ -63,10 +107,20 @@ def arrange(sources: Sequence[Source], inventories: Mapping[str, Inventory]) -> 
     if not any(one.modes & other.modes for one, other in combinations(glimpses, 2)):
         return as_named
     moments = [each.began for each in glimpses if each.began is not None]
-    if len(set(moments)) < len(glimpses):
-        return replace(as_named, is_before_and_after=True)
-    ordered = [source for _, source in sorted(zip(moments, sources, strict=True), key=lambda each: each[0])]
-    return replace(as_named, sources=tuple(ordered), is_before_and_after=True, is_by_time=True)
+    is_by_time = len(set(moments)) == len(glimpses) and moments == sorted(moments)
+    return replace(as_named, is_before_and_after=True, is_by_time=is_by_time)
+
+
+def _tells_agents_apart(sources: Sequence[Source], inventories: Mapping[str, Inventory], plan: AnalysisPlan) -> bool:
+    """Return whether arms are named with their agent: some source has several, as recorded or by its rows."""
+    names = [{*agents_of(source, inventories[source.label]), *inventories[source.label].agents} for source in sources]
+    if "agents" not in plan.pool:
+        return any(len(each) > 1 for each in names)
+    # A control proves scenarios, and is never one arm with agents under test.
+    return any(
+        len(each) > 1 and any(source.control_kind(name) is not None for name in each)
+        for source, each in zip(sources, names, strict=True)
+    )
 
 
 def _glimpse(source: Source, inventory: Inventory) -> _Glimpse:

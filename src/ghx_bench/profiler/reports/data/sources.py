@@ -1,14 +1,16 @@
 """Where a report's rows come from: runs with their plan, or files of rows alone."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from ghx_bench._base.errors import FlagError
 from ghx_bench.profiler.contracts import ControlKind
 from ghx_bench.profiler.errors import BadRowsError, RunDirectoryError
+from ghx_bench.profiler.reports.data.inventory import moment_of
 from ghx_bench.profiler.reports.data.side_files import SideFiles
 from ghx_bench.profiler.reports.errors import NoRunError, NothingToReportError
 from ghx_bench.profiler.stats.plan import AnalysisPlan
@@ -53,9 +55,45 @@ class Source:
             ) from None
 
 
-def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source, ...]:
-    """Open run directories and files of rows; labels tell them apart."""
-    sources = [*map(_open_named, runs), *map(_open_rows, results)]
+def read_labels(
+    given: Sequence[str],
+    runs: Sequence[Path],
+    results: Sequence[Path] = (),
+    *,
+    find_run: Callable[[str], Path] = Path,
+) -> tuple[tuple[Path, ...], dict[Path, str]]:
+    """Return the runs with those that only a label names, and what runs and files are called: `before=results/run_1`.
+
+    `find_run` is how a command finds the run that somebody names.
+    """
+    named, labels = [*runs], dict[Path, str]()
+    for text in given:
+        label, _, name = (part.strip() for part in text.partition("="))
+        if not (label and name):
+            raise FlagError("--label", f"expected LABEL=RUN, as in before=results/run_1, got {text!r}")
+        place = find_run(name)
+        path = next((each for each in (*named, *results) if each.resolve() == place.resolve()), None)
+        if path is None:
+            path = place
+            named.append(path)
+        if path in labels or label in labels.values():
+            raise FlagError("--label", f"{text!r}: give each run one label, and each label to one run")
+        labels[path] = label
+    return tuple(named), labels
+
+
+def open_sources(
+    runs: Sequence[Path], results: Sequence[Path], labels: Mapping[Path, str] | None = None
+) -> tuple[Source, ...]:
+    """Open run directories and files of rows; labels tell them apart.
+
+    Unless given, a run is called by its id, a file by its name, and two runs that are compared `before` and `after`.
+    """
+    labels = labels or {}
+    opened = [(path, _open_named(path)) for path in runs] + [(path, _open_rows(path)) for path in results]
+    sources = [replace(source, label=labels.get(path, source.label)) for path, source in opened]
+    if not labels and _is_before_and_after(sources):
+        sources = [replace(source, label=label) for source, label in zip(sources, _BEFORE_AND_AFTER, strict=True)]
     if not sources:
         raise NothingToReportError("name a run directory, or a file of rows with --results")
     paths = Counter(source.rows_path.resolve() for source in sources)
@@ -65,6 +103,20 @@ def open_sources(runs: Sequence[Path], results: Sequence[Path]) -> tuple[Source,
                 f"{path}: named {times} times; a run cannot be compared with itself, name each run once"
             )
     return _make_distinct([replace(source, label=_as_label(source.label)) for source in sources])
+
+
+_BEFORE_AND_AFTER = ("before", "after")
+
+
+def _is_before_and_after(sources: Sequence[Source]) -> bool:
+    """Return whether these are two runs with a mode in common, named in the order in which they began."""
+    records = [source.record for source in sources if source.record is not None]
+    if not len(sources) == len(records) == len(_BEFORE_AND_AFTER):
+        return False
+    first, second = records
+    began = moment_of(first.created_at), moment_of(second.created_at)
+    is_in_order = began[0] is not None and began[1] is not None and began[0] <= began[1]
+    return is_in_order and not set(first.matrix.modes).isdisjoint(second.matrix.modes)
 
 
 def _as_label(name: str) -> str:

@@ -151,6 +151,8 @@ def summary_of(material: Material, *, generated_at: str) -> dict[str, JsonValue]
         "modes": {str(arm): summary.to_wire() for arm, summary in material.summaries.items()},
         "modeDetails": {str(each.arm): each.to_wire() for each in equipment},
         "comparisons": [comparison.to_wire() for comparison in material.comparisons],
+        "referenceMode": material.reference_mode,
+        "runComparisons": [comparison.to_wire() for comparison in material.run_comparisons],
         "drift": [drift.to_wire() for drift in material.drifts],
         "scenarios": _scenarios(material),
         "findings": _findings(material),

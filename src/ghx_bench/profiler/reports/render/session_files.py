@@ -4,14 +4,14 @@ import hashlib
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
 from ghx_bench._base.problems import Problem
 from ghx_bench.profiler.analyzers.files import recorded_scenarios
-from ghx_bench.profiler.cell import default_order
+from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import LISTED_METRICS, SessionPage
 from ghx_bench.profiler.reports.data.reading import ChosenRow, ReadRows
 from ghx_bench.profiler.reports.data.side_files import StoredFindings
@@ -62,7 +62,7 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
     scenarios: dict[str, list[_Place]] = defaultdict(list)
     for place in places:
         scenarios[place.chosen.cell.scenario_id].append(place)
-    columns = {scenario: _choose_columns(members) for scenario, members in scenarios.items()}
+    columns = {scenario: _choose_columns(members, read.arrangement.order) for scenario, members in scenarios.items()}
     comparisons = _place_comparisons(columns)
     pages: list[SessionPage] = []
     before_and_after = [None, *(place.path for place in places), None]
@@ -186,7 +186,7 @@ def _ways_of(
     )
 
 
-def _choose_columns(members: Sequence[_Place]) -> list[_Place]:
+def _choose_columns(members: Sequence[_Place], order: Callable[[Iterable[Arm]], Sequence[Arm]]) -> list[_Place]:
     """Return which sessions of a scenario stand side by side: of each arm its first failure, or else a success.
 
     Of one arm alone, a failure beside a success.
@@ -197,8 +197,8 @@ def _choose_columns(members: Sequence[_Place]) -> list[_Place]:
     if len(by_column) == 1:
         firsts = {place.is_success: place for place in reversed(members)}
         return [firsts[which] for which in (True, False) if which in firsts]
-    order = {str(arm): number for number, arm in enumerate(default_order({each.chosen.arm for each in members}))}
-    columns = sorted(by_column.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+    positions = {str(arm): number for number, arm in enumerate(order({each.chosen.arm for each in members}))}
+    columns = sorted(by_column.items(), key=lambda item: (positions[item[0][0]], item[0][1]))
     chosen = [next((each for each in group if not each.is_success), group[0]) for _, group in columns]
     return chosen[:_MOST_COLUMNS]
 
