@@ -14,7 +14,7 @@ from ghx_bench.profiler.analyzers.files import recorded_scenarios
 from ghx_bench.profiler.cell import Arm
 from ghx_bench.profiler.reports.data.material import LISTED_METRICS, SessionPage
 from ghx_bench.profiler.reports.data.reading import ChosenRow, ReadRows
-from ghx_bench.profiler.reports.data.side_files import StoredFindings
+from ghx_bench.profiler.reports.data.side_files import SideFiles, StoredFindings
 from ghx_bench.profiler.reports.render.comparison_page import ComparedSession, comparison_page
 from ghx_bench.profiler.reports.render.session_list import LISTING
 from ghx_bench.profiler.reports.render.session_page import RecordedSession, Sibling, Ways, briefing_of, session_page
@@ -70,9 +70,10 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
         place.path: _ways_of(place, neighbours, scenarios[place.chosen.cell.scenario_id], comparisons)
         for place, *neighbours in zip(places, before_and_after, before_and_after[2:], strict=False)
     }
-    # Rows were chosen source by source, so each source comes once.
+    # Made once for each source: to look at its folder takes as long as to write a page.
+    side_files = {source.label: source.side_files() for source in read.arrangement.sources} if places else {}
     for source, members in groupby(places, key=attrgetter("chosen.source")):
-        files, rows = source.side_files(), source.rows()
+        files, rows = side_files[source.label], source.rows()
         recorded = recorded_scenarios(source.record.scenarios) if source.record else {}
         for place in members:
             row = rows.row_at(place.chosen.start)
@@ -90,7 +91,8 @@ def write_session_pages(read: ReadRows, write: WritePage) -> tuple[SessionPage, 
             write(place.path, session_page(session, ways[place.path]))
             pages.append(_listed(place, session, comparisons.get(row.scenario_id)))
     for scenario, path in comparisons.items():
-        write(path, comparison_page(scenario, [_compared(place, path) for place in columns[scenario]], _up(path)))
+        compared = [_compared(place, path, side_files[place.chosen.source.label]) for place in columns[scenario]]
+        write(path, comparison_page(scenario, compared, _up(path)))
     return tuple(pages)
 
 
@@ -213,10 +215,9 @@ def _place_comparisons(columns: Mapping[str, Sequence[_Place]]) -> dict[str, str
     }
 
 
-def _compared(place: _Place, path: str) -> ComparedSession:
-    source = place.chosen.source
-    row = source.rows().row_at(place.chosen.start)
-    trace = source.side_files().trace(row)
+def _compared(place: _Place, path: str, files: SideFiles) -> ComparedSession:
+    row = place.chosen.source.rows().row_at(place.chosen.start)
+    trace = files.trace(row)
     return ComparedSession(
         name=place.name,
         outcome=place.chosen.outcome,
