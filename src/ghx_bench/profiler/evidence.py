@@ -7,6 +7,7 @@ from typing import Generic, Literal
 
 from pydantic import JsonValue
 
+from ghx_bench.profiler.activity import SessionActivity
 from ghx_bench.profiler.cell import Cell
 from ghx_bench.profiler.metrics import Cost, Timing, TokenUsage, ToolCallSummary
 from ghx_bench.profiler.scenario import S_co
@@ -49,6 +50,8 @@ class Stage(Generic[S_co]):
     refused_hosts: Callable[[], Mapping[str, int] | None] = lambda: None
     """Returns how often the session asked for each host that it may not reach, `None` where that is not seen; called
     when the session is over, and written on the row."""
+    observe: Callable[[], SessionActivity | None] | None = None
+    """Returns what the session changed and asked for; called in a thread, once the session is over and scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

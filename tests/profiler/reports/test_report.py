@@ -336,7 +336,7 @@ def test_by_default_failures_and_one_success_of_each_mode_and_scenario_get_a_pag
     pages = len(list((report / "sessions").rglob("*/*.html")))
     text = (report / "sessions" / "index.html").read_text()
 
-    assert text.index("wrong answer") < text.index(">success<")
+    assert text.index('bad">wrong answer<') < text.index('good">success<')
     assert 18 < pages < 90
 
 

@@ -114,6 +114,7 @@ class TwinLifecycle:
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
                     refused_hosts=handles.count_refused_hosts,
+                    observe=handles.observe,
                 )
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
