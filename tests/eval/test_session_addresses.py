@@ -122,7 +122,8 @@ def test_hosts_that_a_session_was_refused_are_on_its_row_and_wherever_that_is_sh
     shown = fork_ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
     assert "  refused hosts: example.com (2), stats.example.org:8080 (1)\n" in shown
     [page] = directory.glob("report/sessions/**/0.html")
-    assert '<th scope="row">refused hosts</th><td>example.com (2), stats.example.org:8080 (1)</td>' in page.read_text()
+    assert "refused hosts<" in page.read_text()
+    assert ">example.com (2), stats.example.org:8080 (1)<" in page.read_text()
     report = (directory / "report" / "index.html").read_text()
     assert "Sessions asked for hosts that they may not reach" in report
     assert "example.com, stats.example.org:8080 1/1" in report
