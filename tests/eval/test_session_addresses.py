@@ -70,7 +70,7 @@ async def test_a_host_that_is_refused_is_in_the_journal_and_is_no_call_to_github
         assert "example.com:443 cannot be reached from here, only GitHub can" in said
         assert [entry.path for entry in world.journal if entry.surface == "proxy"] == ["example.com:443"]
         assert numbers["api_calls"] == 0
-        assert stage.refused_hosts() == {"example.com": 1}
+        assert stage.count_refused_hosts() == {"example.com": 1}
         assert stage.environment["NO_PROXY"].endswith(",api.example.com")
 
 

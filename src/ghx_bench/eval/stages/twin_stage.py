@@ -113,7 +113,7 @@ class TwinLifecycle:
                     facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
-                    refused_hosts=handles.count_refused_hosts,
+                    count_refused_hosts=handles.count_refused_hosts,
                 )
 
     async def _make_worlds(self, server: Server, held: ExitStack) -> Mapping[str | None, PlantedWorld]:
