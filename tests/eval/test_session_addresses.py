@@ -70,7 +70,7 @@ async def test_a_host_that_is_refused_is_in_the_journal_and_is_no_call_to_github
         assert "example.com:443 cannot be reached from here, only GitHub can" in said
         assert [entry.path for entry in world.journal if entry.surface == "proxy"] == ["example.com:443"]
         assert numbers["api_calls"] == 0
-        assert stage.refused_hosts() == {"example.com": 1}
+        assert stage.count_refused_hosts() == {"example.com": 1}
         assert stage.environment["NO_PROXY"].endswith(",api.example.com")
 
 
@@ -122,7 +122,8 @@ def test_hosts_that_a_session_was_refused_are_on_its_row_and_wherever_that_is_sh
     shown = fork_ghx_bench(tmp_path, "show", str(directory), "baseline/issue-triage-001/0").stdout
     assert "  refused hosts: example.com (2), stats.example.org:8080 (1)\n" in shown
     [page] = directory.glob("report/sessions/**/0.html")
-    assert '<th scope="row">refused hosts</th><td>example.com (2), stats.example.org:8080 (1)</td>' in page.read_text()
+    assert "refused hosts<" in page.read_text()
+    assert ">example.com (2), stats.example.org:8080 (1)<" in page.read_text()
     report = (directory / "report" / "index.html").read_text()
     assert "Sessions asked for hosts that they may not reach" in report
     assert "example.com, stats.example.org:8080 1/1" in report

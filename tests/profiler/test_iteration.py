@@ -402,6 +402,23 @@ async def test_a_failing_collector_or_analyzer_costs_only_its_own_findings() -> 
     assert [problem.where for problem in outcome.problems] == ["collector Broken", "analyzer Broken"]
 
 
+async def test_refused_hosts_that_cannot_be_counted_are_not_known_and_cost_no_result() -> None:
+    def fail() -> None:
+        raise OSError("no journal")
+
+    class Unseeing(FakeLifecycle):
+        @asynccontextmanager
+        async def cell(self, cell: Any, scenario: Any, mode: Any) -> Any:
+            async with super().cell(cell, scenario, mode) as stage:
+                yield replace(stage, count_refused_hosts=fail)
+
+    outcome = await measure(task(lifecycle=Unseeing()))
+
+    assert isinstance(outcome, Completed)
+    assert (outcome.success, outcome.evidence.refused_hosts) == (True, None)
+    assert [each.where for each in outcome.problems] == ["refused hosts"]
+
+
 async def test_a_failing_tool_classifier_falls_back_to_tool_names() -> None:
     def broken(_call: object) -> str:
         raise ValueError("unheard of")

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+import anyio
 from pydantic import JsonValue
 
 from ghx_bench.agents.agent_threads import ThreadedProvider, ThreadedSession
@@ -168,13 +169,17 @@ def _endpoint_of(tap: MeteredSession, wire: WireKind) -> ModelEndpoint:
     return ModelEndpoint(base_url=url, key=tap.key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class FunctionSession:
     """One call of the function, and what the meter sees of it."""
 
     inner: ThreadedSession
     recorder: TraceRecorder
     tap: MeteredSession | None
+    calls_at_answer: int | None = None
+    """How many model calls there were when the function returned; `None` until then."""
+    was_stopped: bool = False
+    """Whether it was cancelled while it was asked."""
 
     async def prompt(self, text: str) -> Answer:
         """Call the function; what it did until the budget of its session was used up is an answer, to be scored."""
@@ -184,9 +189,13 @@ class FunctionSession:
         answer, failure = Answer(text=""), None
         try:
             answer = await self.inner.prompt(text)
+            self.calls_at_answer = self.tap.call_count
+        except anyio.get_cancelled_exc_class():
+            self.was_stopped = True
+            raise
         except Exception as error:  # noqa: BLE001 - plugin call: raised again unless another is to blame for it
             failure = error
-        blame = self.tap.verdict() or failure
+        blame = self.tap.verdict(self.calls_at_answer) or failure
         if blame is not None and not isinstance(blame, BudgetExhaustedError):
             raise blame from (None if blame is failure else failure)
         return answer
@@ -195,7 +204,8 @@ class FunctionSession:
         """Return what was recorded so far, and what the meter saw."""
         if self.tap is not None:
             await self.tap.settle()
-            note_metered(self.recorder, self.tap, self.tap.verdict())
+            blame = self.tap.verdict(self.calls_at_answer, was_stopped=self.was_stopped)
+            note_metered(self.recorder, self.tap, blame)
         return self.recorder.trace()
 
 

@@ -97,14 +97,14 @@ class TwinLifecycle:
             environment = {**client.variables, **client.git_variables}
             keep_path(Path(environment["HOME"]), mode)
             ring = self._sandboxes.open(folder, environment, mode) if self._sandboxes else nullcontext()
-            handles = StageHandles(
-                agent=seeded.agent,
-                observer=lambda: open_client(running.server, world, seeded.observer),
-                bindings=bound.values,
-                world=world,
-                seeded=seeded.world,
-            )
             async with ring:
+                handles = StageHandles(
+                    agent=seeded.agent,
+                    observer=lambda: open_client(running.server, world, seeded.observer),
+                    bindings=bound.values,
+                    world=world,
+                    seeded=seeded.world,
+                )
                 yield Stage(
                     scenario=bound.scenario,
                     environment=environment,
@@ -113,7 +113,7 @@ class TwinLifecycle:
                     facts={"target": "twin", "repo": seeded.manifest.repo, "bindings": dict(bound.values)},
                     secrets=frozenset({environment["GITHUB_TOKEN"]}),
                     handles=handles,
-                    refused_hosts=handles.count_refused_hosts,
+                    count_refused_hosts=handles.count_refused_hosts,
                     observe=handles.observe,
                 )
 

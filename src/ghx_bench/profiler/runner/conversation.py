@@ -229,7 +229,7 @@ class Conversation(Generic[S]):
 
     def _refused_hosts(self) -> Mapping[str, int] | None:
         try:
-            return self.stage.refused_hosts()
+            return self.stage.count_refused_hosts()
         except Exception as error:  # noqa: BLE001 - plugin call: the lifecycle's
             self.problems.append(("refused hosts", error))
             return None

@@ -108,7 +108,10 @@ class StreamRedaction:
 
     def hide(self, content: bytes) -> bytes:
         """Return the bytes without the secret."""
-        return content if self._secrets is None else self._secrets.sub(lambda found: b"*" * len(found[0]), content)
+        # Looked for first, which takes a tenth of the time: almost no piece of an answer holds it.
+        if self._secrets is None or not any(each in content for each in self._spellings):
+            return content
+        return self._secrets.sub(lambda found: b"*" * len(found[0]), content)
 
     def split(self, content: bytes) -> tuple[bytes, bytes]:
         """Return what can be passed on, without the secret, and the end that may be the beginning of one."""
